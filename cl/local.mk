@@ -10,7 +10,7 @@ cl/kernels.c: $(kernel_lists) $(wildcard $(srcdir)/cl/*/*.cl) $(srcdir)/build-au
 	$(AM_V_GEN)$(MKDIR_P) cl && \
 	$(SHELL) $(srcdir)/build-aux/embed-kernels.sh $(srcdir)/cl $(kernel_lists) > $@.tmp && mv -f $@.tmp $@
 
-# All programs of both forms, to be read and compiled alone: kernel-texts/cpu_forward_narrow.cl ...
+# All programs of both forms, to be read and compiled alone: kernel-texts/cpu_forward.cl ...
 kernel-texts: tools/offline/library
 	rm -rf $@ && $(MKDIR_P) $@ && tools/offline/library kernels $@
 

@@ -146,6 +146,7 @@ libsyncbn_core_la_SOURCES = \
 	src/tensor/use.h \
 	src/launch/apply.c \
 	src/launch/apply.h \
+	src/launch/arguments.h \
 	src/launch/backward.c \
 	src/launch/backward.h \
 	src/launch/combine.c \

@@ -67,6 +67,8 @@ faults() {
             sub(/[^\/]*$/, "", own)
             if ((own name) in exists)
                 return own name
+            if (name in exists)
+                return name
             if (("src/" name) in exists)
                 return "src/" name
             if (("tools/" name) in exists)
@@ -86,6 +88,9 @@ faults() {
                 (!(folder(FILENAME) in storey) || !(folder(to) in storey) || \
                  storey[folder(to)] > storey[folder(FILENAME)]))
                 fault("up", "includes " to)
+            # The list of arguments that kernels and C share.
+            if (to == "cl/common/arguments.h")
+                return
             if (top(FILENAME) == "src" && top(to) != "src" || \
                 top(FILENAME) == "tools" && top(to) != "src" && \
                 (top(to) != "tools" || storey[folder(to)] > storey[folder(FILENAME)]) || \

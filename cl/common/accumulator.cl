@@ -10,9 +10,9 @@
  *   first:  forward sum x,    backward sum dy
  *   second: forward sum x^2,  backward sum dy (x - mean)
  *
- * The macros WIDE, PASS_* and FLAG_* come from src/exact/format.c: a program that sums is built for
- * one pass and one format. A block is added only if all its terms lie below the limits, which the
- * format holds with room for 2^31 blocks.
+ * The macros PASS_* and FLAG_* come from src/exact/format.c: a program that sums is built for one
+ * pass, in its narrow format. A block is added only if it fits that, with room for 2^31 blocks;
+ * others go to the channel's wide accumulator (wide.cl).
  */
 #define LIMB_MASK ((1L << LIMB_BITS) - 1)
 
@@ -22,28 +22,6 @@
 
 /* An int64 limb holds this many batches, with three terms each, before it must be carried. */
 #define BATCHES_TO_CARRY 4096
-
-/*
- * The wide format is for channels that did not fit the narrow one. `repeat` has a byte per channel,
- * set for those; it is NULL if all channels are wanted. A work-group with none of them returns.
- */
-static bool none_repeats(global const uchar *repeat, uint c, uint count)
-{
-    uint some = repeat ? 0 : 1;
-    for (uint i = c; i < c + count && !some; ++i)
-        some = repeat[i];
-    return !some;
-}
-
-#if WIDE
-#define REPEAT_ARGUMENT , global const uchar *repeat
-#define REPEAT , repeat
-#define NONE_REPEATS(c, count) none_repeats(repeat, c, count)
-#else
-#define REPEAT_ARGUMENT
-#define REPEAT
-#define NONE_REPEATS(c, count) false
-#endif
 
 static uints mantissa_of(uints bits, uints biased)
 {
@@ -123,12 +101,12 @@ static void carry_accumulator(global long *limbs, int limbs1, int limbs2)
     }
 }
 
-/* A block's flags, from its mean. */
+/* The flags of a block that has elements that are not finite, by its mean; else 0. */
 static int flags_of(float mean)
 {
     if (isnan(mean))
         return FLAG_PLUS_INF | FLAG_MINUS_INF;
     if (isinf(mean))
         return mean > 0.0f ? FLAG_PLUS_INF : FLAG_MINUS_INF;
-    return FLAG_OVERFLOW;
+    return 0;
 }

@@ -4,15 +4,14 @@
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
-void backward_combine(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint channels,
-                      global uchar *restrict repeat, ulong count, number eps, uint clamps,
-                      global const number *restrict moments, global float *restrict gradients,
-                      global const long *restrict own, uint own_slices, uint is_own)
+void backward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
+                      PARAMETERS(COMBINE_ARGUMENTS),
+                      PARAMETERS(BACKWARD_COMBINE_ARGUMENTS), PARAMETERS(OWN_ARGUMENTS))
 {
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);
-    combine_backward(from0, slices0, from1, slices1, from2, slices2, from3, slices3, begin, end,
-                     channels, repeat, count, eps, clamps, moments, gradients, own, own_slices,
-                     is_own);
+    combine_backward(from0, slices0, wide0, from1, slices1, wide1, from2, slices2, wide2, from3,
+                     slices3, wide3, own_wide, owns, begin, end, channels, count, eps, clamps,
+                     moments, gradients, own, own_slices, is_own);
 }
 #endif

@@ -46,16 +46,4 @@ static void store_floats(floats v, global float *row, uint count)
 {
     STORE_SOME(float, v, row, count)
 }
-
-static void store_truths(words truth, global uchar *row, uint count)
-{
-#if ABREAST > 1
-    uchar each[ABREAST];
-    vstore16(convert_uchar16(truth & 1), 0, each);
-    for (uint j = 0; j < ABREAST && j < count; ++j)
-        row[j] = each[j];
-#else
-    *row = (uchar)(truth & 1);
-#endif
-}
 #endif

@@ -1,10 +1,10 @@
 /*
- * The types in which channels are combined: in the CPU form's narrow format vectors, with one
- * channel in each component; otherwise, and without doubles, scalars.
+ * The types in which channels are combined: in the CPU form vectors, with one channel in each
+ * component; otherwise, and without doubles, scalars.
  */
 #if COMBINES
 
-#if CPU_FORM && !WIDE && HAS_DOUBLES
+#if CPU_FORM && HAS_DOUBLES
 #define ABREAST 16
 #define CHANNELS(type) type##16
 #define AS_CHANNELS(type, v) as_##type##16(v)
@@ -13,6 +13,7 @@
 #define TRUTH(condition) as_ulong16(condition)
 #define LOAD_CHANNELS(p) vload16(0, p)
 #define STORE_CHANNELS(v, p) vstore16(v, 0, p)
+#define SOME_CHANNEL(mask) any(as_long16(mask))
 #else
 #define ABREAST 1
 #define CHANNELS(type) type
@@ -21,6 +22,7 @@
 #define TRUTH(condition) (-(ulong)(condition))
 #define LOAD_CHANNELS(p) (*(p))
 #define STORE_CHANNELS(v, p) (*(p) = (v))
+#define SOME_CHANNEL(mask) ((mask) != 0)
 #endif
 typedef CHANNELS(float) floats;
 typedef CHANNELS(ulong) words;

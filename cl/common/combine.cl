@@ -1,13 +1,13 @@
 /*
  * Step 2 on a device: adds the accumulators of a group's replicas, which share a context, and
- * computes from the sums the rows that step 3 reads (combine_forward.cl, combine_backward.cl). Every
- * replica's device does this for itself and gets the same bits, so that no device waits for
- * another's result. In the narrow format all channels are combined, and `repeat` is set for those
- * that do not fit; in the wide format those channels only.
+ * computes from the sums the rows that step 3 reads (combine_forward.cl, combine_backward.cl).
+ * Every replica's device does this for itself and gets the same bits, so that no device waits for
+ * another's result.
  *
- * There are up to four sources, one per replica, each with `slices` accumulators of each of
- * `channels` channels. `repeat` has a byte per channel. The other arrays have rows of a number per
- * channel:
+ * There are up to four sources, one per replica, each with `slices` narrow accumulators of each of
+ * `channels` channels and a wide one, which counts where their flags say so. `own_wide` is the
+ * replica's own; with `owns` nobody else reads it, so that it is made 0 for the next pass. The
+ * other arrays have rows of a number per channel:
  *
  *   coefficients  the table of src/layer/moments.h
  *   moments       numbers: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD
@@ -18,8 +18,6 @@
  * A work-item combines COMBINE_SPAN channels, ABREAST at a time.
  */
 #if COMBINES
-
-#define SOURCE(i) global const long *restrict from##i, uint slices##i
 
 /* Adds a channel's accumulators of all slices: `size` numbers each, `stride` apart. */
 static void add_source(private long *limbs, private ulong *flags, int size, global const long *from,
@@ -34,7 +32,7 @@ static void add_source(private long *limbs, private ulong *flags, int size, glob
 
 /* The sum over all sources of channel c. The same limb of neighbouring channels is contiguous. */
 static void add_sources(private long *limbs, private ulong *flags, int size, uint c, uint channels,
-                        SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3))
+                        PARAMETERS(SOURCE_ARGUMENTS))
 {
     const ulong at = (ulong)c * size, stride = (ulong)channels * size;
     for (int k = 0; k + 1 < size; ++k)
@@ -62,4 +60,52 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
             limbs[k] = LOAD_CHANNELS(each + k * ABREAST);                                          \
         *(flags) = LOAD_CHANNELS(flags_of_each);                                                   \
     } while (0)
+
+/* Adds a source's accumulators of channel c, of both formats, to the limbs of a wide one. */
+static void add_source_wide(private long *sums, uint c, uint channels, global const long *from,
+                            uint slices, global const long *wide)
+{
+    from += (ulong)c * PASS_LENGTH;
+    ONE_BY_ONE for (uint s = 0; s < slices; ++s, from += (ulong)channels * PASS_LENGTH)
+        widen(sums, from);
+    wide += (ulong)c * WIDE_LIMBS;
+    ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS && slices > 0; ++k)
+        sums[k] += wide[k];
+}
+
+static void add_sources_wide(private long *sums, uint c, uint channels,
+                             PARAMETERS(SOURCE_ARGUMENTS))
+{
+    ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS; ++k)
+        sums[k] = 0;
+    add_source_wide(sums, c, channels, from0, slices0, wide0);
+    add_source_wide(sums, c, channels, from1, slices1, wide1);
+    add_source_wide(sums, c, channels, from2, slices2, wide2);
+    add_source_wide(sums, c, channels, from3, slices3, wide3);
+}
+
+/* Replaces the sums of channels with terms in a wide accumulator. */
+#define REPLACE_WIDE(first, second, flags, c, some, ...)                                           \
+    do {                                                                                           \
+        number firsts[ABREAST], seconds[ABREAST];                                                  \
+        ulong flags_of_each[ABREAST];                                                              \
+        STORE_CHANNELS(*(first), firsts);                                                          \
+        STORE_CHANNELS(*(second), seconds);                                                        \
+        STORE_CHANNELS(flags, flags_of_each);                                                      \
+        for (uint j = 0; j < (some); ++j)                                                          \
+            if (flags_of_each[j] & FLAG_WIDE) {                                                    \
+                long sums[WIDE_LIMBS];                                                             \
+                add_sources_wide(sums, (c) + j, channels, __VA_ARGS__);                            \
+                wide_sums_of(sums, count, firsts + j, seconds + j);                                \
+            }                                                                                      \
+        *(first) = LOAD_CHANNELS(firsts);                                                          \
+        *(second) = LOAD_CHANNELS(seconds);                                                        \
+    } while (0)
+
+static void clear_wide(global long *wide, uint c, uint some)
+{
+    ONE_BY_ONE for (uint i = c; i < c + some; ++i)
+        ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS; ++k)
+            wide_of(wide, i)[k] = 0;
+}
 #endif

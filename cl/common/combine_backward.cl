@@ -12,6 +12,14 @@ static void sums_of(private const signed_words *limbs, private doubles *first,
     *second = negative_where(negative, double_of(product, SQUARE_WORDS, -PASS_LOW2));
 }
 
+/* The same from limbs of a wide accumulator. */
+static void wide_sums_of(private const long *limbs, ulong count, private number *first,
+                         private number *second)
+{
+    *first = wide_value(limbs, WIDE_LIMBS1, WIDE_LOW1);
+    *second = wide_value(limbs + WIDE_LIMBS1, WIDE_LIMBS2, WIDE_LOW2);
+}
+
 /* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */
 static void put_gradients(uint c, uint some, uint channels, number n, words clamped,
                           doubles invstd, doubles dy, doubles dy_xmu, doubles own_dy,
@@ -34,9 +42,9 @@ static void put_gradients(uint c, uint some, uint channels, number n, words clam
  * Combines the channels from `begin` to before `end` of a backward pass. With is_own the gradients
  * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
  */
-static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
-                             uint channels, global uchar *repeat, ulong count, number eps,
-                             uint clamps, global const number *moments, global float *gradients,
+static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS), uint begin, uint end,
+                             uint channels, ulong count, number eps, uint clamps,
+                             global const number *moments, global float *gradients,
                              global const long *own, uint own_slices, uint is_own)
 {
     for (uint c = begin; c < end; c += ABREAST) {
@@ -44,29 +52,34 @@ static void combine_backward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint be
         signed_words limbs[PASS_LENGTH - 1];
         words flags;
         doubles sum, product;
-        if (WIDE && !repeat[c])
-            continue;
         const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, channels) + c, some);
         const doubles var = load_doubles(moments + table_row(MOMENT_VAR, channels) + c, some);
         const doubles invstd = load_doubles(moments + table_row(MOMENT_INVSTD, channels) + c, some);
-        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, from0, slices0, from1, slices1, from2,
-                    slices2, from3, slices3);
+        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, from0, slices0, wide0, from1, slices1,
+                    wide1, from2, slices2, wide2, from3, slices3, wide3);
         sums_of(limbs, &sum, &product);
+        const bool some_wide = SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0));
+        if (some_wide)
+            REPLACE_WIDE(&sum, &product, flags, c, some, from0, slices0, wide0, from1, slices1,
+                         wide1, from2, slices2, wide2, from3, slices3, wide3);
         const doubles dy = sum_dy_of(sum, flags);
         const doubles dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
         doubles own_dy = dy, own_scaled = TIMES(dy_xmu, invstd);
-        if (!WIDE)
-            store_truths(needs_wide(flags, EXCEEDS(invstd, NUMBER(0x40b0000000000000UL))), repeat + c, some);
         /* Of no values the sums are 0, and so are the gradients, also where invstd is not finite. */
         if (is_own && own_slices == 0)
             own_dy = own_scaled = ZERO;
         else if (is_own) {
-            ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, own, own_slices, own, 0, own, 0,
-                        own, 0);
+            ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, own, own_slices, own_wide, own, 0,
+                        own_wide, own, 0, own_wide, own, 0, own_wide);
             sums_of(limbs, &sum, &product);
+            if (SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0)))
+                REPLACE_WIDE(&sum, &product, flags, c, some, own, own_slices, own_wide, own, 0,
+                             own_wide, own, 0, own_wide, own, 0, own_wide);
             own_dy = sum_dy_of(sum, flags);
             own_scaled = TIMES(sum_dy_xmu_of(sum, product, flags, mean), invstd);
         }
+        if (some_wide && owns)
+            clear_wide(own_wide, c, some);
         put_gradients(c, some, channels, OF_COUNT(count),
                       clamps ? EXCEEDS(eps, var) : (words)0, invstd, dy, dy_xmu, own_dy, own_scaled,
                       gradients);

@@ -29,18 +29,15 @@ static void put_statistics(uint c, uint some, uint channels, doubles mean, doubl
     store_doubles(invstd, moments + table_row(MOMENT_INVSTD, channels) + c, some);
 }
 
-/*
- * Computes and stores the statistics of the `some` <= ABREAST channels from c on. Returns a mask of
- * those that must be repeated.
- */
-static words finish_forward(doubles first, doubles n2_var, words flags, uint c, uint some,
-                            uint channels, number n, number eps, uint clamps,
-                            global float *coefficients, global number *moments)
+/* The same from limbs of a wide accumulator. */
+static void wide_sums_of(private const long *limbs, ulong count, private number *first,
+                         private number *n2_var)
 {
-    const doubles mean = mean_of(first, flags, n), var = variance_of(n2_var, flags, n);
-    const doubles invstd = invstd_of(var, eps, clamps);
-    put_statistics(c, some, channels, mean, var, invstd, coefficients, moments);
-    return WIDE ? (words)0 : needs_wide(flags, EXCEEDS(invstd, NUMBER(0x4170000000000000UL)));
+    ulong sum[WIDE_SUM_WORDS], squares[WIDE_SQUARE_WORDS];
+    *first = wide_value(limbs, WIDE_LIMBS1, WIDE_LOW1);
+    (void)wide_words(limbs, WIDE_LIMBS1, sum, WIDE_SUM_WORDS);
+    const bool negative = wide_words(limbs + WIDE_LIMBS1, WIDE_LIMBS2, squares, WIDE_SQUARE_WORDS);
+    *n2_var = wide_n2_variance(sum, squares, negative, count);
 }
 
 /* Updates `some` channels of a row of running statistics by values of a weight. */
@@ -51,16 +48,12 @@ static void track_row(global float *row, doubles values, number weight, uint som
     store_floats(TO_FLOATS(PLUS(old, new)), row, some);
 }
 
-#define TRACKING \
-    global float *restrict means, ulong means_offset, global float *restrict vars, \
-        ulong vars_offset, global long *layers, uint tracks, uint counts, number weight, \
-        number unbiased, long batches
-
 /*
  * With `tracks` updates the running statistics of `some` channels from c on: `weight` is that of the
  * new moments, `unbiased` is n / (n - 1). With `counts` sets the layer's count of batches.
  */
-static void track(uint c, uint some, uint channels, global const number *moments, TRACKING)
+static void track(uint c, uint some, uint channels, global const number *moments,
+                  PARAMETERS(TRACKING_ARGUMENTS))
 {
     for (uint i = c; tracks && i < c + some; i += ABREAST) {
         const uint count = min((uint)ABREAST, c + some - i);
@@ -74,25 +67,28 @@ static void track(uint c, uint some, uint channels, global const number *moments
 }
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */
-static void combine_forward(SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3), uint begin, uint end,
-                            uint channels, global uchar *repeat, ulong count, number eps,
-                            uint clamps, global float *coefficients, global number *moments)
+static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS), uint begin, uint end,
+                            uint channels, ulong count, number eps, uint clamps,
+                            global float *coefficients, global number *moments)
 {
+    const number n = OF_COUNT(count);
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
         signed_words limbs[PASS_LENGTH - 1];
         words flags;
         doubles sum, n2_var;
-        if (WIDE && !repeat[c])
-            continue;
-        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, from0, slices0, from1, slices1, from2,
-                    slices2, from3, slices3);
+        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, from0, slices0, wide0, from1, slices1,
+                    wide1, from2, slices2, wide2, from3, slices3, wide3);
         sums_of(limbs, count, &sum, &n2_var);
-        const words again = finish_forward(sum, n2_var, flags, c, some, channels,
-                                           OF_COUNT(count), eps, clamps, coefficients,
-                                           moments);
-        if (!WIDE)
-            store_truths(again, repeat + c, some);
+        if (SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0))) {
+            REPLACE_WIDE(&sum, &n2_var, flags, c, some, from0, slices0, wide0, from1, slices1,
+                         wide1, from2, slices2, wide2, from3, slices3, wide3);
+            if (owns)
+                clear_wide(own_wide, c, some);
+        }
+        const doubles mean = mean_of(sum, flags, n), var = variance_of(n2_var, flags, n);
+        put_statistics(c, some, channels, mean, var, invstd_of(var, eps, clamps), coefficients,
+                       moments);
     }
 }
 #endif

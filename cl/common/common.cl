@@ -29,6 +29,11 @@
 #error "WIDTH and more is missing: sbn__kernel_macros"
 #endif
 
+/* A list of arguments.h as parameters. */
+#define PARAMETER(type, name) type name
+#define COMMA() ,
+#define PARAMETERS(LIST) LIST(PARAMETER, PARAMETER, COMMA)
+
 #if CPU_FORM
 #if WIDTH != 16 || LANES != 16
 #error "the CPU form is written for vectors of 16, which hold the lanes of a block"
@@ -53,6 +58,9 @@
 #define UNROLL_4 _Pragma("unroll 4")
 #endif
 
+/* Before a loop of which a copy is enough: what it does is rare. */
+#define ONE_BY_ONE _Pragma("unroll 1")
+
 /*
  * Whether the compiler generates code for a CPU, and not an intermediate language (Oclgrind, Mesa),
  * for which vectors of doubles take minutes to compile and a prefetch is an error.
@@ -63,7 +71,9 @@
 #define NATIVE 0
 #endif
 
-/* Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it. */
+/*
+ * Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it.
+ */
 #if NATIVE && defined(__has_builtin)
 #if __has_builtin(__builtin_reduce_or)
 #define ANY(mask) (__builtin_reduce_or(mask) != 0)
@@ -128,6 +138,12 @@ static void store_vector(real v, global float *p)
 static ints reaches(real v, float limit)
 {
     return MASK(AS(int, fabs(v)) >= as_int(limit));
+}
+
+/* The same with a limit for each. */
+static ints reaches_each(real v, real limit)
+{
+    return MASK(AS(int, fabs(v)) >= AS(int, limit));
 }
 
 /* The larger of two numbers. fmax is slower, because it handles NaN. */

@@ -165,10 +165,7 @@ typedef struct activation_of {
     mask_of mask;
 } activation_of;
 
-#define ACTIVATION_PARAMETERS \
-    , global const float *restrict weights, ulong weight_offset, \
-        global const float *restrict biases, ulong bias_offset, uint affine, float slope, \
-        global mask_word *restrict mask, ulong mask_row, ulong mask_reciprocal, uint mask_padding
+#define ACTIVATION_PARAMETERS , PARAMETERS(ACTIVATION_ARGUMENTS)
 #define ACTIVATION_OF(total) \
     , { \
         SLOPES(slope), weights + weight_offset, biases + bias_offset, affine, total, \

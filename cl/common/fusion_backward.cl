@@ -21,11 +21,7 @@ typedef struct backward_fusion {
     ulong run;          /* where the run that a function is given begins in the tensor */
 } backward_fusion;
 
-#define BACKWARD_FUSION_PARAMETERS \
-    , global const float *restrict biases, ulong bias_offset, float slope, \
-        global stored *residual_grad, ulong residual_grad_offset, uint has_residual_grad, \
-        global mask_word *restrict mask, ulong mask_row, ulong mask_reciprocal, uint mask_padding, \
-        uint is_fixed, uint only_gradient
+#define BACKWARD_FUSION_PARAMETERS , PARAMETERS(BACKWARD_FUSION_ARGUMENTS)
 #define BACKWARD_FUSION_OF(run, first) \
     const backward_fusion own_fusion = { \
         SLOPES(slope), biases + bias_offset + (first), residual_grad + residual_grad_offset, \

@@ -11,10 +11,7 @@ typedef struct forward_fusion {
     ulong run; /* where the run that a function is given begins in the tensor */
 } forward_fusion;
 
-#define FORWARD_FUSION_PARAMETERS \
-    , float slope, global const stored *restrict residual, ulong residual_offset, \
-        global mask_word *restrict mask, ulong mask_row, ulong mask_reciprocal, uint mask_padding, \
-        uint keeps_mask
+#define FORWARD_FUSION_PARAMETERS , PARAMETERS(FORWARD_FUSION_ARGUMENTS)
 #define FORWARD_FUSION_OF(run) \
     const forward_fusion own_fusion = { \
         slope, residual + residual_offset, {mask, mask_row, mask_reciprocal, mask_padding}, \

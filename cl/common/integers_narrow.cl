@@ -3,7 +3,7 @@
  * magnitude of a sum has three words, and n^2 times the variance four, enough for the blocks of 64
  * replicas. ABREAST channels at once (channels.cl).
  */
-#if COMBINES && !WIDE
+#if COMBINES
 
 #define SUM_WORDS 3
 #define SQUARE_WORDS 3

@@ -1,8 +1,8 @@
 /*
  * A block's pivot (doc/order.md): the mean of its first LANES elements. Where it turns out to lie
  * far from the rest, the block is summed once more, around its mean. Its own sums decide that, by
- * operations that round alike everywhere; where an element is NaN or Inf, the comparisons are false.
- * In the wide format a pivot is the mean of all elements, and no block is summed again.
+ * operations that round alike everywhere; where an element is NaN or Inf, the comparisons are
+ * false. A block for the wide format is summed around the mean of all its elements, and not again.
  */
 
 /* 1 / n of a block: the host gives that of a plane's last block. */
@@ -17,8 +17,6 @@ static float pivot_reciprocal(uint n, float last_reciprocal)
     return n < LANES ? last_reciprocal : LANES_RECIPROCAL;
 }
 
-#define SUMS_AGAIN (!WIDE)
-#if SUMS_AGAIN
 /* A mask of the blocks whose pivot was poor: of n elements, of their sum and squares around it. */
 static ints is_poor_by_squares(real n, real sum, real squares)
 {
@@ -36,4 +34,3 @@ static real moved_pivot(real pivot, real sum, real reciprocal)
 {
     return fma(sum, reciprocal, pivot);
 }
-#endif

@@ -70,17 +70,4 @@ static floats lower_float(doubles value)
     const doubles upper = OF_FLOATS(upper_float(value));
     return TO_FLOATS(choose_double(is_finite(upper), MINUS(value, upper), ZERO));
 }
-
-/*
- * Whether the narrow format does not suffice: a block exceeds its limits, or all blocks are near
- * its lowest bit, or the spread is too small for it (`thin`: invstd above 2^24 forward, 2^12
- * backward).
- */
-static words needs_wide(words flags, words thin)
-{
-    const words clear = TRUTH((flags & FLAG_CLEAR) != 0);
-    const words misses = TRUTH((flags & FLAG_OVERFLOW) != 0) |
-                         (TRUTH((flags & FLAG_FAINT) != 0) & ~clear) | (thin & clear);
-    return misses & ~is_special(flags);
-}
 #endif

@@ -1,9 +1,6 @@
 /* Writes the gradients of weight and bias to the caller's buffers. One work-item per channel. */
 kernel __attribute__((reqd_work_group_size(ELEMENTWISE_ITEMS, 1, 1)))
-void store_gradients(global const float *restrict gradients,
-                     global float *restrict weight_grad, ulong weight_grad_offset,
-                     uint has_weight_grad, global float *restrict bias_grad,
-                     ulong bias_grad_offset, uint has_bias_grad, uint accumulate, uint channels)
+void store_gradients(PARAMETERS(STORE_GRADIENTS_ARGUMENTS), PARAMETERS(STORE_ARGUMENTS))
 {
     const uint c = get_global_id(0);
     if (c < channels)

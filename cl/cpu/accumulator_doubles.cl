@@ -6,7 +6,7 @@
  * To split a double into a limb and a rest, 1.5 2^52 units of the limb are added: the low bits of
  * the sum are then the limb, rounded to an integer, and the difference, the rest, is exact.
  */
-#if SUMS_DOUBLES && !WIDE
+#if SUMS_DOUBLES
 #define DOUBLES 1
 
 /* The number that splits off limb k of a format, whose unit is 2^(LIMB_BITS k - low). */

@@ -14,9 +14,7 @@ static void add_slices_of(private long *sum, private long *flags, global const l
 }
 
 kernel __attribute__((reqd_work_group_size(ELEMENTWISE_ITEMS, 1, 1)))
-void add_slices(global const long *from0, uint slices0, global const long *from1, uint slices1,
-                global const long *from2, uint slices2, global const long *from3, uint slices3,
-                global long *accumulators, uint per_channel, ulong total)
+void add_slices(PARAMETERS(SLICES_ARGUMENTS), PARAMETERS(ADD_SLICES_ARGUMENTS))
 {
     const ulong i = get_global_id(0);
     long sum = 0, flags = 0;

@@ -4,13 +4,13 @@
  * caches.
  *
  * Flat (channels first): if no tensor has gaps, the tensor is one run; otherwise each sample has a
- * run of `run_length` elements. Work-group (g, s) takes `range` neighbouring elements of run s,
+ * run of `extent` elements. Work-group (g, s) takes `share` neighbouring elements of run s,
  * across planes. A vector may reach from one plane into the next, so planes have at least WIDTH
  * elements.
  *
  * Rows (channels last, and small planes): the tensor has `rows` rows of channels x plane elements;
  * element i of a row belongs to channel i / plane. plane is 1 if channels are last. A work-group
- * takes TILE elements of `rows_per_tile` rows.
+ * takes TILE elements of `share` rows.
  *
  * `x_gap`, `y_gap`, ...: elements of others between the rows of a tensor (samples where the walk is
  * flat), 0 where it is dense.
@@ -47,9 +47,9 @@ static ulong flat_run(uint channels, uint plane)
     return flat_sample() * channels * plane;
 }
 
-static ulong flat_begin(uint range)
+static ulong flat_begin(uint share)
 {
-    return (ulong)(get_num_groups(0) - 1 - get_group_id(0)) * range;
+    return (ulong)(get_num_groups(0) - 1 - get_group_id(0)) * share;
 }
 
 /* Elements of a row: may be more than 2^32. */
@@ -70,7 +70,7 @@ static uint tile_count(ulong width, ulong tile)
     return (uint)min((ulong)TILE, width - tile);
 }
 
-static ulong rows_begin(uint rows_per_tile)
+static ulong rows_begin(uint share)
 {
-    return (ulong)(get_num_groups(1) - 1 - get_group_id(1)) * rows_per_tile;
+    return (ulong)(get_num_groups(1) - 1 - get_group_id(1)) * share;
 }

@@ -3,18 +3,12 @@
  * arithmetic; apply_walk.cl says how work-items map to elements.
  */
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_flat(global const stored *restrict x, ulong x_offset, uint x_gap,
-                         global const stored *dy, ulong dy_offset, uint dy_gap,
-                         global stored *dx, ulong dx_offset, uint dx_gap,
-                         global const float *restrict coefficients,
-                         global const float *restrict gradients,
-                         global const float *restrict weights, ulong weight_offset,
-                           uint affine BACKWARD_FUSION_PARAMETERS,
-                         uint channels, uint plane, ulong run_length, uint range,
-                         uint non_temporal)
+void backward_apply_flat(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
+                         PARAMETERS(BACKWARD_APPLY_ARGUMENTS) BACKWARD_FUSION_PARAMETERS,
+                         PARAMETERS(WALK_ARGUMENTS))
 {
     const ulong run = flat_run(channels, plane);
-    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
+    const ulong begin = flat_begin(share), end = min(extent, begin + share);
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
@@ -23,26 +17,20 @@ void backward_apply_flat(global const stored *restrict x, ulong x_offset, uint x
     global const float *weight = weights + weight_offset;
     global stored *pdx = dx + dx_offset + run + flat_sample() * dx_gap;
     BACKWARD_FUSION_OF(run, 0)
-    backward_apply_run(px, pdy, pdx, begin, end, run_length, at, within, channels, plane,
+    backward_apply_run(px, pdy, pdx, begin, end, extent, at, within, channels, plane,
                        coefficients, gradients, channels, weight, affine,
                        non_temporal OWN_FUSION);
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x_gap,
-                         global const stored *dy, ulong dy_offset, uint dy_gap,
-                         global stored *dx, ulong dx_offset, uint dx_gap,
-                         global const float *restrict coefficients,
-                         global const float *restrict gradients,
-                         global const float *restrict weights, ulong weight_offset,
-                           uint affine BACKWARD_FUSION_PARAMETERS,
-                         uint channels, uint plane, ulong rows, uint rows_per_tile,
-                         uint non_temporal)
+void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
+                         PARAMETERS(BACKWARD_APPLY_ARGUMENTS) BACKWARD_FUSION_PARAMETERS,
+                         PARAMETERS(WALK_ARGUMENTS))
 {
     global const float *weight = weights + weight_offset;
     const ulong width = row_width(channels, plane), tile = rows_tile();
     const uint count = tile_count(width, tile);
-    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    const ulong begin = rows_begin(share), end = min(extent, begin + share);
     BACKWARD_FUSION_OF(0, 0)
     backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap,
                         begin, end, tile, count,

@@ -1,51 +1,36 @@
 /*
  * CPU form: a whole backward pass in one launch, for a group of one replica; see forward_whole.cl.
- * dx may be written over dy; dx and the gradients of weight and bias are optional (has_*). The wide
- * format writes or accumulates the gradients, of channels that are not repeated too: if its launch
- * is refused, they are as they were. With `early` strips that are not repeated have them at once.
+ * dx may be written over dy; dx and the gradients of weight and bias are optional (has_*).
  */
 #if COMBINES
-#define WHOLE_ARGUMENTS \
-    global const stored *restrict x, ulong x_offset, uint x_gap, global const stored *dy, \
-        ulong dy_offset, uint dy_gap, global stored *dx, ulong dx_offset, uint dx_gap, \
-        uint has_dx, global const float *restrict weights, ulong weight_offset, uint affine, \
-        uint samples, uint channels, uint plane, uint blocks, uint strip, float last_reciprocal, \
-        uint non_temporal, global long *restrict accumulators, global uchar *restrict repeat, \
-        number eps, uint clamps, uint early, global const float *restrict coefficients, \
-        global const number *restrict moments, global float *restrict gradients, \
-        global float *restrict weight_grad, ulong weight_grad_offset, uint has_weight_grad, \
-        global float *restrict bias_grad, ulong bias_grad_offset, uint has_bias_grad, \
-        uint accumulate BACKWARD_FUSION_PARAMETERS
+#define BACKWARD_WHOLE_PARAMETERS \
+    PARAMETERS(BACKWARD_TENSOR_ARGUMENTS), PARAMETERS(WHOLE_ARGUMENTS), \
+        PARAMETERS(COMBINE_ARGUMENTS), PARAMETERS(BACKWARD_COMBINE_ARGUMENTS), \
+        PARAMETERS(STORE_ARGUMENTS), PARAMETERS(BACKWARD_WHOLE_ARGUMENTS) \
+            BACKWARD_FUSION_PARAMETERS
 
 /* Step 2 of a strip, and its gradients of weight and bias. */
 #define COMBINE_STRIP \
-    combine_backward(accumulators, 1, accumulators, 0, accumulators, 0, accumulators, 0, c, \
-                     c + width, channels, repeat, count, eps, clamps, moments, gradients, \
-                     accumulators, 0, 0)
+    combine_backward(accumulators, 1, wide, accumulators, 0, wide, accumulators, 0, wide, \
+                     accumulators, 0, wide, wide, 1, c, c + width, channels, count, eps, clamps, \
+                     moments, gradients, accumulators, 0, 0)
 #define STORE_GRADIENTS \
     store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset, \
                        has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate)
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void backward_whole_nchw(WHOLE_ARGUMENTS)
+void backward_whole_nchw(BACKWARD_WHOLE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
-    const ulong count = (ulong)samples * plane, row = (ulong)channels * plane;
-    if (NONE_REPEATS(c, width)) {
-        if (!early)
-            STORE_GRADIENTS;
-        return;
-    }
+    const ulong row = (ulong)channels * plane;
     const pass_tensors tensors = PASS_TENSORS(row, samples);
     sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
                strip == 1 ? samples * blocks : samples, last_reciprocal,
-               accumulators + (ulong)c * PASS_LENGTH);
+               accumulators + (ulong)c * PASS_LENGTH, wide, thin);
     COMBINE_STRIP;
-    if (WIDE || (early && none_repeats(repeat, c, width)))
-        STORE_GRADIENTS;
-    const bool applies = (WIDE || none_repeats(repeat, c, width)) && has_dx;
+    STORE_GRADIENTS;
     /* The sample that was read last is still in the cache. */
-    for (uint s = applies ? samples : 0; s > 0; --s) {
+    for (uint s = has_dx ? samples : 0; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
         BACKWARD_FUSION_OF(run, c)
         backward_apply_run(x + x_offset + run + (s - 1) * x_gap,
@@ -57,22 +42,15 @@ void backward_whole_nchw(WHOLE_ARGUMENTS)
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void backward_whole_nhwc(WHOLE_ARGUMENTS)
+void backward_whole_nhwc(BACKWARD_WHOLE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
-    const ulong count = (ulong)samples * plane;
-    if (NONE_REPEATS(c, width)) {
-        if (!early)
-            STORE_GRADIENTS;
-        return;
-    }
     const pass_tensors tensors = PASS_TENSORS(channels, count);
     sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks, last_reciprocal,
-              accumulators + (ulong)c * PASS_LENGTH);
+              accumulators + (ulong)c * PASS_LENGTH, wide, thin);
     COMBINE_STRIP;
-    if (WIDE || (early && none_repeats(repeat, c, width)))
-        STORE_GRADIENTS;
-    if ((WIDE || none_repeats(repeat, c, width)) && has_dx) {
+    STORE_GRADIENTS;
+    if (has_dx) {
         BACKWARD_FUSION_OF(0, 0)
         backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap, 0,
                             count, c, width, coefficients, gradients, weights + weight_offset,

@@ -14,7 +14,7 @@
  *   PASS_SUMS, PASS_LANE_SUMS   sums per block, and per lane where channels are last
  *   PASS_READS_MEANS            whether blocks are summed with the channel's mean
  *   PASS_TILE_STEPS             rows of a tile per lane, channels last
- *   pass_tensors                the tensors, which PASS_TENSORS makes of TENSOR_ARGUMENTS;
+ *   pass_tensors                the tensors, which PASS_TENSORS makes of TENSOR_PARAMETERS;
  *                               pass_skip and pass_advance move them past rows with gaps;
  *                               pass_prefetch and pass_touch_rows fetch elements ahead
  *   pass_line                   what a channel's elements are summed with, or WIDTH channels': set
@@ -27,18 +27,20 @@
  *                               last, pass_keep_sums, pass_take_lanes, pass_clear_lanes and
  *                               pass_fold_lanes
  *   pass_is_poor, pass_sum      whether a block is summed once more, around its mean
- *   pass_add_block              adds a block to the accumulators; pass_add_ones adds many of one
- *                               element
+ *   pass_add_block              adds a block to the narrow accumulators; pass_add_ones adds many of
+ *                               one element; pass_spread gives the sums of blocks that do not fit
+ *   pass_faint                  from where on a channel's blocks fit
  */
 /* Lanes of a batch: for each sum of a block, a vector for each block. */
 #define LANES_SIZE BATCH
 
-/* The slices of a tensor, as the reductions get them, and where they write accumulators. */
-#define SLICE_ARGUMENTS \
-    uint samples, uint channels, uint plane, uint blocks, uint strip, uint per_slice, \
-        float last_reciprocal, global long *restrict partial REPEAT_ARGUMENT
+/*
+ * The slices of a tensor, as the reductions get them, and where they write accumulators, narrow and
+ * wide. `thin`: eps does not hide what the narrow format cuts.
+ */
+#define SLICE_PARAMETERS PARAMETERS(CPU_SLICE_ARGUMENTS)
 #define SLICE \
-    samples, channels, plane, blocks, strip, per_slice, last_reciprocal, partial REPEAT
+    samples, channels, plane, blocks, strip, per_slice, last_reciprocal, partial, wide, thin
 
 /* Where a tensor of rows with gaps ends: elements before that may be read. */
 static global const stored *tensor_end(global const stored *p, ulong gap, ulong row, ulong rows)
@@ -140,7 +142,6 @@ static uints own_sizes(private uint *sizes, uint count)
     return select((uints)0, vload16(0, sizes), EACH < count);
 }
 
-#if SUMS_AGAIN
 /* Moves the pivots of the blocks under the mask to their means. */
 static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal,
                         private float *pivots)
@@ -150,7 +151,6 @@ static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal
     const real all = vload16(0, pivots);
     vstore16(select(all, moved_pivot(all, sums, reciprocals), mask), 0, pivots);
 }
-#endif
 
 /*
  * Writes the accumulators of the work-group's channels to `out`. A channel's is the sum of

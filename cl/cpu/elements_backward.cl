@@ -17,10 +17,7 @@ typedef struct pass_tensors {
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
-#define TENSOR_ARGUMENTS \
-    global const stored *restrict x, ulong x_offset, uint x_gap, \
-        global const stored *restrict dy, ulong dy_offset, uint dy_gap, \
-        global const float *restrict coefficients ACTIVATION_PARAMETERS
+#define TENSOR_PARAMETERS PARAMETERS(BACKWARD_REDUCE_ARGUMENTS) ACTIVATION_PARAMETERS
 #define PASS_TENSORS(row, rows) \
     {dy + dy_offset, tensor_end(dy + dy_offset, dy_gap, row, rows), dy_gap, \
      (dy_gap | x_gap) != 0 ? (row) : 0, \
@@ -149,6 +146,12 @@ static real pass_mean(pass_line line)
     return line;
 }
 #endif
+
+/* From where on a channel's blocks fit: fit_backward.cl. */
+static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
+{
+    return faint_of(tensors->means[table_row(ROW_INVSTD, channels) + c]);
+}
 
 /* x - mean. */
 static real centred(private const pass_tensors *tensors, real x, pass_line line)

@@ -6,7 +6,7 @@ typedef struct pass_tensors {
 } pass_tensors;
 
 /* A kernel's arguments for its tensors, and pass_tensors of them: `rows` rows of `row` elements. */
-#define TENSOR_ARGUMENTS global const stored *restrict x, ulong x_offset, uint x_gap
+#define TENSOR_PARAMETERS PARAMETERS(FORWARD_REDUCE_ARGUMENTS)
 #define PASS_TENSORS(row, rows) \
     {x + x_offset, tensor_end(x + x_offset, x_gap, row, rows), x_gap, x_gap != 0 ? (row) : 0}
 
@@ -50,6 +50,15 @@ static void pass_line_at(private pass_line *line, uint j)
 static real pass_mean(pass_line line)
 {
     return line;
+}
+
+/*
+ * From where on a channel's blocks fit (fit_backward.cl): forward there is nothing that depends on
+ * it.
+ */
+static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
+{
+    return 0.0f;
 }
 
 /* WIDTH elements that are summed; a block's, from i of n on, and `fill`; a row's; and one. */

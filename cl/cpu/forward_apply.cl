@@ -3,16 +3,12 @@
  * folding. walk_forward.cl has the arithmetic; apply_walk.cl says how work-items map to elements.
  */
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_flat(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
-                        ulong y_offset, uint y_gap, global const float *restrict coefficients,
-                        global const float *restrict weights, ulong weight_offset,
-                        global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only FORWARD_FUSION_PARAMETERS,
-                        uint channels, uint plane, ulong run_length, uint range,
-                        uint non_temporal)
+void forward_apply_flat(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
+                        PARAMETERS(FORWARD_APPLY_ARGUMENTS) FORWARD_FUSION_PARAMETERS,
+                        PARAMETERS(WALK_ARGUMENTS))
 {
     const ulong run = flat_run(channels, plane);
-    const ulong begin = flat_begin(range), end = min(run_length, begin + range);
+    const ulong begin = flat_begin(share), end = min(extent, begin + share);
     const ulong planes = quotient_long(begin, plane);
     const uint within = (uint)(begin - planes * plane);
     const uint at = (uint)(planes - quotient_long(planes, channels) * channels);
@@ -20,23 +16,19 @@ void forward_apply_flat(global const stored *x, ulong x_offset, uint x_gap, glob
     global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
     global stored *py = y + y_offset + run + flat_sample() * y_gap;
     FORWARD_FUSION_OF(run)
-    forward_apply_run(px, py, begin, end, run_length, at, within, channels, plane, coefficients,
+    forward_apply_run(px, py, begin, end, extent, at, within, channels, plane, coefficients,
                       channels, weight, bias, affine, scale_only, non_temporal FUSION);
 }
 
 kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
-void forward_apply_rows(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
-                        ulong y_offset, uint y_gap, global const float *restrict coefficients,
-                        global const float *restrict weights, ulong weight_offset,
-                        global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only FORWARD_FUSION_PARAMETERS,
-                        uint channels, uint plane, ulong rows, uint rows_per_tile,
-                        uint non_temporal)
+void forward_apply_rows(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
+                        PARAMETERS(FORWARD_APPLY_ARGUMENTS) FORWARD_FUSION_PARAMETERS,
+                        PARAMETERS(WALK_ARGUMENTS))
 {
     global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
     const ulong width = row_width(channels, plane), tile = rows_tile();
     const uint count = tile_count(width, tile);
-    const ulong begin = rows_begin(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    const ulong begin = rows_begin(share), end = min(extent, begin + share);
     FORWARD_FUSION_OF(0)
     forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, begin, end, tile, count,
                        coefficients, weight,

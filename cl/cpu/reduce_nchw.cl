@@ -10,16 +10,19 @@
 /*
  * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
  * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
- * first to channel c; 0: all to c. `again`: only those that `poor` marks, whose pivots are known.
+ * first to channel c; 0: all to c. `again`: only those that are `marked`, whose pivots are known,
+ * or become the blocks' means.
  */
+enum { FIRST_TIME, WITH_PIVOTS, WITH_MEANS, LAST_TIME };
+
 static void sum_batch(private const pass_tensors *tensors, uint t, uint count, uint c,
                       uint blocks, uint plane, float last_reciprocal,
                       private const ulong *places, private const uint *sizes, uint now,
-                      uint again, private const int *poor, private real *lanes,
+                      uint again, private const int *marked, private real *lanes,
                       private float *pivots, private float *means)
 {
     for (uint j = 0; j < count; ++j) {
-        if (again && !poor[j])
+        if (again && !marked[j])
             continue;
         const uint n = sizes[now + j];
         const ulong place = places[now + j], ahead = places[ahead_of(now, j, plane)];
@@ -30,9 +33,11 @@ static void sum_batch(private const pass_tensors *tensors, uint t, uint count, u
         }
         pass_line line;
         pass_line_of(tensors, blocks ? c + quotient(t + j, blocks) : c, &line);
-        const float pivot = again ? pivots[j]
-                                  : pivot_of(&own, place, n, last_reciprocal, line,
-                                             pivots + j);
+        if (again == WITH_MEANS)
+            pivots[j] = mean_of_block(&own, place, n, reciprocal(n, last_reciprocal), line);
+        else if (!again)
+            pivots[j] = pivot_of(&own, place, n, last_reciprocal, line);
+        const float pivot = pivots[j];
         pass_sums sums;
         pass_clear(&sums);
         uint i = 0;
@@ -51,19 +56,43 @@ static void sum_batch(private const pass_tensors *tensors, uint t, uint count, u
     }
 }
 
+/* Adds the blocks of a batch that do not fit, summed with means, to the wide accumulators. */
+static ints add_batch_wide(ints mask, uint t, uint c, uint blocks, private const uint *sizes,
+                           private const float *pivots, private const float *means,
+                           private const pass_sums *sums, global long *wide)
+{
+    uint channels[BATCH];
+    for (uint j = 0; j < BATCH; ++j)
+        channels[j] = blocks ? c + quotient(t + j, blocks) : c;
+    return add_blocks_wide(mask, vload16(0, sizes), vload16(0, pivots),
+                           PASS_READS_MEANS ? vload16(0, means) : (real)0.0f, sums, channels,
+                           wide);
+}
+
+/* From where on the blocks of a batch fit. */
+static real faints_of_batch(private const pass_tensors *tensors, uint t, uint count, uint c,
+                            uint blocks, uint total)
+{
+    float each[BATCH];
+    for (uint j = 0; j < BATCH; ++j)
+        each[j] = j < count ? pass_faint(tensors, blocks ? c + quotient(t + j, blocks) : c, total)
+                            : 0.0f;
+    return vload16(0, each);
+}
+
 /*
  * Sums `channels` of a tensor's `total` channels, from c on, and writes their accumulators to
  * `out`. [begin, stop) are samples, or, if `single`, the blocks of one channel over all samples.
  */
 static void sum_planes(private const pass_tensors *tensors, uint c, uint channels, uint total,
                        uint plane, uint blocks, uint single, uint begin, uint stop,
-                       float last_reciprocal, global long *out)
+                       float last_reciprocal, global long *out, global long *wide, uint thin)
 {
     real lanes[PASS_SUMS * LANES_SIZE];
     float pivots[BATCH], means[PASS_READS_MEANS ? BATCH : 1];
     ulong places[2 * BATCH];
     uint sizes[2 * BATCH];
-    int poor[BATCH];
+    int marked[BATCH];
     long components[SETS * BATCH];
     wides limbs[SETS * PASS_LIMBS];
     ints flags[SETS];
@@ -88,25 +117,34 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
             const ints none = MASK(EACH >= count);
             const uints own = own_sizes(sizes + now, count);
             pass_sums sums;
-            for (uint trip = 0, trips = 1; trip < trips; ++trip) {
+            const real faint = thin ? faints_of_batch(tensors, t, count, c, single ? 0 : blocks,
+                                                      total)
+                                    : (real)PASS_CLEAR;
+            ints out = 0;
+            for (uint trip = FIRST_TIME, next_trip; trip != LAST_TIME; trip = next_trip) {
                 sum_batch(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
-                          places, sizes, now, trip, poor, lanes, pivots, means);
+                          places, sizes, now, trip, marked, lanes, pivots, means);
                 pass_fold_batch(lanes, none, &sums);
-#if SUMS_AGAIN
-                const ints moves = pass_is_poor(own, &sums);
-                if (trip == 0 && ANY(moves)) {
+                next_trip = LAST_TIME;
+                const ints moves = trip == FIRST_TIME ? pass_is_poor(own, &sums) : 0;
+                if (ANY(moves)) {
                     move_pivots(moves, pass_sum(&sums), own, last_reciprocal, pivots);
-                    spread_ints(moves, poor);
-                    trips = 2;
+                    spread_ints(moves, marked);
+                    next_trip = WITH_PIVOTS;
+                } else if (trip != WITH_MEANS) {
+                    out = pass_add_block(
+                        limbs + set * PASS_LIMBS, own, own_values(pivots, count),
+                        PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, thin, faint,
+                        &sums);
+                    if (ANY(out)) {
+                        spread_ints(out, marked);
+                        next_trip = WITH_MEANS;
+                    }
                 }
-#endif
             }
-            const ints unknown = pass_add_block(
-                limbs + set * PASS_LIMBS, flags + set, own, own_values(pivots, count),
-                PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, &sums);
-            if (ANY(unknown))
-                flags[set] |= flags_of_batch(unknown, tensors, t, c, single ? 0 : blocks,
-                                             last_reciprocal, places + now, sizes + now);
+            if (ANY(out))
+                flags[set] |= add_batch_wide(out, t, c, single ? 0 : blocks, sizes + now, pivots,
+                                             means, &sums, wide);
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)
@@ -119,13 +157,11 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
 }
 
 /* The body of a kernel. */
-static void reduce_nchw(private const pass_tensors *tensors, SLICE_ARGUMENTS)
+static void reduce_nchw(private const pass_tensors *tensors, SLICE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, slice = get_group_id(1), begin = slice * per_slice;
     const uint strip_channels = min(strip, channels - c), single = strip == 1;
-    if (NONE_REPEATS(c, strip_channels))
-        return;
     const uint stop = min(single ? samples * blocks : samples, begin + per_slice);
     sum_planes(tensors, c, strip_channels, channels, plane, blocks, single, begin, stop,
-               last_reciprocal, partial + ((ulong)slice * channels + c) * PASS_LENGTH);
+               last_reciprocal, partial + ((ulong)slice * channels + c) * PASS_LENGTH, wide, thin);
 }

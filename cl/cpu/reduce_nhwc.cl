@@ -100,7 +100,6 @@ static uint sum_vectors(private const pass_tensors *tensors, ulong place, uint n
         if (!(mask >> v & 1))
             continue;
         pass_fold_lanes(lanes + v * LANES, VECTORS * LANES, &sums[v]);
-#if SUMS_AGAIN
         const ints moves = pass_is_poor(n, &sums[v]);
         if (!again && ANY(moves)) {
             const real mean =
@@ -108,15 +107,42 @@ static uint sum_vectors(private const pass_tensors *tensors, ulong place, uint n
             pivots[v] = select(pivots[v], mean, moves);
             poor |= 1u << v;
         }
-#endif
     }
     return poor;
 }
 
-/* Sums a block of n rows and adds it to the accumulators of its `width` channels. */
+/* Which of the WIDTH channels of vector v exist. */
+static ints existing(uint v, uint width)
+{
+    return EACH < (uints)(width - v * WIDTH);
+}
+
+/*
+ * Of the vector at channel c: the sums of channels that do not fit, added to the wide accumulators.
+ */
+static ints add_column_wide(ints mask, uints n, real pivots, real means,
+                            private const pass_sums *sums, uint c, global long *wide)
+{
+    uint channels[WIDTH];
+    for (uint j = 0; j < WIDTH; ++j)
+        channels[j] = c + j;
+    return add_blocks_wide(mask, n, pivots, means, sums, channels, wide);
+}
+
+/* From where on the blocks of WIDTH channels fit. */
+static real faints_of_rows(private const pass_tensors *tensors, uint c, uint channels)
+{
+    float each[WIDTH];
+    for (uint j = 0; j < WIDTH; ++j)
+        each[j] = pass_faint(tensors, min(c + j, channels - 1), channels);
+    return vload16(0, each);
+}
+
+/* Sums a block of n rows and adds it to the accumulators of its `width` channels from c on. */
 static void sum_block(private const pass_tensors *tensors, ulong place, uint n, uint stride,
-                      uint width, float last_reciprocal, private const pass_line *lines,
-                      private tile_lines *ahead, private wides *limbs, private ints *flags)
+                      uint c, uint width, float last_reciprocal, private const pass_line *lines,
+                      private tile_lines *ahead, private wides *limbs, private ints *flags,
+                      global long *wide, uint thin)
 {
     real lanes[PASS_LANE_SUMS * VECTORS * LANES], pivots[VECTORS];
     pass_sums sums[VECTORS];
@@ -125,19 +151,28 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
         mask = sum_vectors(tensors, place, n, stride, width, last_reciprocal, lines, ahead,
                            mask, again, lanes, pivots, sums);
     for (uint v = 0; v * WIDTH < width; ++v) {
-        const ints unknown = pass_add_block(limbs + v * PASS_LIMBS, flags + v, n, pivots[v],
-                                            pass_mean(lines[v]), &sums[v]);
-        if (ANY(unknown))
-            flags[v] |= flags_of_rows(unknown, tensors, place + v * WIDTH, n, stride,
-                                      last_reciprocal, lines[v]);
+        const real faint = thin ? faints_of_rows(tensors, c + v * WIDTH, stride) : (real)PASS_CLEAR;
+        const real means = pass_mean(lines[v]);
+        const ints out = pass_add_block(limbs + v * PASS_LIMBS, n, pivots[v], means, thin, faint,
+                                        &sums[v]) &
+                         existing(v, width);
+        if (!ANY(out))
+            continue;
+        pivots[v] = mean_of_rows(tensors, place + v * WIDTH, n, stride,
+                                 reciprocal(n, last_reciprocal), lines[v]);
+        (void)sum_vectors(tensors, place, n, stride, width, last_reciprocal, lines, ahead, 1u << v,
+                          1, lanes, pivots, sums);
+        flags[v] |= add_column_wide(out, n, pivots[v], means, &sums[v], c + v * WIDTH, wide);
     }
 }
 
-/* Planes of one element: adds `rows` rows of `width` channels; each element is a block. */
+/*
+ * Planes of one element: adds `rows` rows of `width` channels from c on; each element is a block.
+ */
 static void sum_rows_of_one(private wides *limbs, private ints *flags,
                             private const pass_tensors *tensors,
-                            private const pass_line *lines, ulong place, uint rows,
-                            uint width, uint stride)
+                            private const pass_line *lines, ulong place, uint rows, uint c,
+                            uint width, uint stride, global long *wide, uint thin)
 {
     for (uint row = 0; row < rows; row += ONES_AT_ONCE) {
         const ulong from = place + (ulong)row * stride;
@@ -147,10 +182,11 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
         pass_touch_rows(&of_rows, from, count, width, stride);
         for (uint v = 0; v * WIDTH < width; ++v) {
             private wides *own = limbs + v * PASS_LIMBS;
+            const real faint = thin ? faints_of_rows(tensors, c + v * WIDTH, stride)
+                                    : (real)PASS_CLEAR;
             int added = 0;
 #if DOUBLES
-            added = pass_add_ones(own, flags + v, &of_rows, lines[v], from + v * WIDTH, count,
-                                  stride);
+            added = pass_add_ones(own, &of_rows, lines[v], from + v * WIDTH, count, stride, faint);
 #endif
             for (uint i = 0; i < count && !added; ++i) {
                 const ulong at = from + (ulong)i * stride + v * WIDTH;
@@ -160,11 +196,12 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                 pass_sums sums;
                 pass_clear(&sums);
                 pass_add_row(&sums, &of_row, at, pivot, lines[v]);
-                const ints unknown = pass_add_block(own, flags + v, 1, pivot,
-                                                    pass_mean(lines[v]), &sums);
-                if (ANY(unknown))
-                    flags[v] |= flags_of_rows(unknown, &of_row, at, 1, stride, 1.0f,
-                                              lines[v]);
+                const real means = pass_mean(lines[v]);
+                const ints out = pass_add_block(own, 1, pivot, means, thin, faint, &sums) &
+                                 existing(v, width);
+                /* The element is its block's mean. */
+                if (ANY(out))
+                    flags[v] |= add_column_wide(out, 1, pivot, means, &sums, c + v * WIDTH, wide);
             }
             carry_sums(own, PASS_LIMBS1, PASS_LIMBS2);
         }
@@ -177,7 +214,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
  */
 static void sum_strip(private const pass_tensors *tensors, uint channels, uint plane,
                       uint blocks, uint c, uint width, uint begin, uint stop,
-                      float last_reciprocal, global long *out)
+                      float last_reciprocal, global long *out, global long *wide, uint thin)
 {
     pass_line lines[VECTORS];
     wides limbs[VECTORS * PASS_LIMBS];
@@ -191,7 +228,7 @@ static void sum_strip(private const pass_tensors *tensors, uint channels, uint p
     pass_skip(&own, begin);
     if (plane == 1)
         sum_rows_of_one(limbs, flags, &own, lines, (ulong)begin * channels + c,
-                        stop - begin, width, channels);
+                        stop - begin, c, width, channels, wide, thin);
     for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
@@ -200,8 +237,8 @@ static void sum_strip(private const pass_tensors *tensors, uint channels, uint p
         pass_skip(&own, row);
         tile_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
         ahead.rows -= row;
-        sum_block(&own, place, n, channels, width, last_reciprocal, lines, &ahead, limbs,
-                  flags);
+        sum_block(&own, place, n, channels, c, width, last_reciprocal, lines, &ahead, limbs,
+                  flags, wide, thin);
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
                 carry_sums(limbs + v * PASS_LIMBS, PASS_LIMBS1, PASS_LIMBS2);
@@ -214,13 +251,11 @@ static void sum_strip(private const pass_tensors *tensors, uint channels, uint p
 }
 
 /* The body of a kernel. */
-static void reduce_nhwc(private const pass_tensors *tensors, SLICE_ARGUMENTS)
+static void reduce_nhwc(private const pass_tensors *tensors, SLICE_PARAMETERS)
 {
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
-    if (NONE_REPEATS(c, width))
-        return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(samples * blocks, begin + per_slice);
     sum_strip(tensors, channels, plane, blocks, c, width, begin, stop, last_reciprocal,
-              partial + ((ulong)slice * channels + c) * PASS_LENGTH);
+              partial + ((ulong)slice * channels + c) * PASS_LENGTH, wide, thin);
 }

@@ -1,7 +1,7 @@
 /*
  * Step 1 of the backward pass: x, dy, mean -> sum dy and sum dy (x - mean). Of a block of n
- * elements the kernels sum, with the pivot g = the mean of the first LANES of dy (narrow format; of
- * all in the wide one), e = dy - g and d = x - mean,
+ * elements the kernels sum, with the pivot g = the mean of the first LANES of dy, e = dy - g and
+ * d = x - mean,
  *
  *   E = sum e,  D = sum d,  X = sum e d by fma
  *
@@ -86,7 +86,6 @@ static void pass_add_edge(private pass_sums *sums, private const pass_tensors *t
               centred_edge(tensors, place, i, n, line));
 }
 
-#if SUMS_AGAIN
 /* As in sums_forward.cl. */
 static ints pass_is_poor(uints n, private const pass_sums *sums)
 {
@@ -97,7 +96,6 @@ static real pass_sum(private const pass_sums *sums)
 {
     return sums->e;
 }
-#endif
 
 /* Sums of a lane; the largest |e| is kept for a whole block. */
 static void pass_take_lanes(private const real *lanes, uint size, uint index,
@@ -161,15 +159,14 @@ static bool fits_doubles(real pivot, real e, real d, real product)
  * As forward_add_ones. The range is 2^-55 to 2^7 for dy, and 2^-50 to 2^7 for dy (x - mean), whose
  * lowest bit is up to 46 below its highest.
  */
-static int pass_add_ones(private wides *limbs, private ints *flags,
-                         private const pass_tensors *tensors, pass_line line,
-                         ulong place, uint rows, uint stride)
+static int pass_add_ones(private wides *limbs, private const pass_tensors *tensors,
+                         pass_line line, ulong place, uint rows, uint stride, real faint)
 {
     /* In units of 2^4 of limb 1, so that more rows fit. */
     const double high = SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0);
     const double low = SPLITTER(PASS_LOW1, 0);
     uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
-    ints stray = 0, some = 0;
+    ints stray = 0;
     for (uint i = 0; i < rows; ++i) {
         const ulong at = place + (ulong)i * stride;
         pass_tensors own = *tensors;
@@ -189,8 +186,8 @@ static int pass_add_ones(private wides *limbs, private ints *flags,
          */
         const uints size = (size_g >> 1) + (size_d >> 1);
         stray |= strays(size_g, -55, 7) | strays(size_d, -100, 20) |
-                 ((size - (205u << 22) >= (55u << 22)) & (size_g != 0) & (size_d != 0));
-        some |= g != 0.0f;
+                 ((size - (205u << 22) >= (55u << 22)) & (size_g != 0) & (size_d != 0)) |
+                 ((size_g < AS(uint, faint)) & (size_g != 0));
     }
     if (any(stray))
         return 0;
@@ -200,46 +197,28 @@ static int pass_add_ones(private wides *limbs, private ints *flags,
     add_integers(limbs + 1, 4, as_long16(first_high - highs));
     add_integers(limbs + PASS_LIMBS1, 0, as_long16(second_low - lows));
     add_integers(limbs + PASS_LIMBS1 + 1, 4, as_long16(second_high - highs));
-    *flags |= some & FLAG_CLEAR;
     return 1;
 }
 #endif
 
-/* As forward_add_block. */
-static ints pass_add_block(private wides *limbs, private ints *flags, uints n, real pivot,
-                           real mean, private const pass_sums *sums)
+/* The functions below: as in sums_forward.cl. */
+static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean, uint thin,
+                           real faint, private const pass_sums *sums)
 {
-    real e = sums->e, d = sums->d, product = sums->product, largest = sums->largest;
-    /* If the mean is not finite, the second sum is NaN anyway: no reason to repeat the channel. */
+    /* If the mean is not finite, the second sum is NaN anyway. */
     const ints lost = reaches(mean, INFINITY);
-    d = zero_where(d, lost);
-    product = zero_where(product, lost);
-    const ints over = reaches(pivot, PASS_LIMIT_PIVOT) | reaches(e, PASS_LIMIT_SUM) |
-                      reaches(product, PASS_LIMIT_SECOND) |
-                      reaches(pivot * d, PASS_LIMIT_SECOND);
-    ints unknown = 0;
-    if (ANY(over)) {
-        unknown = reaches(pivot, INFINITY);
-#if WIDE
-        e = zero_where(e, unknown | reaches(e, INFINITY));
-        pivot = zero_where(pivot, unknown);
-#else
-        unknown |= reaches(e, INFINITY);
-        e = zero_where(e, over);
-        pivot = zero_where(pivot, over);
-#endif
-        d = zero_where(d, over);
-        product = zero_where(product, over);
-        largest = zero_where(largest, over);
-        *flags |= select(over & FLAG_OVERFLOW, (ints)0, unknown);
+    real e = sums->e, d = zero_where(sums->d, lost), product = zero_where(sums->product, lost);
+    const ints out = misses(n, pivot, e, d, product, sums->largest, faint);
+    if (ANY(out)) {
+        pivot = zero_where(pivot, out);
+        e = zero_where(e, out);
+        d = zero_where(d, out);
+        product = zero_where(product, out);
     }
-    const ints clear = reaches(pivot, PASS_CLEAR) | reaches(largest, PASS_CLEAR);
-    const ints some = MASK(pivot != 0.0f) | MASK(largest != 0.0f);
-    *flags |= select(some & FLAG_FAINT, (ints)FLAG_CLEAR, clear);
 #if DOUBLES
     if (fits_doubles(pivot, e, d, product)) {
         add_doubles(limbs, n, pivot, e, d, product);
-        return unknown;
+        return out;
     }
 #endif
     private wides *second = limbs + PASS_LIMBS1;
@@ -247,5 +226,13 @@ static ints pass_add_block(private wides *limbs, private ints *flags, uints n, r
     add_term(limbs, PASS_TERM_LIMBS1, PASS_LOW1, 1, e);
     add_term(second, PASS_TERM_LIMBS2, PASS_LOW2, 1, product);
     add_product(second, PASS_TERM_LIMBS2, PASS_LOW2, 1, pivot, d);
-    return unknown;
+    return out;
+}
+
+static void pass_spread(private const pass_sums *sums, private float *first,
+                        private float *second, private float *third)
+{
+    vstore16(sums->e, 0, first);
+    vstore16(sums->d, 0, second);
+    vstore16(sums->product, 0, third);
 }

@@ -1,7 +1,6 @@
 /*
  * Step 1 of the forward pass: x -> sum x and sum x^2. Of a block of n elements the kernels sum,
- * with the pivot p = the mean of its first LANES elements (narrow format; of all in the wide one)
- * and d = x - p,
+ * with the pivot p = the mean of its first LANES elements, and d = x - p,
  *
  *   A = sum d,  Q = sum d^2 by fma
  *
@@ -74,7 +73,6 @@ static void pass_add_edge(private pass_sums *sums, private const pass_tensors *t
     add_terms(sums, pass_summed_edge(tensors, place, i, n, pivot, line) - pivot);
 }
 
-#if SUMS_AGAIN
 /* The blocks that are to be summed once more: pivots.cl. */
 static ints pass_is_poor(uints n, private const pass_sums *sums)
 {
@@ -85,7 +83,6 @@ static real pass_sum(private const pass_sums *sums)
 {
     return sums->a;
 }
-#endif
 
 /* Sums of a lane, beside those of a whole block that need none. */
 static void pass_take_lanes(private const real *lanes, uint size, uint index,
@@ -147,9 +144,8 @@ static bool fits_doubles(real pivot, real a, real q)
  * element is outside 2^-17 to 2^7. ONES_AT_ONCE elements within this range add up exactly in
  * doubles: x in units of 2^-40, and each limb of x^2 in its own unit.
  */
-static int pass_add_ones(private wides *limbs, private ints *flags,
-                         private const pass_tensors *tensors, pass_line line,
-                         ulong place, uint rows, uint stride)
+static int pass_add_ones(private wides *limbs, private const pass_tensors *tensors,
+                         pass_line line, ulong place, uint rows, uint stride, real faint)
 {
     const double splitter = SPLITTER(PASS_LOW2, 1);
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
@@ -169,44 +165,28 @@ static int pass_add_ones(private wides *limbs, private ints *flags,
     add_integers(limbs, PASS_LOW1 - 40, in_units(x_sum, 40));
     add_integers(limbs + PASS_LIMBS1, 0, in_units(low_sum, PASS_LOW2));
     add_integers(limbs + PASS_LIMBS1 + 1, 0, in_units(high_sum, PASS_LOW2 - LIMB_BITS));
-    *flags |= convert_int16(high_sum + low_sum > 0.0) & FLAG_CLEAR;
     return 1;
 }
 #endif
 
 /*
- * Adds a block to each component; n is 0 for components without one. Blocks whose elements, or
- * sums, may not be finite are left out. Returns their mask; the caller sets their flags.
+ * Adds a block to each component; n is 0 for components without one. Blocks that do not fit the
+ * narrow format are left out. Returns their mask.
  */
-static ints pass_add_block(private wides *limbs, private ints *flags, uints n, real pivot,
-                           real mean, private const pass_sums *sums)
+static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean, uint thin,
+                           real faint, private const pass_sums *sums)
 {
     real a = sums->a, q = sums->q;
-    const ints over = reaches(pivot, PASS_LIMIT_PIVOT) | reaches(a, PASS_LIMIT_SUM) |
-                      reaches(q, PASS_LIMIT_SECOND);
-    ints unknown = 0;
-    if (ANY(over)) {
-        unknown = reaches(pivot, INFINITY);
-#if WIDE
-        /* Squares overflow a float: the variance is +Inf, the mean is that of the pivots. */
-        a = zero_where(a, unknown | reaches(a, INFINITY));
-        pivot = zero_where(pivot, unknown);
-#else
-        unknown |= reaches(a, INFINITY);
-        a = zero_where(a, over);
-        pivot = zero_where(pivot, over);
-#endif
-        q = zero_where(q, over);
-        *flags |= select(over & FLAG_OVERFLOW, (ints)0, unknown);
+    const ints out = misses(n, pivot, a, q, thin, faint);
+    if (ANY(out)) {
+        pivot = zero_where(pivot, out);
+        a = zero_where(a, out);
+        q = zero_where(q, out);
     }
-    const ints clear = reaches(pivot, PASS_CLEAR) | reaches(q, PASS_CLEAR * PASS_CLEAR);
-    /* All three count: q is 0 if the squares have underflowed. */
-    const ints some = MASK(pivot != 0.0f) | MASK(a != 0.0f) | MASK(q != 0.0f);
-    *flags |= select(some & FLAG_FAINT, (ints)FLAG_CLEAR, clear);
 #if DOUBLES
     if (fits_doubles(pivot, a, q)) {
         add_doubles(limbs, n, pivot, a, q);
-        return unknown;
+        return out;
     }
 #endif
     private wides *second = limbs + PASS_LIMBS1;
@@ -215,5 +195,13 @@ static ints pass_add_block(private wides *limbs, private ints *flags, uints n, r
     add_product(second, PASS_TERM_LIMBS2, PASS_LOW2, n, pivot, pivot);
     add_product(second, PASS_TERM_LIMBS2, PASS_LOW2, 2, pivot, a);
     add_term(second, PASS_TERM_LIMBS2, PASS_LOW2, 1, q);
-    return unknown;
+    return out;
+}
+
+/* The sums of each component, for add_block_wide. */
+static void pass_spread(private const pass_sums *sums, private float *first,
+                        private float *second, private float *third)
+{
+    vstore16(sums->a, 0, first);
+    vstore16(sums->q, 0, second);
 }

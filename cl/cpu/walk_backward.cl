@@ -5,7 +5,7 @@
 
 /* As forward_apply_run; `gradients` also begins at the run's first channel. */
 static void backward_apply_run(global const stored *px, global const stored *pdy,
-                               global stored *pdx, ulong begin, ulong end, ulong run_length,
+                               global stored *pdx, ulong begin, ulong end, ulong extent,
                                uint at, uint within, uint channels, uint plane,
                                global const float *coefficients, global const float *gradients,
                                uint total, global const float *weight, uint affine,
@@ -48,8 +48,8 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
         const ints before = EACH < left;
         const uint count = (uint)min((ulong)WIDTH, end - i);
         const real v =
-            BACKWARD_FINISHED(load_edge(px + i, 0, count, px + run_length, 0.0f),
-                              load_edge(pdy + i, 0, count, pdy + run_length, 0.0f),
+            BACKWARD_FINISHED(load_edge(px + i, 0, count, px + extent, 0.0f),
+                              load_edge(pdy + i, 0, count, pdy + extent, 0.0f),
                               select((real)mean, (real)mean_before, before),
                               select((real)g, (real)g_before, before),
                               select((real)p, (real)p_before, before),

@@ -4,12 +4,12 @@
  */
 
 /*
- * Elements from `begin` to before `end` of a run of `run_length` elements. `coefficients`, `weight`
+ * Elements from `begin` to before `end` of a run of `extent` elements. `coefficients`, `weight`
  * and `bias` point to the run's first channel. Element `begin` is element `within` of a plane of
  * channel `at`.
  */
 static void forward_apply_run(global const stored *px, global stored *py, ulong begin, ulong end,
-                              ulong run_length, uint at, uint within, uint channels, uint plane,
+                              ulong extent, uint at, uint within, uint channels, uint plane,
                               global const float *coefficients, uint total,
                               global const float *weight, global const float *bias, uint affine,
                               uint scale_only, uint non_temporal FORWARD_FUSION)
@@ -45,7 +45,7 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
         const real scale = select((real)a, (real)a_before, before);
         const real shift = select((real)b, (real)b_before, before);
         const uint count = (uint)min((ulong)WIDTH, end - i);
-        const real d = load_edge(px + i, 0, count, px + run_length, 0.0f) - m;
+        const real d = load_edge(px + i, 0, count, px + extent, 0.0f) - m;
         const real v = FINISHED(fma(scale, d, shift), i, count);
         if (count < WIDTH)
             store_edge(v, py + i, count);

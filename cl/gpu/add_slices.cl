@@ -33,9 +33,7 @@ static bool is_last_word(uint group, uint word, uint per_channel)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void add_slices(global const long *from0, uint slices0, global const long *from1, uint slices1,
-                global const long *from2, uint slices2, global const long *from3, uint slices3,
-                global long *accumulators, uint per_channel, ulong total)
+void add_slices(PARAMETERS(SLICES_ARGUMENTS), PARAMETERS(ADD_SLICES_ARGUMENTS))
 {
     local long sums[ITEMS], all_flags[ITEMS];
     const uint item = get_local_id(0);

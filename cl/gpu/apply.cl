@@ -4,12 +4,12 @@
  * before elements and issues VECTORS loads before its first store. Both ways begin at the tensor's
  * end, which the reduction has left in the caches.
  *
- * Planes (channels first, few samples): work-group (channel, part of `range` elements, sample)
+ * Planes (channels first, few samples): work-group (channel, part of `share` elements, sample)
  * stays within a plane; all of its work-items use the same coefficients.
  *
  * Rows (all else): the tensor has `rows` rows of `width` = channels x plane elements; element i of
  * a row belongs to channel i / plane. plane is 1 if channels are last. A work-group takes TILE
- * elements of `rows_per_tile` rows; a work-item keeps the coefficients of its 4 elements for all
+ * elements of `share` rows; a work-item keeps the coefficients of its 4 elements for all
  * rows. From one row to the next are less than 2^32 elements.
  *
  * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it
@@ -45,19 +45,19 @@ static ulong plane_sample(void)
 }
 
 /* Where the work-group's part of a plane begins, its channel and its number of elements. */
-static ulong plane_begin(uint channels, uint plane, uint range, private uint *c,
+static ulong plane_begin(uint channels, uint plane, uint share, private uint *c,
                          private uint *count)
 {
-    const uint begin = (uint)(get_num_groups(1) - 1 - get_group_id(1)) * range;
+    const uint begin = (uint)(get_num_groups(1) - 1 - get_group_id(1)) * share;
     *c = channels - 1 - (uint)get_group_id(0);
-    *count = min(range, plane - begin);
+    *count = min(share, plane - begin);
     return (plane_sample() * channels + *c) * plane + begin;
 }
 
 /* The work-group's first row. */
-static ulong first_row(uint rows_per_tile)
+static ulong first_row(uint share)
 {
-    return (ulong)(get_num_groups(1) - 1 - get_group_id(1)) * rows_per_tile;
+    return (ulong)(get_num_groups(1) - 1 - get_group_id(1)) * share;
 }
 
 /* The channels of 4 elements of a row, `step` apart; past the row's end, its last channel. */

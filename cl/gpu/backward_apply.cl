@@ -12,17 +12,12 @@ static float4 backward_vector(float4 x, float4 dy, float4 mean, float4 g, float4
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_planes(global const stored *restrict x, ulong x_offset, uint x_gap,
-                           global const stored *dy, ulong dy_offset, uint dy_gap,
-                           global stored *dx, ulong dx_offset, uint dx_gap,
-                           global const float *restrict coefficients,
-                           global const float *restrict gradients,
-                           global const float *restrict weights, ulong weight_offset,
-                           uint affine BACKWARD_FUSION_PARAMETERS,
-                           uint channels, uint plane, uint range)
+void backward_apply_planes(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
+                           PARAMETERS(BACKWARD_APPLY_ARGUMENTS) BACKWARD_FUSION_PARAMETERS,
+                           PARAMETERS(WALK_ARGUMENTS))
 {
     uint c, count;
-    const ulong begin = plane_begin(channels, plane, range, &c, &count);
+    const ulong begin = plane_begin(channels, plane, share, &c, &count);
     BACKWARD_FUSION_OF(begin, 0)
     const float mean = BACKWARD_MEAN(channels, c);
     const float g = gradients[table_row(ROW_G_HIGH, channels) + c];
@@ -36,7 +31,7 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset, uint
     global const stored *pdy = dy + dy_offset + begin + sample * dy_gap;
     global stored *pdx = dx + dx_offset + begin + sample * dx_gap;
     if (are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, plane,
-                    range)) {
+                    share)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];
@@ -74,15 +69,9 @@ void backward_apply_planes(global const stored *restrict x, ulong x_offset, uint
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x_gap,
-                         global const stored *dy, ulong dy_offset, uint dy_gap,
-                         global stored *dx, ulong dx_offset, uint dx_gap,
-                         global const float *restrict coefficients,
-                         global const float *restrict gradients,
-                         global const float *restrict weights, ulong weight_offset,
-                           uint affine BACKWARD_FUSION_PARAMETERS,
-                         uint channels, uint plane, ulong rows,
-                         uint rows_per_tile)
+void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
+                         PARAMETERS(BACKWARD_APPLY_ARGUMENTS) BACKWARD_FUSION_PARAMETERS,
+                         PARAMETERS(WALK_ARGUMENTS))
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
     const uint gaps = x_gap | dy_gap | dx_gap;
@@ -90,7 +79,7 @@ void backward_apply_rows(global const stored *restrict x, ulong x_offset, uint x
         are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, width, 0);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
-    const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    const ulong begin = first_row(share), end = min(extent, begin + share);
     ulong place = begin * width + element;
     const uint x_pitch = width + x_gap, dy_pitch = width + dy_gap, dx_pitch = width + dx_gap;
     global const stored *px = x + x_offset + place + begin * x_gap;

@@ -4,10 +4,7 @@
  * channels first, reduce_columns.cl for channels last, reduce_rows.cl for planes of one element.
  * sums_backward.cl has the arithmetic.
  */
-#define TENSOR_ARGUMENTS \
-    global const stored *restrict x, ulong x_offset, uint x_gap, \
-        global const stored *restrict dy, ulong dy_offset, uint dy_gap, \
-        global const float *restrict coefficients ACTIVATION_PARAMETERS
+#define TENSOR_PARAMETERS PARAMETERS(BACKWARD_REDUCE_ARGUMENTS) ACTIVATION_PARAMETERS
 #define TENSORS(stride, rows) \
     { \
         {stride, rows}, dy + dy_offset, GAP(dy_gap), x + x_offset, GAP(x_gap), \
@@ -15,7 +12,7 @@
     }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_large_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void backward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -26,7 +23,7 @@ void backward_reduce_large_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_small_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void backward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -37,7 +34,7 @@ void backward_reduce_small_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_columns(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void backward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
@@ -46,7 +43,7 @@ void backward_reduce_columns(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_rows(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void backward_reduce_rows(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];

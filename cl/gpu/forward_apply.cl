@@ -9,17 +9,12 @@ static float4 forward_vector(float4 x, float4 mean, float4 a, float4 b)
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_planes(global const stored *x, ulong x_offset, uint x_gap,
-                          global stored *y, ulong y_offset, uint y_gap,
-                          global const float *restrict coefficients,
-                          global const float *restrict weights, ulong weight_offset,
-                          global const float *restrict biases, ulong bias_offset, uint affine,
-                          uint scale_only FORWARD_FUSION_PARAMETERS,
-                          uint channels, uint plane,
-                          uint range)
+void forward_apply_planes(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
+                          PARAMETERS(FORWARD_APPLY_ARGUMENTS) FORWARD_FUSION_PARAMETERS,
+                          PARAMETERS(WALK_ARGUMENTS))
 {
     uint c, count;
-    const ulong begin = plane_begin(channels, plane, range, &c, &count);
+    const ulong begin = plane_begin(channels, plane, share, &c, &count);
     const float mean = apply_mean(coefficients, scale_only, channels, c);
     const float a = forward_scale(coefficients, weights + weight_offset, affine, channels, c);
     const float b = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels, c,
@@ -27,7 +22,7 @@ void forward_apply_planes(global const stored *x, ulong x_offset, uint x_gap,
     global const stored *px = x + x_offset + begin + plane_sample() * x_gap;
     global stored *py = y + y_offset + begin + plane_sample() * y_gap;
     FORWARD_FUSION_OF(begin)
-    if (are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, plane, range)) {
+    if (are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, plane, share)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 each[VECTORS], residuals[VECTORS];
@@ -61,20 +56,16 @@ void forward_apply_planes(global const stored *x, ulong x_offset, uint x_gap,
 }
 
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
-void forward_apply_rows(global const stored *x, ulong x_offset, uint x_gap, global stored *y,
-                        ulong y_offset, uint y_gap, global const float *restrict coefficients,
-                        global const float *restrict weights, ulong weight_offset,
-                        global const float *restrict biases, ulong bias_offset, uint affine,
-                        uint scale_only FORWARD_FUSION_PARAMETERS,
-                        uint channels, uint plane, ulong rows,
-                        uint rows_per_tile)
+void forward_apply_rows(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
+                        PARAMETERS(FORWARD_APPLY_ARGUMENTS) FORWARD_FUSION_PARAMETERS,
+                        PARAMETERS(WALK_ARGUMENTS))
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
     const bool aligned =
         are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, width, 0);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
-    const ulong begin = first_row(rows_per_tile), end = min(rows, begin + rows_per_tile);
+    const ulong begin = first_row(share), end = min(extent, begin + share);
     ulong place = begin * width + element;
     const uint x_pitch = width + x_gap, y_pitch = width + y_gap;
     global const stored *px = x + x_offset + begin * x_pitch + element;

@@ -4,11 +4,11 @@
  * channels first, reduce_columns.cl for channels last, reduce_rows.cl for planes of one element.
  * sums_forward.cl has the arithmetic.
  */
-#define TENSOR_ARGUMENTS global const stored *restrict x, ulong x_offset, uint x_gap
+#define TENSOR_PARAMETERS PARAMETERS(FORWARD_REDUCE_ARGUMENTS)
 #define TENSORS(stride, rows) {{stride, rows}, x + x_offset, GAP(x_gap)}
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void forward_reduce_large_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void forward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -19,7 +19,7 @@ void forward_reduce_large_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void forward_reduce_small_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void forward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -30,7 +30,7 @@ void forward_reduce_small_planes(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void forward_reduce_columns(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void forward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
@@ -39,7 +39,7 @@ void forward_reduce_columns(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void forward_reduce_rows(TENSOR_ARGUMENTS, SLICE_ARGUMENTS)
+void forward_reduce_rows(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];

@@ -45,7 +45,7 @@ typedef struct plane_tasks {
 } plane_tasks;
 
 /* Where the block of a task begins, and how long it is. */
-static INLINED block_place locate_plane(private const pass_tensors *tensors,
+static block_place locate_plane(private const pass_tensors *tensors,
                                 private const plane_tasks *tasks, uint task, uint channel,
                                 private uint *n)
 {
@@ -60,9 +60,8 @@ static INLINED block_place locate_plane(private const pass_tensors *tensors,
     return block;
 }
 
-#if SUMS_AGAIN
 /* Sums an item's lane of a block around another pivot; keeps it at `to`. */
-static INLINED void sum_again(local float *lanes, uint to, private const pass_tensors *tensors,
+static void sum_again(local float *lanes, uint to, private const pass_tensors *tensors,
                       private const plane_tasks *tasks, uint task, uint channel,
                       float pivot, pass_line line)
 {
@@ -79,4 +78,3 @@ static INLINED void sum_again(local float *lanes, uint to, private const pass_te
     }
     pass_keep(lanes, LANES_SIZE, to, &sums, largest);
 }
-#endif

@@ -16,24 +16,7 @@
 /* Rows that are loaded together: half as many if a pass reads two tensors. */
 #define DEPTH (MOST_LOADS >> (PASS_TENSOR_COUNT - 1))
 
-#if WIDE
-/* The mean of a block, in the order of lanes. */
-static float pivot_of_column(private const pass_tensors *tensors, block_place block, uint n,
-                             float last_reciprocal, pass_line line)
-{
-    const float share = reciprocal(n, last_reciprocal);
-    float sums[LANES];
-    UNROLL for (uint l = 0; l < LANES; ++l)
-        sums[l] = 0.0f;
-    for (uint i = 0; i < n; i += LANES)
-        UNROLL for (uint l = 0; l < LANES; ++l)
-        {
-            const float v = pass_summed(tensors, block, min(i + l, n - 1), line);
-            sums[l] = i + l < n ? fma(v, share, sums[l]) : sums[l];
-        }
-    return fold_lanes(sums);
-}
-#elif PASS_TENSOR_COUNT > 1
+#if PASS_TENSOR_COUNT > 1
 /* The mean of a block's first elements, of which not all are loaded yet. */
 static float pivot_of_column(private const pass_tensors *tensors, block_place block, uint n,
                              float last_reciprocal, pass_line line)
@@ -62,13 +45,11 @@ static block_place locate_column(private const pass_tensors *tensors, uint unit,
 }
 
 /* The body of a kernel, which has the local memory: WORDS_SIZE words, and flags of ITEMS. */
-static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_ARGUMENTS,
+static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_PARAMETERS,
                                    local long *words, local int *all_flags)
 {
     const uint item = get_local_id(0), strip = 1u << log2_strip, column = item & (strip - 1);
     const uint first = get_group_id(0) << log2_strip, c = first + column;
-    if (NONE_REPEATS(first, min(strip, channels - first)))
-        return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
     pass_line line;
@@ -95,7 +76,7 @@ static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_AR
         UNROLL for (uint l = 0; l < LANES; ++l)
             pass_clear(&lanes[l]);
         float largest = 0.0f;
-#if WIDE || PASS_TENSOR_COUNT > 1
+#if PASS_TENSOR_COUNT > 1
         if (!again)
             pivot = pivot_of_column(tensors, block, n, last_reciprocal, line);
 #else
@@ -125,21 +106,20 @@ static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_AR
                 }
             }
         pass_fold_lanes(&sums, lanes);
-#if SUMS_AGAIN
         again = !again && pass_moves(&pivot, n, &sums, largest, last_reciprocal);
         if (again) {
             UNROLL for (uint k = 0; k < DEPTH; ++k)
                 pass_load(&elements, k, tensors, block, min(k, n - 1));
             continue;
         }
-#endif
-        bool unknown;
-        flags |= pass_limit(&pivot, pass_mean(line), &sums, largest, &unknown);
+        const float faint = thin ? pass_faint(tensors, last_channel, channels) : PASS_CLEAR;
+        const bool out = pass_misses(n, &pivot, pass_mean(line), &sums, largest, thin, faint);
         UNROLL for (uint part = 0; part < PARTS; ++part)
             pass_add_part(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
                           &sums);
-        if (unknown)
-            flags |= flags_of_elements(tensors, block, n, line);
+        if (out)
+            flags |= add_again(tensors, block, n, last_reciprocal, line,
+                               wide_of(wide, last_channel));
         if (++added == BATCHES_TO_CARRY) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;

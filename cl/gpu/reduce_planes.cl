@@ -1,7 +1,7 @@
 /*
  * GPU form, step 1, channels first: sums x, or x and dy, into accumulators. The kernels are in
- * forward_reduce.cl and backward_reduce.cl; planes.cl says how work-items map to blocks, work_group.cl
- * lists what the pass's file gives.
+ * forward_reduce.cl and backward_reduce.cl; planes.cl says how work-items map to blocks,
+ * work_group.cl lists what the pass's file gives.
  *
  * A program has this text twice, for large_planes.cl and for small_planes.cl, which define
  * REDUCE_PLANES, the function's name, and LOG2_AT_ONCE. A function for both took more registers.
@@ -25,7 +25,7 @@
  * The body of a kernel, which has the local memory: `shared` of SHARED_SIZE, `pivot_rows` of
  * PIVOTS_SIZE, `pivots` of TASKS, `folded` of PASS_SUMS * TASKS, `all_flags` of SLOTS.
  */
-static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_ARGUMENTS,
+static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PARAMETERS,
                                   local long *shared, local float *pivot_rows,
                                   local float *pivots, local float *folded,
                                   local int *all_flags POOR_PARAMETERS)
@@ -36,8 +36,6 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_ARG
     const uint strip_mask = (1u << log2_strip) - 1, first = get_group_id(0) << log2_strip;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice), tasks = (stop - begin) << log2_strip;
-    if (NONE_REPEATS(first, min(strip_mask + 1, channels - first)))
-        return;
     const plane_tasks all = {channels, plane, blocks, begin, log2_strip};
     /* The channel of the work-item's lanes, and that of the blocks that it adds. */
     const uint lane_channel = first + (slot & strip_mask);
@@ -52,10 +50,8 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_ARG
     zero_limbs(limbs, MOST_LIMBS);
     if (item < SLOTS)
         all_flags[item] = 0;
-#if SUMS_AGAIN
     if (item == 0)
         *some_poor = 0;
-#endif
     UNROLL for (uint a = 0; a < AT_ONCE; ++a)
     {
         uint n;
@@ -74,21 +70,11 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_ARG
         local float *rows = pivot_rows + (TURNS(LOG2_AT_ONCE) > 1 ? (turn & 1) * SLOTS * LANES : 0) + slot * LANES;
         UNROLL for (uint a = 0; a < AT_ONCE; ++a)
         {
-#if WIDE
-            const float share = reciprocal(sizes[a], last_reciprocal);
-            float sum = 0.0f;
-            UNROLL for (uint s = 0; s < STEPS; ++s)
-                sum = lane + s * LANES < sizes[a]
-                          ? fma(pass_value(&elements, a * STEPS + s, lane_line), share, sum)
-                          : sum;
-            rows[a * SLOTS * LANES + lane] = sum;
-#else
             rows[a * SLOTS * LANES + lane] =
                 lane < sizes[a]
                     ? pass_value(&elements, a * STEPS, lane_line) *
                           pivot_reciprocal(sizes[a], last_reciprocal)
                     : 0.0f;
-#endif
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         UNROLL for (uint a = 0; a < AT_ONCE; ++a)
@@ -124,7 +110,6 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_ARG
                 folded[i] = pass_fold(i >> LOG2_TASKS, lanes + (i >> LOG2_TASKS) * LANES_SIZE +
                                       own_task * BANKS);
             barrier(CLK_LOCAL_MEM_FENCE);
-#if SUMS_AGAIN
             if (trip == 0 && part == 0) {
                 float pivot = pivots[own_task], largest = 0.0f;
                 uint n;
@@ -149,22 +134,20 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_ARG
                                   lane_channel, pivots[at], lane_line);
                 trips = 2;
             }
-#endif
         }
         if (owns) {
             uint n;
             const block_place block = locate_plane(tensors, &all, task, task_channel, &n);
             float pivot = pivots[own_task], largest = 0.0f;
-            bool unknown;
             pass_sums sums;
             pass_take(&sums, &largest, folded, TASKS, own_task);
-            const int of_block =
-                pass_limit(&pivot, pass_mean(task_line), &sums, largest, &unknown);
+            const float faint = thin ? pass_faint(tensors, task_channel, channels) : PASS_CLEAR;
+            const bool out = pass_misses(n, &pivot, pass_mean(task_line), &sums, largest, thin,
+                                         faint);
             pass_add_part(limbs, part, n, pivot, &sums);
-            if (part == 0)
-                flags |= of_block;
-            if (part == 0 && unknown)
-                flags |= flags_of_elements(tensors, block, n, task_line);
+            if (part == 0 && out)
+                flags |= add_again(tensors, block, n, last_reciprocal, task_line,
+                                   wide_of(wide, task_channel));
         }
         if (++batches == BATCHES_TO_CARRY) {
             carry_part(limbs, part < PASS_FIRST_PARTS ? PASS_LIMBS1 : PASS_LIMBS2, MOST_LIMBS);

@@ -1,6 +1,6 @@
 /*
- * GPU form, step 1, planes of one element: sums x, or x and dy, into accumulators. Each element
- * is a block, and its pivot: only the terms x and x^2 are left, or dy and dy (x - mean). The kernels
+ * GPU form, step 1, planes of one element: sums x, or x and dy, into accumulators. Each element is
+ * a block, and its pivot: only the terms x and x^2 are left, or dy and dy (x - mean). The kernels
  * are in forward_reduce.cl and backward_reduce.cl; work_group.cl lists what the pass's file gives.
  *
  * Work-group (strip of 2^log2_strip channels; slice of `per_slice` rows). A work-item has one
@@ -8,68 +8,98 @@
  * SPAN bits of its largest are summed in int64s, in units of the lowest bit; others, which are
  * rare, are added as blocks. The accumulators are the same.
  */
-/* Adds one element as a block. Inlined early, it leaves the narrow format fewer spilled registers. */
-#if !WIDE
-INLINED
-#endif
-static void add_one(private long *limbs, private int *flags,
-                    private const pass_tensors *tensors, block_place column, uint row,
-                    pass_line line)
+/* An element as a block. */
+static float sum_one(private const pass_tensors *tensors, block_place column, uint row,
+                     pass_line line, private pass_sums *sums, private float *largest)
 {
     pass_elements one;
-    pass_sums sums;
     pass_load(&one, 0, tensors, column, row);
-    float pivot = pass_value(&one, 0, line), largest = 0.0f;
-    pass_clear(&sums);
-    pass_add(&sums, &largest, &one, 0, true, pivot, line);
-    bool unknown;
-    *flags |= pass_limit(&pivot, pass_mean(line), &sums, largest, &unknown);
-    UNROLL for (uint part = 0; part < PARTS; ++part)
+    const float pivot = pass_value(&one, 0, line);
+    *largest = 0.0f;
+    pass_clear(sums);
+    pass_add(sums, largest, &one, 0, true, pivot, line);
+    return pivot;
+}
+
+/* Adds one element as a block, and returns whether it does not fit. */
+static bool add_one(private long *limbs, private const pass_tensors *tensors, block_place column,
+                    uint row, pass_line line, uint thin, float faint)
+{
+    float largest;
+    pass_sums sums;
+    float pivot = sum_one(tensors, column, row, line, &sums, &largest);
+    const bool out = pass_misses(1, &pivot, pass_mean(line), &sums, largest, thin, faint);
+    ONE_BY_ONE for (uint part = 0; part < PARTS; ++part)
         pass_add_part(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, 1, pivot, &sums);
-    if (unknown) {
-        const block_place block = {column.place + (ulong)row * tensors->walk.stride,
-                                   row AND_BIT(pass_bit(tensors, column, row))};
-        *flags |= flags_of_elements(tensors, block, 1, line);
-    }
+    return out;
+}
+
+/*
+ * Adds the elements that do not fit, of which there are some, to the wide accumulator: each is its
+ * block's mean. Returns their flags. In a loop of its own, which takes no registers from the main
+ * one.
+ */
+static int add_misses(private const pass_tensors *tensors, block_place column, uint from, uint stop,
+                      uint step, pass_line line, uint thin, float faint, global long *wide)
+{
+    int flags = 0;
+    ONE_BY_ONE for (uint run = from; run < stop; run += step)
+        ONE_BY_ONE for (uint row = run; row < min(run + RUN, stop); ++row)
+        {
+            float largest;
+            pass_sums sums, of_block;
+            const float value = sum_one(tensors, column, row, line, &sums, &largest);
+            float pivot = value;
+            of_block = sums;
+            if (!pass_misses(1, &pivot, pass_mean(line), &sums, largest, thin, faint))
+                continue;
+            const int special = flags_of(value);
+            flags |= special ? special
+                             : pass_add_wide(wide, 1, value, pass_mean(line), &of_block);
+        }
+    return flags;
 }
 
 /* The body of a kernel, which has the local memory: WORDS_SIZE words, and flags of ITEMS. */
-static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_ARGUMENTS,
+static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_PARAMETERS,
                                 local long *words, local int *all_flags)
 {
     const uint item = get_local_id(0), strip = 1u << log2_strip, column = item & (strip - 1);
     const uint first = get_group_id(0) << log2_strip, c = first + column;
-    if (NONE_REPEATS(first, min(strip, channels - first)))
-        return;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
     pass_line line;
     pass_line_of(tensors, min(c, channels - 1), c, &line);
     long limbs[PASS_LIMBS];
     int flags = 0;
+    bool misses_some = false;
     zero_limbs(limbs, PASS_LIMBS);
     all_flags[item] = 0;
     const uint from = c < channels ? begin + (item >> log2_strip) * RUN : stop;
     const uint step = (ITEMS >> log2_strip) * RUN;
     const uint own_channel = min(c, channels - 1);
     const block_place column_place = {own_channel, 0 AND_BIT(own_channel)};
+    const float faint = thin ? pass_faint(tensors, own_channel, channels) : PASS_CLEAR;
     pass_elements elements;
     /* Loads past the slice's end read its last row instead; the values are not used. */
     UNROLL for (uint k = 0; k < RUN; ++k)
         pass_load(&elements, k, tensors, column_place, min(from + k, stop - 1));
     for (uint row = from, added = 0; row < stop; row += step) {
-        uint others = pass_add_run(limbs, &flags, &elements, min((uint)RUN, stop - row), line);
+        uint others = pass_add_run(limbs, &elements, min((uint)RUN, stop - row), line, faint);
+        ONE_BY_ONE for (uint k = 0; others != 0; ++k, others >>= 1)
+            if (others & 1)
+                misses_some |= add_one(limbs, tensors, column_place, row + k, line, thin, faint);
         UNROLL for (uint k = 0; k < RUN; ++k)
             pass_load(&elements, k, tensors, column_place, min(row + step + k, stop - 1));
-        for (uint k = 0; others != 0; ++k, others >>= 1)
-            if (others & 1)
-                add_one(limbs, &flags, tensors, column_place, row + k, line);
         /* A run adds no more to the limbs than its elements one by one, at most LANES, would. */
         if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
             carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
             added = 0;
         }
     }
+    if (misses_some)
+        flags = add_misses(tensors, column_place, from, stop, step, line, thin, faint,
+                           wide_of(wide, own_channel));
     carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (flags)

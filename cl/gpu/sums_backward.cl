@@ -2,8 +2,7 @@
  * GPU form, step 1 of the backward pass: x, dy, mean -> sum dy and sum dy (x - mean), with the
  * gradient of z in the place of dy if the layer has an activation (fusion.cl), and x - mean from y
  * if that is in the place of x (inversion.cl). Of a block of n elements, with the pivot g = the
- * mean of the first LANES of dy (narrow format; of all in the wide one), e = dy - g and
- * d = x - mean,
+ * mean of the first LANES of dy, e = dy - g and d = x - mean,
  *
  *   E = sum e,  D = sum d,  X = sum e d by fma
  *
@@ -20,6 +19,7 @@
 #endif
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
+#define PASS_WIDE_SUMS 3
 #define PASS_FIRST_PARTS 2
 
 typedef struct pass_tensors {
@@ -69,8 +69,8 @@ typedef struct pass_sums {
 
 #if MASKED
 /*
- * The bit of a block's first element, in row `row` of the tensor and in plane number `plane`: rows of a
- * mask are either.
+ * The bit of a block's first element, in row `row` of the tensor and in plane number `plane`: rows
+ * of a mask are either.
  */
 static ulong pass_first_bit(private const pass_tensors *tensors, ulong place, ulong row,
                             ulong plane, uint plane_size)
@@ -233,7 +233,6 @@ static void pass_fold_lanes(private pass_sums *sums, private const pass_sums *la
     sums->product = fold_lanes(product);
 }
 
-#if SUMS_AGAIN
 /* As in sums_forward.cl. */
 static bool pass_moves(private float *pivot, uint n, private const pass_sums *sums, float largest,
                        float last_reciprocal)
@@ -243,41 +242,42 @@ static bool pass_moves(private float *pivot, uint n, private const pass_sums *su
     *pivot = moved_pivot(*pivot, sums->e, reciprocal(n, last_reciprocal));
     return true;
 }
-#endif
 
-static int pass_limit(private float *pivot, float mean, private pass_sums *sums,
-                      float largest, private bool *unknown)
+/* The functions below: as in sums_forward.cl. */
+static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
 {
-    int flags = 0;
-    *unknown = false;
-    /* If the mean is not finite, the second sum is NaN anyway: no reason to repeat the channel. */
+    return faint_of(tensors->means[table_row(ROW_INVSTD, channels) + c]);
+}
+
+static bool pass_misses(uint n, private float *pivot, float mean, private pass_sums *sums,
+                        float largest, uint thin, float faint)
+{
+    /* If the mean is not finite, the second sum is NaN anyway. */
     if (reaches(mean, INFINITY)) {
         sums->d = 0.0f;
         sums->product = 0.0f;
     }
-    const bool over_sum = reaches(sums->e, PASS_LIMIT_SUM) != 0;
-    if (reaches(*pivot, PASS_LIMIT_PIVOT) || over_sum ||
-        reaches(sums->product, PASS_LIMIT_SECOND) ||
-        reaches(*pivot * sums->d, PASS_LIMIT_SECOND)) {
-        *unknown = reaches(*pivot, INFINITY) != 0;
-#if WIDE
-        if (*unknown || over_sum)
-            sums->e = 0.0f;
-        if (*unknown)
-            *pivot = 0.0f;
-#else
-        *unknown = *unknown || reaches(sums->e, INFINITY);
-        sums->e = 0.0f;
-        *pivot = 0.0f;
-#endif
-        sums->d = 0.0f;
-        sums->product = 0.0f;
-        largest = 0.0f;
-        flags = *unknown ? 0 : FLAG_OVERFLOW;
-    }
-    if (reaches(*pivot, PASS_CLEAR) || reaches(largest, PASS_CLEAR))
-        return flags | FLAG_CLEAR;
-    return *pivot != 0.0f || largest != 0.0f ? flags | FLAG_FAINT : flags;
+    const bool out = misses(n, *pivot, sums->e, sums->d, sums->product, largest, faint) != 0;
+    *pivot = out ? 0.0f : *pivot;
+    sums->e = out ? 0.0f : sums->e;
+    sums->d = out ? 0.0f : sums->d;
+    sums->product = out ? 0.0f : sums->product;
+    return out;
+}
+
+static int pass_add_wide(global long *wide, uint n, float pivot, float mean,
+                         private const pass_sums *sums)
+{
+    return add_block_wide(wide, n, pivot, mean, sums->e, sums->d, sums->product);
+}
+
+static void pass_factors(uint which, private const pass_elements *elements, float pivot,
+                         float share, pass_line line, private float *a, private float *b)
+{
+    const float v = pass_value(elements, 0, line), d = centred(elements, 0, true, line);
+    const float e = v - pivot;
+    *a = which == 0 ? v : which == 2 ? d : e;
+    *b = which == 0 ? share : which == 3 ? d : 1.0f;
 }
 
 /* The parts are the products n g 1, 1 E 1, 1 X 1 and 1 g D. */
@@ -292,9 +292,8 @@ static void pass_add_part(private long *limbs, uint part, uint n, float pivot,
 /* --- a run of planes of one element: reduce_rows.cl --- */
 
 /* As forward_add_run, for dy and dy (x - mean). Products have their own range, twice as wide. */
-static uint pass_add_run(private long *limbs, private int *flags,
-                         private const pass_elements *elements, uint count,
-                         pass_line line)
+static uint pass_add_run(private long *limbs, private const pass_elements *elements, uint count,
+                         pass_line line, float faint)
 {
     const uint limit = as_uint(PASS_LIMIT_PIVOT);
     /* If the exponents add up to at most this, the product is below its limit. */
@@ -313,8 +312,8 @@ static uint pass_add_run(private long *limbs, private int *flags,
         top = fits ? max(top, size) : top;
         top_product = fits ? max(top_product, product) : top_product;
     }
-    /* Not below the format's lowest bit, nor below PASS_CLEAR. */
-    const int clear = max((int)(as_uint(PASS_CLEAR) >> 23), 150 - PASS_LOW1);
+    /* Not below the format's lowest bit, nor below `faint`. */
+    const int clear = max((int)(as_uint(faint) >> 23), 150 - PASS_LOW1);
     const int low = max((int)(top >> 23) - 2 * SPAN, max(clear, 1));
     const int low_product = max(top_product - 2 * SPAN, 300 - PASS_LOW2);
     long sum = 0, high_sum = 0, low_sum = 0;
@@ -325,8 +324,8 @@ static uint pass_add_run(private long *limbs, private int *flags,
         const int shift = (int)(size >> 23) - low, exponent_d = (int)(size_d >> 23);
         const int product = (int)(size >> 23) + exponent_d;
         const bool has_product = size_d != 0;
-        const bool is_in = shift >= 0 && size < limit && k < count && exponent_d < 255 &&
-                           (!has_product ||
+        const bool is_in = shift >= 0 && size >= as_uint(faint) && size < limit && k < count &&
+                           exponent_d < 255 && (!has_product ||
                             (exponent_d > 0 && product >= low_product && product <= most));
         /* dy = 0 counts if x - mean is Inf or NaN: the product is NaN. */
         others |= !is_in && (size != 0 || exponent_d == 255) && k < count ? 1u << k : 0;
@@ -340,7 +339,6 @@ static uint pass_add_run(private long *limbs, private int *flags,
         sum += (long)((int)bits < 0 ? -(int)m : (int)m) * (1 << by);
         high_sum += (long)(negative ? -high : high) * factor;
         low_sum += (long)(negative ? -low_part : low_part) * factor;
-        *flags |= m ? FLAG_CLEAR : 0;
     }
     add_sum(limbs, PASS_TERM_LIMBS1, sum, low - 150 + PASS_LOW1);
     private long *second = limbs + PASS_LIMBS1;

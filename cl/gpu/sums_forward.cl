@@ -1,7 +1,6 @@
 /*
  * GPU form, step 1 of the forward pass: x -> sum x and sum x^2. Of a block of n elements, with the
- * pivot p = the mean of its first LANES elements (narrow format; of all in the wide one) and
- * d = x - p,
+ * pivot p = the mean of its first LANES elements, and d = x - p,
  *
  *   A = sum d,  Q = sum d^2 by fma
  *
@@ -14,6 +13,7 @@
  */
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
+#define PASS_WIDE_SUMS 2
 #define PASS_FIRST_PARTS 1
 
 typedef struct pass_tensors {
@@ -116,7 +116,6 @@ static void pass_fold_lanes(private pass_sums *sums, private const pass_sums *la
     sums->q = fold_lanes(q);
 }
 
-#if SUMS_AGAIN
 /* Where a block is to be summed once more (pivots.cl), moves its pivot, and gives true. */
 static bool pass_moves(private float *pivot, uint n, private const pass_sums *sums, float largest,
                        float last_reciprocal)
@@ -126,39 +125,41 @@ static bool pass_moves(private float *pivot, uint n, private const pass_sums *su
     *pivot = moved_pivot(*pivot, sums->a, reciprocal(n, last_reciprocal));
     return true;
 }
-#endif
 
 /*
- * Sets the terms that do not fit the format to 0, as pass_add_block of the CPU form. Returns the
- * block's flags; *unknown tells whether its elements, or only their sum, may not be finite.
+ * From where on a channel's blocks fit (fit_backward.cl): forward there is nothing that depends on
+ * it.
  */
-static int pass_limit(private float *pivot, float mean, private pass_sums *sums,
-                      float largest, private bool *unknown)
+static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
 {
-    const bool over_pivot = reaches(*pivot, PASS_LIMIT_PIVOT) != 0;
-    const bool over_sum = reaches(sums->a, PASS_LIMIT_SUM) != 0;
-    int flags = 0;
-    *unknown = false;
-    if (over_pivot || over_sum || reaches(sums->q, PASS_LIMIT_SECOND)) {
-        *unknown = reaches(*pivot, INFINITY) != 0;
-#if WIDE
-        /* Squares overflow a float: the variance is +Inf, the mean is that of the pivots. */
-        if (*unknown || over_sum)
-            sums->a = 0.0f;
-        if (*unknown)
-            *pivot = 0.0f;
-#else
-        *unknown = *unknown || reaches(sums->a, INFINITY);
-        sums->a = 0.0f;
-        *pivot = 0.0f;
-#endif
-        sums->q = 0.0f;
-        flags = *unknown ? 0 : FLAG_OVERFLOW;
-    }
-    if (reaches(*pivot, PASS_CLEAR) || reaches(sums->q, PASS_CLEAR * PASS_CLEAR))
-        return flags | FLAG_CLEAR;
-    /* All three count: q is 0 if the squares have underflowed. */
-    return *pivot != 0.0f || sums->a != 0.0f || sums->q != 0.0f ? flags | FLAG_FAINT : flags;
+    return 0.0f;
+}
+
+/* Whether a block does not fit the narrow format; its terms are 0 then. */
+static bool pass_misses(uint n, private float *pivot, float mean, private pass_sums *sums,
+                        float largest, uint thin, float faint)
+{
+    const bool out = misses(n, *pivot, sums->a, sums->q, thin, faint) != 0;
+    *pivot = out ? 0.0f : *pivot;
+    sums->a = out ? 0.0f : sums->a;
+    sums->q = out ? 0.0f : sums->q;
+    return out;
+}
+
+/* Adds the sums of a block to a wide accumulator; returns its flags. */
+static int pass_add_wide(global long *wide, uint n, float pivot, float mean,
+                         private const pass_sums *sums)
+{
+    return add_block_wide(wide, n, pivot, mean, sums->a, sums->q, 0.0f);
+}
+
+/* An element's term of a sum of a block that does not fit, as a product: of the mean, A and Q. */
+static void pass_factors(uint which, private const pass_elements *elements, float pivot,
+                         float share, pass_line line, private float *a, private float *b)
+{
+    const float v = elements->summed[0], d = v - pivot;
+    *a = which == 0 ? v : d;
+    *b = which == 0 ? share : which == 1 ? 1.0f : d;
 }
 
 /*
@@ -183,9 +184,8 @@ static void pass_add_part(private long *limbs, uint part, uint n, float pivot,
  * and that are below the format's limit. Returns a mask of the others. x^2 is added in two halves
  * of 24 bits.
  */
-static uint pass_add_run(private long *limbs, private int *flags,
-                         private const pass_elements *elements, uint count,
-                         pass_line line)
+static uint pass_add_run(private long *limbs, private const pass_elements *elements, uint count,
+                         pass_line line, float faint)
 {
     const uint limit = as_uint(PASS_LIMIT_PIVOT);
     uint top = 0, others = 0;
@@ -213,7 +213,6 @@ static uint pass_add_run(private long *limbs, private int *flags,
         high_sum += (ulong)(uint)(square >> 24) * factor;
         low_sum += (ulong)((uint)square & 0xffffffu) * factor;
     }
-    *flags |= low_sum != 0 || high_sum != 0 ? FLAG_CLEAR : 0;
     add_sum(limbs, PASS_TERM_LIMBS1, sum, low - 150 + PASS_LOW1);
     private long *second = limbs + PASS_LIMBS1;
     const int place = 2 * low - 300 + PASS_LOW2;

@@ -20,7 +20,9 @@
  *                                     local memory pass_keep, pass_fold, pass_take; in registers
  *                                     pass_fold_lanes
  *   pass_moves                        whether a block is summed once more, around another pivot
- *   pass_limit, pass_add_part         take out what does not fit the format; add a part of a block
+ *   pass_misses, pass_add_part        whether a block does not fit the format; add a part of one
+ *   pass_faint                        from where on blocks fit
+ *   PASS_WIDE_SUMS, pass_factors      the sums of those that do not: wide_blocks.cl
  *   pass_add_run                      adds a run of planes of one element (reduce_rows.cl)
  *   pass_first_bit, pass_bit          where a block's bits are, with a mask (fusion.cl)
  */
@@ -28,12 +30,13 @@
 /* The bodies of kernels: their callers' constants must reach their loops. */
 #define INLINED __attribute__((always_inline))
 
-/* The slices of a tensor's blocks, as all reductions get them, and where they write accumulators. */
-#define SLICE_ARGUMENTS \
-    uint channels, uint plane, uint blocks, uint units, uint log2_strip, uint per_slice, \
-        float last_reciprocal, global long *restrict partial REPEAT_ARGUMENT
+/*
+ * The slices of a tensor's blocks, as all reductions get them, and where they write accumulators,
+ * narrow and wide. `thin`: eps does not hide what the narrow format cuts.
+ */
+#define SLICE_PARAMETERS PARAMETERS(GPU_SLICE_ARGUMENTS)
 #define SLICE \
-    channels, plane, blocks, units, log2_strip, per_slice, last_reciprocal, partial REPEAT
+    channels, plane, blocks, units, log2_strip, per_slice, last_reciprocal, partial, wide, thin
 
 /* Work-items of a sub-group, where the compiler is to be told (src/program/compiler_options.c). */
 #ifdef SUB_GROUP

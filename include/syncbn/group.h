@@ -20,7 +20,7 @@ struct sbn_transport;
  * The version of the order of summation (doc/order.md). The same version gives the same bits of
  * every result, on any device. All ranks of a group must have the same.
  */
-#define SBN_ORDER_VERSION 2
+#define SBN_ORDER_VERSION 3
 
 /* How many replicas a group may have in one process, and an sbn_data_parallel in all of them. */
 #define SBN_MAX_REPLICAS 65535

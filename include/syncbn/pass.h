@@ -50,7 +50,7 @@ typedef struct sbn_result {
     size_t size;      /* sizeof(sbn_result) */
     uint64_t count;   /* values per channel over the whole group */
     int synchronised; /* 0: the group timed out, and this pass used this rank's values alone */
-    /* 1: a channel's sums needed a second reduction, in the wide format; 0: none; -1: not known. */
+    /* 1: a channel had blocks that needed the wide format; 0: none; -1: not known. */
     int wide;
 } sbn_result;
 

@@ -24,7 +24,7 @@ extern "C" {
 enum {
     SBN_TAG_HEADER = 0, /* what each rank is about to do; fixed size */
     SBN_TAG_WORDS = 1,  /* the sums, once the headers have agreed */
-    SBN_TAG_REPEAT = 2, /* a pass repeated in the wide format, or who disagreed */
+    SBN_TAG_REPEAT = 2, /* the wide accumulators of a pass, or who disagreed */
     SBN_TAGS = 3        /* how many tags there are */
 };
 
@@ -96,7 +96,8 @@ typedef struct sbn_transport {
  *   header                          17 words
  *   sums                            1, and for each layer 1 + 8 per channel forward,
  *                                   1 + 9 per channel backward
- *   wide format                     1, and for each layer that needs it 1 + 19 per channel
+ *   wide accumulators               1, and for each layer that has some 1 + 24 per channel of
+ *                                   these
  *   a disagreement                  21 per rank, for each layer up to the one that differs
  *   sbn_group_split                 two headers; 1 per rank; 1 per colour of each rank
  *   sbn_data_parallel_create        those of a split; then 2 per rank

@@ -109,9 +109,9 @@ int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica
 }
 
 int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
-                                     int continues, sbn_wait *wait)
+                                     sbn_wait *wait)
 {
-    return wait_for_last(table, replica, continues, wait);
+    return wait_for_last(table, replica, 0, wait);
 }
 
 int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replica, cl_event event)
@@ -125,7 +125,7 @@ int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica)
     const size_t r = replica->index;
     sbn_wait wait = {{NULL}, 0};
     cl_event event;
-    int status = sbn__channel_table_wait_to_write(table, replica, 0, &wait);
+    int status = sbn__channel_table_wait_to_write(table, replica, &wait);
     if (!status)
         status = sbn__write(replica, table->device[r].mem,
                             sizeof(float) * table->rows * table->channels,

@@ -44,12 +44,9 @@ int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica
 int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *replica,
                                cl_event event);
 
-/*
- * Do the same for a command of the device that writes the copy. If it `continues` what earlier
- * commands have written, those must not have failed.
- */
+/* Do the same for a command of the device that writes the copy. */
 int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
-                                     int continues, sbn_wait *wait);
+                                     sbn_wait *wait);
 int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replica, cl_event event);
 
 #endif

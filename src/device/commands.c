@@ -89,6 +89,18 @@ int sbn__write_now(const sbn_replica *replica, cl_command_queue queue, cl_mem bu
     return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFinish", code);
 }
 
+int sbn__clear(sbn_replica *replica, cl_mem buffer, size_t size, const sbn_wait *wait,
+               cl_event *event)
+{
+    const cl_uint zero = 0;
+    const cl_int code = clEnqueueFillBuffer(replica->queue, buffer, &zero, sizeof zero, 0, size,
+                                            wait->count, list_of(wait), event);
+    if (code != CL_SUCCESS)
+        return sbn__fail_cl(replica, "clEnqueueFillBuffer", code);
+    sbn__handle_opened();
+    return SBN_SUCCESS;
+}
+
 int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event)
 {
     const cl_int code = clEnqueueMarkerWithWaitList(replica->queue, count, count ? events : NULL,

@@ -8,11 +8,11 @@
 
 #include "device/device.h"
 
-/* Replicas whose devices may combine: cl/common/integers_narrow.cl has room for the blocks of as many. */
-#define SBN_MAX_COMBINED 64
+/* Replicas whose devices may combine: sources of the kernels. */
+#define SBN_MAX_COMBINED 4
 
 /* Events to wait for; NULL is ignored. */
-#define SBN_MAX_WAIT (SBN_MAX_COMBINED + 4)
+#define SBN_MAX_WAIT (SBN_MAX_COMBINED + 5)
 
 typedef struct sbn_wait {
     cl_event events[SBN_MAX_WAIT];
@@ -58,6 +58,10 @@ int sbn__read_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buf
                   size_t size, void *out, const char *what);
 int sbn__write_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buffer, size_t at,
                    size_t size, const void *in, const char *what);
+
+/* Enqueues zeros. */
+int sbn__clear(sbn_replica *replica, cl_mem buffer, size_t size, const sbn_wait *wait,
+               cl_event *event);
 
 /* Enqueues a marker that waits for a list of any length. */
 int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);

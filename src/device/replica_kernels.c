@@ -100,10 +100,8 @@ static int create_whole(sbn_kernels *kernels, const sbn_program *program)
 {
     int status = SBN_SUCCESS, has;
     for (int layout = 0; layout < SBN_LAYOUTS && !status; ++layout)
-        for (int w = 0; w < SBN_FORMATS && !status; ++w)
-            status = create_pair(&kernels->forward_whole[layout][w],
-                                 &kernels->backward_whole[layout][w], &wholes[layout], program,
-                                 sbn__program_of(0, w), sbn__program_of(1, w));
+        status = create_pair(&kernels->forward_whole[layout], &kernels->backward_whole[layout],
+                             &wholes[layout], program, SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD);
     return may_lack(status, &has);
 }
 
@@ -114,10 +112,9 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
     const int plain = !program->fusion;
     const int sums = plain || sbn__fusion_sums(program->fusion);
     for (int r = 0; r < SBN_REDUCTIONS && !status && sums; ++r)
-        for (int w = 0; w < SBN_FORMATS && !status; ++w)
-            status = create_pair(plain ? &kernels->forward_reduce[r][w] : NULL,
-                                 &kernels->backward_reduce[r][w], &reductions[r], program,
-                                 sbn__program_of(0, w), sbn__program_of(1, w));
+        status = create_pair(plain ? &kernels->forward_reduce[r] : NULL,
+                             &kernels->backward_reduce[r], &reductions[r], program,
+                             SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD);
     if (status || program->views)
         return status;
     for (int walk = 0; walk < SBN_WALKS && !status; ++walk)
@@ -129,10 +126,8 @@ int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
 static int create_combine(sbn_sum_kernels *kernels, const sbn_program *program)
 {
     static const kernel_pair combine = {"forward_combine", "backward_combine", SBN_FORM_AUTO};
-    int status = SBN_SUCCESS;
-    for (int w = 0; w < SBN_FORMATS && !status; ++w)
-        status = create_pair(&kernels->forward_combine[w], &kernels->backward_combine[w], &combine,
-                             program, sbn__program_of(0, w), sbn__program_of(1, w));
+    const int status = create_pair(&kernels->forward_combine, &kernels->backward_combine, &combine,
+                                   program, SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD);
     return may_lack(status, &kernels->combine);
 }
 
@@ -158,16 +153,12 @@ static void release_kernel(sbn_kernel *kernel)
 void sbn__kernels_release(sbn_kernels *kernels)
 {
     for (int r = 0; r < SBN_REDUCTIONS; ++r) {
-        for (int w = 0; w < SBN_FORMATS; ++w) {
-            release_kernel(&kernels->forward_reduce[r][w]);
-            release_kernel(&kernels->backward_reduce[r][w]);
-        }
+        release_kernel(&kernels->forward_reduce[r]);
+        release_kernel(&kernels->backward_reduce[r]);
     }
     for (int layout = 0; layout < SBN_LAYOUTS; ++layout) {
-        for (int w = 0; w < SBN_FORMATS; ++w) {
-            release_kernel(&kernels->forward_whole[layout][w]);
-            release_kernel(&kernels->backward_whole[layout][w]);
-        }
+        release_kernel(&kernels->forward_whole[layout]);
+        release_kernel(&kernels->backward_whole[layout]);
     }
     for (int walk = 0; walk < SBN_WALKS; ++walk) {
         release_kernel(&kernels->forward_apply[walk]);
@@ -177,10 +168,8 @@ void sbn__kernels_release(sbn_kernels *kernels)
 
 void sbn__sum_kernels_release(sbn_sum_kernels *kernels)
 {
-    for (int w = 0; w < SBN_FORMATS; ++w) {
-        release_kernel(&kernels->forward_combine[w]);
-        release_kernel(&kernels->backward_combine[w]);
-    }
+    release_kernel(&kernels->forward_combine);
+    release_kernel(&kernels->backward_combine);
     release_kernel(&kernels->add_slices);
     release_kernel(&kernels->store_gradients);
 }

@@ -34,17 +34,17 @@ typedef struct sbn_kernel {
  * replica's form.
  */
 typedef struct sbn_kernels {
-    sbn_kernel forward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
-    sbn_kernel backward_reduce[SBN_REDUCTIONS][SBN_FORMATS];
+    sbn_kernel forward_reduce[SBN_REDUCTIONS];
+    sbn_kernel backward_reduce[SBN_REDUCTIONS];
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
     /* The CPU form has these by layout, where it can combine. */
-    sbn_kernel forward_whole[SBN_LAYOUTS][SBN_FORMATS], backward_whole[SBN_LAYOUTS][SBN_FORMATS];
+    sbn_kernel forward_whole[SBN_LAYOUTS], backward_whole[SBN_LAYOUTS];
 } sbn_kernels;
 
 /* Kernels that do not touch tensors. */
 typedef struct sbn_sum_kernels {
     sbn_kernel add_slices, store_gradients;
-    sbn_kernel forward_combine[SBN_FORMATS], backward_combine[SBN_FORMATS];
+    sbn_kernel forward_combine, backward_combine;
     int combine; /* the device has the last ones */
 } sbn_sum_kernels;
 

@@ -1,10 +1,10 @@
 #include "exact/accumulator.h"
 
+#include <string.h>
+
 /* Flags are counted over at most 4095 ranks. */
 #define COUNT_BITS 12
 #define COUNT_MASK ((INT64_C(1) << COUNT_BITS) - 1)
-
-#define LIMB_MASK ((INT64_C(1) << SBN_LIMB_BITS) - 1)
 
 sbn_accumulators sbn__accumulators_at(const int64_t *at, const sbn_format *format)
 {
@@ -13,24 +13,25 @@ sbn_accumulators sbn__accumulators_at(const int64_t *at, const sbn_format *forma
 }
 
 /* Adds the limbs of one sum, and carries. */
-static inline void add_limbs(const int64_t *from, int count, int64_t *sums)
+static inline void add_limbs(const int64_t *from, int count, int bits, int64_t *sums)
 {
+    const int64_t mask = (INT64_C(1) << bits) - 1;
     int64_t carry = 0;
     for (int k = 0; k + 1 < count; ++k) {
         const int64_t limb = sums[k] + from[k] + carry;
-        sums[k] = limb & LIMB_MASK;
-        carry = limb >> SBN_LIMB_BITS;
+        sums[k] = limb & mask;
+        carry = limb >> bits;
     }
     sums[count - 1] += from[count - 1] + carry;
 }
 
 static inline void add_channels(const int64_t *from, size_t channels, int limbs1, int limbs2,
-                                int64_t *sums)
+                                int bits, int64_t *sums)
 {
     const int length = limbs1 + limbs2 + 1;
     for (size_t c = 0; c < channels; ++c, from += length, sums += length) {
-        add_limbs(from, limbs1, sums);
-        add_limbs(from + limbs1, limbs2, sums + limbs1);
+        add_limbs(from, limbs1, bits, sums);
+        add_limbs(from + limbs1, limbs2, bits, sums + limbs1);
         sums[length - 1] |= from[length - 1];
     }
 }
@@ -41,11 +42,40 @@ void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t
     const sbn_accumulators form = sbn__accumulators_at(sums, format);
     /* The narrow formats, as constants: the loops over limbs are unrolled. */
     if (form.limbs1 == 3 && form.limbs2 == 4)
-        add_channels(from, channels, 3, 4, sums);
+        add_channels(from, channels, 3, 4, SBN_LIMB_BITS, sums);
     else if (form.limbs1 == 4 && form.limbs2 == 4)
-        add_channels(from, channels, 4, 4, sums);
+        add_channels(from, channels, 4, 4, SBN_LIMB_BITS, sums);
     else
-        add_channels(from, channels, form.limbs1, form.limbs2, sums);
+        add_channels(from, channels, form.limbs1, form.limbs2, format->limb_bits, sums);
+}
+
+/* Adds limbs of a narrow sum to those of a wide one, whose lowest is worth 2^-up of the other's. */
+static void widen_limbs(const int64_t *from, int count, int up, int64_t *wide)
+{
+    for (int k = 0; k < count; ++k) {
+        const int place = SBN_LIMB_BITS * k + up;
+        const int at = place / SBN_WIDE_LIMB_BITS, shift = place % SBN_WIDE_LIMB_BITS;
+        wide[at] += (int64_t)((uint64_t)from[k] << shift & UINT32_MAX);
+        wide[at + 1] += from[k] >> (SBN_WIDE_LIMB_BITS - shift);
+    }
+}
+
+void sbn__accumulators_widen(const sbn_accumulators *narrow, size_t channels,
+                             const unsigned char *only, const int64_t *limbs, int64_t *wide)
+{
+    const sbn_format *format = narrow->format;
+    const size_t length = sbn__accumulator_length(&sbn_wide);
+    for (size_t c = 0; c < channels; ++c, limbs += length - 1) {
+        if (!only[c])
+            continue;
+        const int64_t *from = sbn__accumulator_limbs(narrow, c);
+        memcpy(wide, limbs, sizeof *wide * (length - 1));
+        widen_limbs(from, narrow->limbs1, sbn_wide.low1 - format->low1, wide);
+        widen_limbs(from + narrow->limbs1, narrow->limbs2, sbn_wide.low2 - format->low2,
+                    wide + sbn__limbs1(&sbn_wide));
+        wide[length - 1] = sbn__accumulator_flags(narrow, c);
+        wide += length;
+    }
 }
 
 /* Bit i moves to place 12 i. */

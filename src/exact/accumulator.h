@@ -36,10 +36,17 @@ static inline int64_t sbn__accumulator_flags(const sbn_accumulators *accumulator
 
 /*
  * Adds one replica's accumulators to `sums`, flags by or, and carries: each limb of `sums` but a
- * sum's highest is below 2^SBN_LIMB_BITS, so that the limbs of 4095 ranks add up within an int64.
+ * sum's highest is below 2^limb_bits, so that the limbs of 4095 ranks add up within an int64.
  */
 void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t channels,
                            int64_t *sums);
+
+/*
+ * Writes the accumulators, one after the other, of the channels that `only` selects: the narrow
+ * ones and the limbs of wide ones, as a device has them for all channels, added up.
+ */
+void sbn__accumulators_widen(const sbn_accumulators *narrow, size_t channels,
+                             const unsigned char *only, const int64_t *limbs, int64_t *wide);
 
 /*
  * Makes sums that sbn__accumulators_add wrote fit to be added by an all-reduce: replaces each set

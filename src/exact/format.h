@@ -1,11 +1,12 @@
 /*
  * The order of summation and the fixed-point formats: which terms are added in floats, and which
- * bits of a sum are kept (cl/common/accumulator.cl says how terms enter them). The kernels get the same
- * numbers as macros, from here alone.
+ * bits of a sum are kept (cl/common/accumulator.cl says how terms enter them). The kernels get the
+ * same numbers as macros, from here alone.
  *
- * A pass first runs in its narrow format, which holds what training produces; channels that do not
- * fit are repeated in the wide format, which holds every float. The order of summation, block size
- * included, is the library's promise of equal bits: any change in this file changes results.
+ * A pass has a narrow format, which holds what training produces. A block that does not fit it is
+ * added to the channel's other accumulator, in the wide format, which holds every float. The order
+ * of summation, block size included, is the library's promise of equal bits: any change in this
+ * file changes results.
  */
 #ifndef SBN_EXACT_FORMAT_H
 #define SBN_EXACT_FORMAT_H
@@ -23,18 +24,21 @@
 /* Blocks of one channel and replica. */
 #define SBN_MAX_BLOCKS ((size_t)1 << 29)
 
-/* Bits of a limb, held in an int64: the limbs of 4095 ranks add up without a carry. */
+/*
+ * Bits of a limb, held in an int64: the limbs of 4095 ranks add up without a carry. Those of the
+ * wide format are shorter, so that all blocks of a channel add up without one.
+ */
 #define SBN_LIMB_BITS 48
+#define SBN_WIDE_LIMB_BITS 32
 
 /* Flags of a channel, a set of bits in the last int64 of its accumulator. */
 enum {
     SBN_FLAG_PLUS_INF = 1, /* the first sum met +Inf; with SBN_FLAG_MINUS_INF as well, it is NaN */
     SBN_FLAG_MINUS_INF = 2,
-    /* Narrow format: a block did not fit, repeat in the wide one; wide: the second sum is lost. */
-    SBN_FLAG_OVERFLOW = 4,
-    SBN_FLAG_CLEAR = 8,  /* a block well above the format's lowest bit */
-    SBN_FLAG_FAINT = 16, /* a block that is not zero, but near the lowest bit */
-    SBN_FLAGS = 5        /* how many there are */
+    SBN_FLAG_OVERFLOW =
+        4,             /* a block's squares or products exceed a float: the second sum is lost */
+    SBN_FLAG_WIDE = 8, /* there are terms in the wide accumulator */
+    SBN_FLAGS = 4      /* how many there are */
 };
 
 typedef struct sbn_format {
@@ -42,16 +46,16 @@ typedef struct sbn_format {
     int low2, bits2; /* second sum */
     int limit_pivot; /* a block fits below 2^these */
     int limit_sum, limit_second;
-    int clear; /* a block is clear of the lowest bit from 2^this on */
+    int clear;       /* a block is clear of the lowest bit from 2^this on, */
+    double thin_eps; /* ... or later where eps is smaller than this */
+    int limb_bits;
     int wide;
 } sbn_format;
 
 extern const sbn_format sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 
-/* The formats of a pass by number. */
-enum { SBN_NARROW = 0, SBN_WIDE = 1, SBN_FORMATS = 2 };
-const sbn_format *sbn__forward_format(int format);
-const sbn_format *sbn__backward_format(int format);
+/* The int64s of a channel's wide accumulator on a device, which has no flags there. */
+size_t sbn__wide_limbs(void);
 
 /* Limbs of the two sums: room for their terms' bits, 2^31 blocks of them and a sign. */
 int sbn__limbs1(const sbn_format *format);
@@ -62,7 +66,7 @@ size_t sbn__accumulator_length(const sbn_format *format);
 
 /*
  * Writes build options (-D) and returns snprintf's length: what all programs share, and the
- * format in which a program sums.
+ * narrow format of the pass for which a program sums.
  */
 int sbn__summation_macros(char *out, size_t size);
 int sbn__format_macros(const sbn_format *format, char *out, size_t size);

@@ -50,9 +50,9 @@ static void bigint_sums(const sbn_accumulators *accumulators, size_t c, sbn_bigi
                         sbn_bigint *second)
 {
     const int64_t *limbs = sbn__accumulator_limbs(accumulators, c);
-    sbn__bigint_from_limbs(first, limbs, accumulators->limbs1, SBN_LIMB_BITS);
-    sbn__bigint_from_limbs(second, limbs + accumulators->limbs1, accumulators->limbs2,
-                           SBN_LIMB_BITS);
+    const int bits = accumulators->format->limb_bits;
+    sbn__bigint_from_limbs(first, limbs, accumulators->limbs1, bits);
+    sbn__bigint_from_limbs(second, limbs + accumulators->limbs1, accumulators->limbs2, bits);
 }
 
 sbn_moments sbn__bigint_moments(const sbn_accumulators *accumulators, size_t c, uint64_t count)
@@ -158,13 +158,15 @@ static int int192_gradient_sums(const sbn_accumulators *accumulators, size_t c, 
 void sbn__moments_of(const sbn_accumulators *accumulators, size_t channels,
                      const unsigned char *only, uint64_t count, double *mean, double *var)
 {
+    size_t at = 0;
     for (size_t c = 0; c < channels; ++c) {
         if (only && !only[c])
             continue;
         sbn_moments moments;
-        if (accumulators->format->wide || sbn__accumulator_flags(accumulators, c) & SPECIAL ||
-            !int192_moments(accumulators, c, count, &moments))
-            moments = sbn__bigint_moments(accumulators, c, count);
+        if (accumulators->format->wide || sbn__accumulator_flags(accumulators, at) & SPECIAL ||
+            !int192_moments(accumulators, at, count, &moments))
+            moments = sbn__bigint_moments(accumulators, at, count);
+        ++at;
         mean[c] = moments.mean;
         var[c] = moments.var;
     }
@@ -174,54 +176,27 @@ void sbn__gradient_sums_of(const sbn_accumulators *accumulators, size_t channels
                            const unsigned char *only, const double *mean, double *dy,
                            double *dy_xmu)
 {
+    size_t at = 0;
     for (size_t c = 0; c < channels; ++c) {
         if (only && !only[c])
             continue;
         sbn_gradient_sums sums;
-        if (accumulators->format->wide || sbn__accumulator_flags(accumulators, c) & SPECIAL ||
-            !int192_gradient_sums(accumulators, c, mean[c], &sums))
-            sums = sbn__bigint_gradient_sums(accumulators, c, mean[c]);
+        if (accumulators->format->wide || sbn__accumulator_flags(accumulators, at) & SPECIAL ||
+            !int192_gradient_sums(accumulators, at, mean[c], &sums))
+            sums = sbn__bigint_gradient_sums(accumulators, at, mean[c]);
+        ++at;
         dy[c] = sums.dy;
         dy_xmu[c] = sums.dy_xmu;
     }
 }
 
-/*
- * All non-zero blocks are near the format's lowest bit, or one exceeds its range, or the spread is
- * too small for its resolution.
- */
-static int does_not_fit(int64_t flags, int thin)
+size_t sbn__needs_wide(const sbn_accumulators *accumulators, size_t channels, unsigned char *wide)
 {
-    if (flags & (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF))
-        return 0;
-    return flags & SBN_FLAG_OVERFLOW || (flags & SBN_FLAG_FAINT && !(flags & SBN_FLAG_CLEAR)) ||
-           (thin && flags & SBN_FLAG_CLEAR);
-}
-
-static int needs_wide(const sbn_accumulators *accumulators, size_t channels, const double *invstd,
-                      double thin, unsigned char *repeat)
-{
-    int any = 0;
+    size_t count = 0;
     for (size_t c = 0; c < channels; ++c) {
-        repeat[c] = (unsigned char)does_not_fit(sbn__accumulator_flags(accumulators, c),
-                                                invstd[c] > thin);
-        any |= repeat[c];
+        const int64_t flags = sbn__accumulator_flags(accumulators, c);
+        wide[c] = flags & SBN_FLAG_WIDE && !(flags & (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF));
+        count += wide[c];
     }
-    return any;
-}
-
-/*
- * A variance as small as this has few bits in the format, which matters only if eps does not
- * dominate it.
- */
-int sbn__forward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
-                            const double *invstd, unsigned char *repeat)
-{
-    return needs_wide(accumulators, channels, invstd, 0x1p24, repeat);
-}
-
-int sbn__backward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
-                             const double *invstd, unsigned char *repeat)
-{
-    return needs_wide(accumulators, channels, invstd, 0x1p12, repeat);
+    return count;
 }

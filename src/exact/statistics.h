@@ -2,7 +2,8 @@
  * Mean, variance and sums of gradients from the accumulators of all channels. No OpenCL and no
  * communication.
  *
- * If `only` is not NULL, it selects channels; results of other channels are not changed.
+ * If `only` is not NULL, it selects channels: the accumulators are those of these alone, and
+ * results of other channels are not changed.
  */
 #ifndef SBN_EXACT_STATISTICS_H
 #define SBN_EXACT_STATISTICS_H
@@ -50,13 +51,11 @@ sbn_gradient_sums sbn__bigint_gradient_sums(const sbn_accumulators *accumulators
                                             double mean);
 
 /*
- * Sets `repeat` to 1 for each channel whose values do not fit the narrow format, and returns
- * whether there is any. All ranks get the same result, as they have the same sums.
+ * Sets `wide` to 1 for each channel with terms in a wide accumulator, unless its sums are not
+ * finite, and returns how many there are. All ranks get the same result, as they have the same
+ * flags.
  */
-int sbn__forward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
-                            const double *invstd, unsigned char *repeat);
-int sbn__backward_needs_wide(const sbn_accumulators *accumulators, size_t channels,
-                             const double *invstd, unsigned char *repeat);
+size_t sbn__needs_wide(const sbn_accumulators *accumulators, size_t channels, unsigned char *wide);
 
 /* A double as the unevaluated sum of two floats. */
 typedef struct sbn_double_float {

@@ -13,16 +13,13 @@
 /* lp->columns */
 enum { MEAN, VAR, INVSTD };
 
-static int finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
+static void finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
 {
     const size_t channels = lp->layer->channels;
     double *mean = lp->columns[MEAN], *var = lp->columns[VAR];
-    double *invstd = lp->columns[INVSTD];
-    unsigned char *repeat = lp->repeat;
-    const int wide = accumulators->format->wide;
-    sbn__moments_of(accumulators, channels, wide ? repeat : NULL, lp->count, mean, var);
-    sbn__invstd_of(var, channels, lp->layer->eps, invstd);
-    return !wide && sbn__forward_needs_wide(accumulators, channels, invstd, repeat);
+    sbn__moments_of(accumulators, channels, accumulators->format->wide ? lp->wide : NULL, lp->count,
+                    mean, var);
+    sbn__invstd_of(var, channels, lp->layer->eps, lp->columns[INVSTD]);
 }
 
 /* Copies the columns to the saved statistics. */
@@ -97,7 +94,7 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 
 #define STEP_3 .write_coefficients = write_coefficients, .table = table_of, .apply = apply
 #define OWN_STATISTICS \
-    .format = sbn__forward_format, .reduce = sbn__forward_reduce, .finish = finish, \
+    .format = &sbn_forward_narrow, .reduce = sbn__forward_reduce, .finish = finish, \
     .whole = sbn__whole_forward
 
 static const sbn_layer_pass_kind training = {

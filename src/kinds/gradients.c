@@ -74,11 +74,11 @@ static void put_means(const sbn_layer_pass *lp, const double *dy, const double *
                    sizeof(float) * channels);
 }
 
-int sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
+void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
 {
     const sbn_saved_moments *saved = lp->saved->moments;
     const size_t channels = lp->layer->channels;
-    const unsigned char *only = accumulators->format->wide ? lp->repeat : NULL;
+    const unsigned char *only = accumulators->format->wide ? lp->wide : NULL;
     double *dy = lp->columns[DY], *dy_xmu = lp->columns[DY_XMU];
     sbn__gradient_sums_of(accumulators, channels, only, saved->mean, dy, dy_xmu);
     if (lp->group->replica_count > 0)
@@ -90,7 +90,6 @@ int sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulator
             put_gradients(lp, r, only, dy, dy_xmu);
         else
             put_own_gradients(lp, r, accumulators->format, only);
-    return !only && sbn__backward_needs_wide(accumulators, channels, saved->invstd, lp->repeat);
 }
 
 /* Gradients of an empty batch are zeros; otherwise sbn__backward_finish has filled the rows. */

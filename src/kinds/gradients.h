@@ -9,12 +9,12 @@
 float *sbn__gradient_row(const sbn_layer_pass *lp, size_t replica, int which);
 
 /* Step 2 as the layer pass's kind does. */
-int sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
+void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
 void sbn__backward_write_coefficients(sbn_layer_pass *lp);
 
 /* What kinds with sums over x and dy have in common. */
 #define SBN_BACKWARD_SUMS \
-    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X, .least_count = 1, .format = sbn__backward_format, \
+    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X, .least_count = 1, .format = &sbn_backward_narrow, \
     .reduce = sbn__backward_reduce, .finish = sbn__backward_finish
 
 #endif

@@ -5,26 +5,29 @@
 #include "launch/reduce.h"
 #include "tensor/use.h"
 
-int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
-                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
+int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
+                         const sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &lp->shards[r];
-    sbn_channel_table *coefficients = &lp->saved->table;
-    const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
-    const cl_mem table = coefficients->device[r].mem;
     const sbn_shape *g = &lp->shapes[r];
-    enum { OWN_ARGUMENTS = 7 };
-    sbn_argument arguments[OWN_ARGUMENTS + SBN_BACKWARD_ACTIVATION + SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(shard->x.mem), SBN_ARG(x_offset),  SBN_ARG(g->x_gap), SBN_ARG(shard->dy.mem),
-        SBN_ARG(dy_offset),    SBN_ARG(g->dy_gap), SBN_ARG(table),
-    };
     const sbn_batchnorm *layer = lp->layer;
-    sbn_kernels *kernels;
-    sbn_fusion fused;
-    const size_t count = sbn__fuse_activation(&fused, layer, shard, &lp->saved->masks[r], table,
-                                              arguments, OWN_ARGUMENTS);
+    sbn_channel_table *coefficients = &lp->saved->table;
+    const sbn_backward_reduce_arguments own = {
+        .x = shard->x.mem,
+        .x_offset = shard->x.offset,
+        .x_gap = g->x_gap,
+        .dy = shard->dy.mem,
+        .dy_offset = shard->dy.offset,
+        .dy_gap = g->dy_gap,
+        .coefficients = coefficients->device[r].mem,
+    };
+    sbn_activation_arguments fused;
+    sbn_arguments arguments = {.count = 0};
+    sbn__add_backward_reduce(&arguments, &own);
+    sbn__fuse_activation(&fused, layer, shard, &lp->saved->masks[r], own.coefficients, &arguments);
     sbn_wait all = *wait;
+    sbn_kernels *kernels;
     /* A residual alone makes no difference here. */
     int status = sbn__reduce_kernels(layer, replica,
                                      sbn__fusion_sums(layer->fusion) ? layer->fusion : 0,
@@ -32,9 +35,8 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
     if (!status)
         status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
-        status = sbn__reduce_launch(lp, replica, format,
-                                    &kernels->backward_reduce[plan->reduction][format], arguments,
-                                    count, plan, &all, event);
+        status = sbn__reduce_launch(lp, replica, &kernels->backward_reduce[plan->reduction],
+                                    &arguments, plan, &all, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     return status;
@@ -81,49 +83,73 @@ int sbn__backward_fusion(const sbn_layer_pass *lp, sbn_backward_outputs outputs)
                : 0;
 }
 
+sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, size_t replica,
+                                                    const sbn_shard *shard)
+{
+    const sbn_shape *g = &lp->shapes[replica];
+    const cl_mem table = lp->saved->table.device[replica].mem;
+    return (sbn_backward_tensor_arguments){
+        .x = shard->x.mem,
+        .x_offset = shard->x.offset,
+        .x_gap = g->x_gap,
+        .dy = shard->dy.mem,
+        .dy_offset = shard->dy.offset,
+        .dy_gap = g->dy_gap,
+        /* The kernel does not access buffers that are not there; any will do in their place. */
+        .dx = sbn__backward_applies(lp, replica) ? shard->dx.mem
+                                                 : lp->gradients.device[replica].mem,
+        .dx_offset = shard->dx.offset,
+        .dx_gap = g->dx_gap,
+        .weights = lp->layer->affine ? shard->weight.mem : table,
+        .weight_offset = shard->weight.offset,
+        .affine = (cl_uint)lp->layer->affine,
+        .coefficients = table,
+    };
+}
+
+sbn_store_arguments sbn__store_arguments(const sbn_layer_pass *lp, size_t replica)
+{
+    const sbn_shard *shard = &lp->shards[replica];
+    const cl_mem table = lp->gradients.device[replica].mem;
+    const int has_weight = lp->layer->affine && shard->weight_grad.mem;
+    const int has_bias = lp->layer->affine && shard->bias_grad.mem;
+    return (sbn_store_arguments){
+        .weight_grad = has_weight ? shard->weight_grad.mem : table,
+        .weight_grad_offset = shard->weight_grad.offset,
+        .has_weight_grad = (cl_uint)has_weight,
+        .bias_grad = has_bias ? shard->bias_grad.mem : table,
+        .bias_grad_offset = shard->bias_grad.offset,
+        .has_bias_grad = (cl_uint)has_bias,
+        .accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0,
+    };
+}
+
 int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, int constant, cl_event *event)
 {
     const size_t r = replica->index;
-    sbn_shard own = lp->shards[r], *shard = &own;
+    sbn_shard shard = lp->shards[r];
     const sbn_batchnorm *layer = lp->layer;
-    sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, shard);
+    sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, &shard);
     outputs.constant = constant;
     const int fusion = sbn__backward_fusion(lp, outputs);
     const sbn_shape *g = &lp->shapes[r];
     sbn_channel_table *coefficients = &lp->saved->table, *gradients = &lp->gradients;
-    const cl_ulong x_offset = shard->x.offset, dy_offset = shard->dy.offset;
-    const cl_ulong dx_offset = shard->dx.offset, weight_offset = shard->weight.offset;
-    const cl_uint affine = (cl_uint)layer->affine;
-    const cl_mem weight = affine ? shard->weight.mem : coefficients->device[r].mem;
-    enum { OWN_ARGUMENTS = 14 };
-    sbn_argument arguments[OWN_ARGUMENTS + SBN_BACKWARD_FUSION + SBN_WALK_ARGUMENTS] = {
-        SBN_ARG(shard->x.mem),
-        SBN_ARG(x_offset),
-        SBN_ARG(g->x_gap),
-        SBN_ARG(shard->dy.mem),
-        SBN_ARG(dy_offset),
-        SBN_ARG(g->dy_gap),
-        SBN_ARG(shard->dx.mem),
-        SBN_ARG(dx_offset),
-        SBN_ARG(g->dx_gap),
-        SBN_ARG(coefficients->device[r].mem),
-        SBN_ARG(gradients->device[r].mem),
-        SBN_ARG(weight),
-        SBN_ARG(weight_offset),
-        SBN_ARG(affine),
-    };
-    sbn_fusion fused;
-    const size_t count = fusion ? sbn__fuse_backward(&fused, layer, shard, &lp->saved->masks[r],
-                                                     outputs, coefficients->device[r].mem,
-                                                     arguments, OWN_ARGUMENTS)
-                                : OWN_ARGUMENTS;
+    const sbn_backward_tensor_arguments tensors = sbn__backward_tensors(lp, r, &shard);
+    const sbn_backward_apply_arguments own = {.gradients = gradients->device[r].mem};
+    sbn_backward_fusion_arguments fused;
+    sbn_arguments arguments = {.count = 0};
+    sbn__add_backward_tensor(&arguments, &tensors);
+    sbn__add_backward_apply(&arguments, &own);
+    if (fusion)
+        sbn__fuse_backward(&fused, layer, &shard, &lp->saved->masks[r], outputs,
+                           tensors.coefficients, &arguments);
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     int status = sbn__channel_table_wait(coefficients, replica, &wait);
     if (!status)
         status = sbn__channel_table_wait(gradients, replica, &wait);
     if (!status)
         status = sbn__launch_apply(replica, replica->kernels[g->type][fusion].backward_apply, g,
-                                   arguments, count, &wait, event);
+                                   &arguments, &wait, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     if (!status)
@@ -135,33 +161,26 @@ int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, int constant,
 int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const size_t r = replica->index;
-    const sbn_shard *shard = &lp->shards[r];
     sbn_channel_table *gradients = &lp->gradients;
-    const cl_mem table = gradients->device[r].mem;
     if (!sbn__backward_stores(lp, r))
         return SBN_SUCCESS;
-    /* A missing buffer is replaced by any other: the kernel does not access it. */
-    const cl_uint has_weight = shard->weight_grad.mem != NULL,
-                  has_bias = shard->bias_grad.mem != NULL;
-    const cl_mem weight = has_weight ? shard->weight_grad.mem : table;
-    const cl_mem bias = has_bias ? shard->bias_grad.mem : table;
-    const cl_ulong weight_offset = shard->weight_grad.offset, bias_offset = shard->bias_grad.offset;
-    const cl_uint accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0;
-    const cl_uint channels = (cl_uint)lp->layer->channels;
     const size_t groups = (lp->layer->channels + SBN_ELEMENTWISE_ITEMS - 1) / SBN_ELEMENTWISE_ITEMS;
-    const sbn_argument arguments[] = {
-        SBN_ARG(table),      SBN_ARG(weight),     SBN_ARG(weight_offset),
-        SBN_ARG(has_weight), SBN_ARG(bias),       SBN_ARG(bias_offset),
-        SBN_ARG(has_bias),   SBN_ARG(accumulate), SBN_ARG(channels),
+    const sbn_store_gradients_arguments own = {
+        .gradients = gradients->device[r].mem,
+        .channels = (cl_uint)lp->layer->channels,
     };
+    const sbn_store_arguments store = sbn__store_arguments(lp, r);
+    sbn_arguments arguments = {.count = 0};
+    sbn__add_store_gradients(&arguments, &own);
+    sbn__add_store(&arguments, &store);
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     sbn__wait_behind(&wait, replica, replica, lp->last[r]);
     int status = sbn__channel_table_wait(gradients, replica, &wait);
     if (status)
         return status;
     cl_event stored;
-    status = sbn__launch(replica, &replica->sum_kernels.store_gradients, arguments,
-                         sizeof arguments / sizeof *arguments, 1, &groups, &wait, &stored);
+    status = sbn__launch(replica, &replica->sum_kernels.store_gradients, arguments.list,
+                         arguments.count, 1, &groups, &wait, &stored);
     if (status)
         return status;
     sbn__release_event(&lp->last[r]);

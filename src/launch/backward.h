@@ -6,8 +6,8 @@
 #include "launch/layer_pass.h"
 
 /* Enqueues step 1 as the layer pass's kind does: sums of dy and dy (x - mean). */
-int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, int format,
-                         const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
+int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
+                         const sbn_wait *wait, cl_event *event);
 
 /*
  * 1 if step 3 writes tensors of a replica, dx or the residual's gradient; 1 if there are gradients
@@ -24,6 +24,11 @@ sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *lp, sbn_shar
 
 /* The fusion of step 3: none where it makes no difference. */
 int sbn__backward_fusion(const sbn_layer_pass *lp, sbn_backward_outputs outputs);
+
+/* The arguments of step 3 for the tensors of a shard of `outputs_of`, and for the gradients that are stored. */
+sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, size_t replica,
+                                                    const sbn_shard *shard);
+sbn_store_arguments sbn__store_arguments(const sbn_layer_pass *lp, size_t replica);
 
 /* Enqueues step 3; constant statistics: dx = weight invstd dy. */
 int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, int constant, cl_event *event);

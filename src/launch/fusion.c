@@ -1,89 +1,70 @@
 #include "launch/fusion.h"
 
-#include <string.h>
-
 #include "base/activation.h"
 #include "tensor/shard.h"
 
-static size_t add(sbn_argument *arguments, size_t count, const sbn_argument *more, size_t some)
+/* The members that every list with a mask has. */
+#define MASK(from, table) \
+    .mask = (from)->words.mem ? (from)->words.mem : (table), .mask_row = (from)->rows.length, \
+    .mask_reciprocal = (from)->rows.reciprocal, .mask_padding = (from)->rows.padding
+
+static cl_mem parameter(const sbn_batchnorm *layer, cl_mem mem, cl_mem table)
 {
-    memcpy(arguments + count, more, sizeof *more * some);
-    return count + some;
+    return layer->affine && mem ? mem : table;
 }
 
-#define ADD(more) add(arguments, count, more, sizeof(more) / sizeof *(more))
-
-static cl_mem or_table(cl_mem mem, cl_mem table)
+void sbn__fuse_forward(sbn_forward_fusion_arguments *own, const sbn_batchnorm *layer,
+                       const sbn_shard *shard, const sbn_mask *mask, cl_mem table,
+                       sbn_arguments *arguments)
 {
-    return mem ? mem : table;
-}
-
-/* `tensor` is the residual, or its gradient; `has` tells whether it is accessed. */
-static void fill(sbn_fusion *f, const sbn_batchnorm *layer, const sbn_shard *shard,
-                 const sbn_mask *mask, const sbn_buffer *tensor, int has, cl_mem table)
-{
-    *f = (sbn_fusion){
-        .slope = (cl_float)layer->slope,
-        .weight = layer->affine ? or_table(shard->weight.mem, table) : table,
-        .bias = layer->affine ? or_table(shard->bias.mem, table) : table,
-        .tensor = has ? tensor->mem : table,
-        .mask = mask ? or_table(mask->words.mem, table) : table,
-        .weight_offset = shard->weight.offset,
-        .bias_offset = shard->bias.offset,
-        .tensor_offset = has ? tensor->offset : 0,
-        .affine = (cl_uint)layer->affine,
-        .has_tensor = (cl_uint)has,
-        .keeps_mask = mask != NULL,
-    };
-    if (mask)
-        f->rows = mask->rows;
-}
-
-size_t sbn__fuse_forward(sbn_fusion *f, const sbn_batchnorm *layer, const sbn_shard *shard,
-                         const sbn_mask *mask, cl_mem table, sbn_argument *arguments, size_t count)
-{
+    static const sbn_mask none;
     if (layer->activation == SBN_IDENTITY && !layer->residual)
-        return count;
-    fill(f, layer, shard, sbn__is_masked(layer) ? mask : NULL, &shard->residual, layer->residual,
-         table);
-    const sbn_argument more[SBN_FORWARD_FUSION] = {
-        SBN_ARG(f->slope),        SBN_ARG(f->tensor),      SBN_ARG(f->tensor_offset),
-        SBN_ARG(f->mask),         SBN_ARG(f->rows.length), SBN_ARG(f->rows.reciprocal),
-        SBN_ARG(f->rows.padding), SBN_ARG(f->keeps_mask),
+        return;
+    const sbn_mask *kept = mask && sbn__is_masked(layer) ? mask : &none;
+    *own = (sbn_forward_fusion_arguments){
+        .slope = (cl_float)layer->slope,
+        .residual = layer->residual ? shard->residual.mem : table,
+        .residual_offset = layer->residual ? shard->residual.offset : 0,
+        MASK(kept, table),
+        .keeps_mask = kept != &none,
     };
-    return ADD(more);
+    sbn__add_forward_fusion(arguments, own);
 }
 
-size_t sbn__fuse_activation(sbn_fusion *f, const sbn_batchnorm *layer, const sbn_shard *shard,
-                            const sbn_mask *mask, cl_mem table, sbn_argument *arguments,
-                            size_t count)
+void sbn__fuse_activation(sbn_activation_arguments *own, const sbn_batchnorm *layer,
+                          const sbn_shard *shard, const sbn_mask *mask, cl_mem table,
+                          sbn_arguments *arguments)
 {
     if (!sbn__fusion_sums(layer->fusion))
-        return count;
-    fill(f, layer, shard, mask, NULL, 0, table);
-    const sbn_argument more[SBN_BACKWARD_ACTIVATION] = {
-        SBN_ARG(f->weight),       SBN_ARG(f->weight_offset), SBN_ARG(f->bias),
-        SBN_ARG(f->bias_offset),  SBN_ARG(f->affine),        SBN_ARG(f->slope),
-        SBN_ARG(f->mask),         SBN_ARG(f->rows.length),   SBN_ARG(f->rows.reciprocal),
-        SBN_ARG(f->rows.padding),
+        return;
+    *own = (sbn_activation_arguments){
+        .weights = parameter(layer, shard->weight.mem, table),
+        .weight_offset = shard->weight.offset,
+        .biases = parameter(layer, shard->bias.mem, table),
+        .bias_offset = shard->bias.offset,
+        .affine = (cl_uint)layer->affine,
+        .slope = (cl_float)layer->slope,
+        MASK(mask, table),
     };
-    return ADD(more);
+    sbn__add_activation(arguments, own);
 }
 
-size_t sbn__fuse_backward(sbn_fusion *f, const sbn_batchnorm *layer, const sbn_shard *shard,
-                          const sbn_mask *mask, sbn_backward_outputs outputs, cl_mem table,
-                          sbn_argument *arguments, size_t count)
+void sbn__fuse_backward(sbn_backward_fusion_arguments *own, const sbn_batchnorm *layer,
+                        const sbn_shard *shard, const sbn_mask *mask, sbn_backward_outputs outputs,
+                        cl_mem table, sbn_arguments *arguments)
 {
-    fill(f, layer, shard, mask, &shard->residual_grad, outputs.stores, table);
-    if (f->has_tensor && sbn__is_same_buffer(&shard->residual_grad, &shard->dy))
-        f->has_tensor = 2; /* cl/common/fusion_backward.cl */
-    f->constant = (cl_uint)outputs.constant;
-    f->only_gradient = (cl_uint)outputs.only;
-    const sbn_argument more[SBN_BACKWARD_FUSION] = {
-        SBN_ARG(f->bias),         SBN_ARG(f->bias_offset),   SBN_ARG(f->slope),
-        SBN_ARG(f->tensor),       SBN_ARG(f->tensor_offset), SBN_ARG(f->has_tensor),
-        SBN_ARG(f->mask),         SBN_ARG(f->rows.length),   SBN_ARG(f->rows.reciprocal),
-        SBN_ARG(f->rows.padding), SBN_ARG(f->constant),      SBN_ARG(f->only_gradient),
+    const int is_over_dy = outputs.stores && sbn__is_same_buffer(&shard->residual_grad, &shard->dy);
+    *own = (sbn_backward_fusion_arguments){
+        .biases = parameter(layer, shard->bias.mem, table),
+        .bias_offset = shard->bias.offset,
+        .slope = (cl_float)layer->slope,
+        .residual_grad = outputs.stores ? shard->residual_grad.mem : table,
+        .residual_grad_offset = outputs.stores ? shard->residual_grad.offset : 0,
+        /* 2: cl/common/fusion_backward.cl */
+        .has_residual_grad = is_over_dy ? 2 : (cl_uint)outputs.stores,
+        MASK(mask, table),
+        .is_fixed = (cl_uint)outputs.constant,
+        .only_gradient = (cl_uint)outputs.only,
     };
-    return ADD(more);
+    sbn__add_backward_fusion(arguments, own);
 }

@@ -30,7 +30,7 @@ void sbn__layer_pass_destroy(sbn_layer_pass *lp)
     sbn__free(lp->ready);
     sbn__free(lp->last);
     sbn__free(lp->work);
-    sbn__free(lp->repeat);
+    sbn__free(lp->wide);
     for (int i = 0; i < SBN_COLUMNS; ++i)
         sbn__free(lp->columns[i]);
     sbn__free(lp);
@@ -98,8 +98,14 @@ int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over)
                                        lp->enqueued, lp->enqueued_of, r, sbn_strerror(state));
         if (!asked)
             sbn__release_event(last);
+        lp->work[r].wide_is_clear = 0;
     }
     return status;
+}
+
+cl_uint sbn__layer_pass_is_thin(const sbn_layer_pass *lp)
+{
+    return lp->layer->eps.eps < lp->kind->format->thin_eps;
 }
 
 int sbn__layer_pass_tracks(const sbn_layer_pass *lp)

@@ -17,23 +17,22 @@ typedef struct sbn_layer_pass sbn_layer_pass;
 
 typedef struct sbn_layer_pass_kind {
     const char *operation;
-    uint32_t code;        /* SBN_CODE_..., its name for other ranks */
-    unsigned needs;       /* of shards: src/tensor/shard.h */
-    int local;            /* combines nothing with other ranks */
-    int fills;            /* 1: fills the saved statistics; 0: reads them */
-    int has_backward;     /* ... for a backward pass, which may need a mask, or x from y */
-    int tracks;           /* updates the running statistics */
-    uint64_t least_count; /* values per channel below which the pass is an error */
-    const sbn_format *(*format)(int format);
+    uint32_t code;            /* SBN_CODE_..., its name for other ranks */
+    unsigned needs;           /* of shards: src/tensor/shard.h */
+    int local;                /* combines nothing with other ranks */
+    int fills;                /* 1: fills the saved statistics; 0: reads them */
+    int has_backward;         /* ... for a backward pass, which may need a mask, or x from y */
+    int tracks;               /* updates the running statistics */
+    uint64_t least_count;     /* values per channel below which the pass is an error */
+    const sbn_format *format; /* the narrow one */
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
-    int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica, int format, const sbn_reduce_plan *plan,
+    int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
                   const sbn_wait *wait, cl_event *event);
     /*
-     * Computes what step 3 needs from the group's accumulators: for all channels in the
-     * narrow format, for those of lp->repeat in the wide one. In the narrow format it
-     * fills lp->repeat and returns whether any channel needs the wide format.
+     * Computes what step 3 needs from the group's accumulators: narrow ones of all channels,
+     * wide ones of those of lp->wide, once these have been added to them.
      */
-    int (*finish)(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
+    void (*finish)(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
     /* Writes the table on the host, where that combines. */
     void (*write_coefficients)(sbn_layer_pass *lp);
     /* The table that step 3 of a replica reads; NULL: it reads none. */
@@ -41,7 +40,7 @@ typedef struct sbn_layer_pass_kind {
     /* Enqueues step 3 of a replica. */
     int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Enqueues all of it in one launch: src/launch/whole.h. NULL: never. */
-    int (*whole)(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks, sbn_wait *wait,
+    int (*whole)(sbn_layer_pass *lp, sbn_replica *replica, int tracks, sbn_wait *wait,
                  cl_event *event);
     /* Enqueues the store of a replica's gradients behind step 3. Or NULL. */
     int (*store)(sbn_layer_pass *lp, sbn_replica *replica);
@@ -73,8 +72,7 @@ struct sbn_layer_pass {
     uint32_t place; /* of the layer among the calls that other ranks must make, too */
     double weight;  /* of the batch in running statistics, where the host combines */
     size_t strip;   /* channels of a work-group, where one launch does all steps */
-    int early;      /* and the host looks at `repeat` before it launches the second */
-    int pending;    /* its accumulators are to be combined, or combined once more */
+    int pending;    /* its accumulators are to be combined, or the wide ones to be added */
     size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;
     /*
@@ -83,7 +81,8 @@ struct sbn_layer_pass {
     const char *enqueued;
     char enqueued_of[64];
 
-    unsigned char *repeat;        /* per channel: to be redone wide */
+    unsigned char *wide;          /* per channel: it has terms in a wide accumulator */
+    size_t wide_count;            /* of them */
     double *columns[SBN_COLUMNS]; /* per channel: each kind names its own */
     sbn_channel_table gradients;  /* backward: SBN_GRADIENT_ROWS */
     size_t channels_size;         /* for which there is room */
@@ -105,6 +104,9 @@ sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *repli
 /* 1 if it is combined with other ranks; 1 if it is combined with other ranks or replicas. */
 int sbn__layer_pass_is_joined(const sbn_layer_pass *lp);
 int sbn__layer_pass_has_peers(const sbn_layer_pass *lp);
+
+/* 1 if eps does not hide what the narrow format cuts (doc/order.md). */
+cl_uint sbn__layer_pass_is_thin(const sbn_layer_pass *lp);
 
 /* 1 if it updates the running statistics. */
 int sbn__layer_pass_tracks(const sbn_layer_pass *lp);

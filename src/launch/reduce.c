@@ -3,13 +3,33 @@
 #include "plan/launch_plan.h"
 
 /* Room for what the slices leave, and for their sum. */
-static int reserve(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *format,
-                   size_t slices)
+static int reserve(const sbn_layer_pass *lp, sbn_replica *replica, size_t slices)
 {
     sbn_work *work = &lp->work[replica->index];
-    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(format) * lp->layer->channels;
+    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(lp->kind->format) *
+                         lp->layer->channels;
     const int status = sbn__reserve(replica, &work->accumulators, bytes);
     return status || slices == 1 ? status : sbn__reserve(replica, &work->partial, bytes * slices);
+}
+
+int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait,
+                             cl_event *cleared)
+{
+    sbn_work *work = &lp->work[replica->index];
+    const size_t before = work->wide.size;
+    int status = sbn__reserve(replica, &work->wide,
+                              sizeof(int64_t) * sbn__wide_limbs() * lp->layer->channels);
+    if (!status && work->wide_is_clear && work->wide.size == before)
+        return SBN_SUCCESS;
+    work->wide_is_clear = 0;
+    if (!status)
+        status = sbn__clear(replica, work->wide.mem, work->wide.size, wait, cleared);
+    if (!status) {
+        work->wide_is_clear = 1;
+        *wait = sbn__layer_pass_wait(lp, replica);
+        sbn__wait_behind(wait, replica, replica, *cleared);
+    }
+    return status;
 }
 
 int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fusion, int views,
@@ -23,83 +43,101 @@ int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fu
                : SBN_SUCCESS;
 }
 
-int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, int format,
-                       sbn_kernel *kernel, sbn_argument *arguments, size_t count,
-                       const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event)
+int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
+                       sbn_arguments *arguments, const sbn_reduce_plan *plan, const sbn_wait *wait,
+                       cl_event *event)
 {
     const sbn_shape *g = &lp->shapes[replica->index];
     const sbn_work *work = &lp->work[replica->index];
-    const cl_uint samples = (cl_uint)g->samples, channels = (cl_uint)g->channels;
-    const cl_uint plane = (cl_uint)g->plane;
-    const size_t used = format == SBN_WIDE ? SBN_SLICE_ARGUMENTS : SBN_SLICE_ARGUMENTS - 1;
-    const sbn_argument of_cpu[SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(samples),
-        SBN_ARG(channels),
-        SBN_ARG(plane),
-        SBN_ARG(g->blocks),
-        SBN_ARG(plan->strip),
-        SBN_ARG(plan->per_slice),
-        SBN_ARG(g->last_reciprocal),
-        SBN_ARG(work->reduced.mem),
-        SBN_ARG(work->repeats), /* of the wide format alone */
+    const sbn_cpu_slice_arguments of_cpu = {
+        .samples = (cl_uint)g->samples,
+        .channels = (cl_uint)g->channels,
+        .plane = (cl_uint)g->plane,
+        .blocks = g->blocks,
+        .strip = plan->strip,
+        .per_slice = plan->per_slice,
+        .last_reciprocal = g->last_reciprocal,
+        .partial = work->reduced.mem,
+        .wide = work->wide.mem,
+        .thin = sbn__layer_pass_is_thin(lp),
     };
-    const sbn_argument of_gpu[SBN_SLICE_ARGUMENTS] = {
-        SBN_ARG(channels),           SBN_ARG(plane),
-        SBN_ARG(g->blocks),          SBN_ARG(g->channel_blocks),
-        SBN_ARG(plan->log2_strip),   SBN_ARG(plan->per_slice),
-        SBN_ARG(g->last_reciprocal), SBN_ARG(work->reduced.mem),
-        SBN_ARG(work->repeats),
+    const sbn_gpu_slice_arguments of_gpu = {
+        .channels = (cl_uint)g->channels,
+        .plane = (cl_uint)g->plane,
+        .blocks = g->blocks,
+        .units = g->channel_blocks,
+        .log2_strip = plan->log2_strip,
+        .per_slice = plan->per_slice,
+        .last_reciprocal = g->last_reciprocal,
+        .partial = work->reduced.mem,
+        .wide = work->wide.mem,
+        .thin = sbn__layer_pass_is_thin(lp),
     };
-    const sbn_argument *const own[] = {[SBN_FORM_CPU] = of_cpu, [SBN_FORM_GPU] = of_gpu};
-    for (size_t i = 0; i < used; ++i)
-        arguments[count++] = own[replica->form][i];
-    return sbn__launch(replica, kernel, arguments, count, 2, plan->work_groups, wait, event);
-}
-
-int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *format,
-                    const sbn_reduced from[4], cl_mem to, const sbn_wait *wait, cl_event *event)
-{
-    const cl_uint per_channel = (cl_uint)sbn__accumulator_length(format);
-    const cl_ulong total = (cl_ulong)per_channel * lp->layer->channels;
-    const size_t each = (size_t)sbn__form_sizes(replica->form)->slice_words;
-    const size_t groups = (total + each - 1) / each;
-    sbn_argument arguments[2 * 4 + 3];
-    for (size_t i = 0; i < 4; ++i) {
-        arguments[2 * i] = (sbn_argument)SBN_ARG(from[i].mem);
-        arguments[2 * i + 1] = (sbn_argument)SBN_ARG(from[i].slices);
-    }
-    arguments[2 * 4] = (sbn_argument)SBN_ARG(to);
-    arguments[2 * 4 + 1] = (sbn_argument)SBN_ARG(per_channel);
-    arguments[2 * 4 + 2] = (sbn_argument)SBN_ARG(total);
-    return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments, 2 * 4 + 3, 1, &groups,
+    if (replica->form == SBN_FORM_CPU)
+        sbn__add_cpu_slice(arguments, &of_cpu);
+    else
+        sbn__add_gpu_slice(arguments, &of_gpu);
+    return sbn__launch(replica, kernel, arguments->list, arguments->count, 2, plan->work_groups,
                        wait, event);
 }
 
-int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica, int format)
+int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduced from[4],
+                    cl_mem to, const sbn_wait *wait, cl_event *event)
+{
+    const size_t per_channel = sbn__accumulator_length(lp->kind->format);
+    const sbn_slice_sources_arguments sources = {
+        .from0 = from[0].mem,
+        .slices0 = from[0].slices,
+        .from1 = from[1].mem,
+        .slices1 = from[1].slices,
+        .from2 = from[2].mem,
+        .slices2 = from[2].slices,
+        .from3 = from[3].mem,
+        .slices3 = from[3].slices,
+    };
+    const sbn_add_slices_arguments own = {
+        .accumulators = to,
+        .per_channel = (cl_uint)per_channel,
+        .total = (cl_ulong)per_channel * lp->layer->channels,
+    };
+    const size_t each = (size_t)sbn__form_sizes(replica->form)->slice_words;
+    const size_t groups = (own.total + each - 1) / each;
+    sbn_arguments arguments = {.count = 0};
+    sbn__add_slice_sources(&arguments, &sources);
+    sbn__add_add_slices(&arguments, &own);
+    return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments.list, arguments.count,
+                       1, &groups, wait, event);
+}
+
+int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica)
 {
     sbn_work *work = &lp->work[replica->index];
-    const sbn_format *fixed = lp->kind->format(format);
     const sbn_shape *shape = &lp->shapes[replica->index];
     if (shape->values == 0)
         return SBN_SUCCESS;
-    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, sbn__accumulator_length(fixed));
-    int status = reserve(lp, replica, fixed, plan.slices);
+    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica,
+                                                  sbn__accumulator_length(lp->kind->format));
+    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
+    cl_event cleared = NULL, reduced = NULL, folded = NULL;
+    /* Of the pass before, in the same memory. */
+    sbn__wait_behind(&wait, replica, replica, work->last);
+    int status = reserve(lp, replica, plan.slices);
+    if (!status)
+        status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
     if (status)
         return status;
     const cl_mem out = plan.slices > 1 ? work->partial.mem : work->accumulators.mem;
     work->reduced = (sbn_reduced){out, plan.slices};
-    work->repeats = NULL;
-    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
-    cl_event reduced = NULL, folded = NULL;
-    /* Work of the narrow format in the same memory. */
-    sbn__wait_behind(&wait, replica, replica, work->last);
-    status = lp->kind->reduce(lp, replica, format, &plan, &wait, &reduced);
+    work->wide_is_clear = 0;
+    status = lp->kind->reduce(lp, replica, &plan, &wait, &reduced);
     if (!status && plan.slices > 1) {
         const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
         sbn_wait done = sbn__layer_pass_wait(lp, replica);
         sbn__wait_behind(&done, replica, replica, reduced);
-        status = sbn__add_slices(lp, replica, fixed, from, work->accumulators.mem, &done, &folded);
+        status = sbn__add_slices(lp, replica, from, work->accumulators.mem, &done, &folded);
     }
+    if (cleared)
+        sbn__move_event(&work->last, &cleared);
     if (reduced)
         sbn__move_event(&work->last, folded ? &folded : &reduced);
     sbn__release_event(&reduced);
@@ -107,27 +145,33 @@ int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica, int format)
     return status;
 }
 
-int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format)
+int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    const sbn_format *fixed = lp->kind->format(format);
     const sbn_shape *shape = &lp->shapes[replica->index];
-    const size_t length = sbn__accumulator_length(fixed);
+    const size_t length = sbn__accumulator_length(lp->kind->format);
     sbn_work *work = &lp->work[replica->index];
     work->reduced.slices = 0;
-    if (shape->values == 0)
-        return SBN_SUCCESS;
-    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, length);
-    int status = sbn__reserve(replica, &work->partial,
-                              sizeof(int64_t) * length * lp->layer->channels * plan.slices);
-    if (status)
-        return status;
-    work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
-    work->repeats = work->repeat.mem;
-    /* Other replicas' devices may still read what was there: of the pass before, or narrow. */
+    /* Other replicas' devices may still read what was there. */
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     for (size_t r = 0; r < lp->group->replica_count; ++r)
         sbn__wait_behind(&wait, replica, &lp->group->replicas[r], lp->work[r].last);
-    status = lp->kind->reduce(lp, replica, format, &plan, &wait, &work->next);
+    cl_event cleared = NULL;
+    int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
+    if (cleared)
+        sbn__move_event(&work->next, &cleared);
+    if (status || shape->values == 0)
+        return status;
+    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, length);
+    status = sbn__reserve(replica, &work->partial,
+                          sizeof(int64_t) * length * lp->layer->channels * plan.slices);
+    if (status)
+        return status;
+    work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
+    work->wide_is_clear = 0;
+    cl_event reduced = NULL;
+    status = lp->kind->reduce(lp, replica, &plan, &wait, &reduced);
+    if (reduced)
+        sbn__move_event(&work->next, &reduced);
     if (status || !plan.adds_slices)
         return status;
     /*
@@ -139,7 +183,7 @@ int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format)
     sbn_wait done = sbn__layer_pass_wait(lp, replica);
     cl_event added = NULL;
     sbn__wait_behind(&done, replica, replica, work->next);
-    status = sbn__add_slices(lp, replica, fixed, from, out, &done, &added);
+    status = sbn__add_slices(lp, replica, from, out, &done, &added);
     if (!status) {
         sbn__move_event(&work->next, &added);
         work->reduced.slices = 1;

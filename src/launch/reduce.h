@@ -2,35 +2,39 @@
 #ifndef SBN_LAUNCH_REDUCE_H
 #define SBN_LAUNCH_REDUCE_H
 
+#include "launch/arguments.h"
 #include "launch/layer_pass.h"
 
-/* The slices add so many arguments; `arguments` must have room for them after `count`. */
-#define SBN_SLICE_ARGUMENTS 9
-
 /*
- * The replica's kernels with a fusion, whose reductions are to be launched: of views those that take
- * gaps, which are loaded when they are first needed.
+ * The replica's kernels with a fusion, whose reductions are to be launched: of views those that
+ * take gaps, which are loaded when they are first needed.
  */
 int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fusion, int views,
                         sbn_kernels **kernels);
 
-/* Enqueues a reduction in a format, into the replica's `reduced`. */
-int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, int format,
-                       sbn_kernel *kernel, sbn_argument *arguments, size_t count,
-                       const sbn_reduce_plan *plan, const sbn_wait *wait, cl_event *event);
-
-/* Enqueues the reduction on a replica in a format; an empty shard needs none. */
-int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica, int format);
+/* Enqueues a reduction, into the replica's `reduced`. It adds the arguments for slices. */
+int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
+                       sbn_arguments *arguments, const sbn_reduce_plan *plan, const sbn_wait *wait,
+                       cl_event *event);
 
 /*
- * Enqueues the reduction where devices combine: what each slice has left stays apart. In the wide
- * format it reduces only channels that the narrow one has asked to repeat. Its event is the
- * replica's next one.
+ * Makes room for a replica's wide accumulators. If they are not known to be 0, it enqueues that
+ * behind `wait`, and replaces the list.
  */
-int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format);
+int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait,
+                             cl_event *cleared);
 
-/* Adds up to four replicas' accumulators of a format; `to` may be one of them. */
-int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_format *format,
-                    const sbn_reduced from[4], cl_mem to, const sbn_wait *wait, cl_event *event);
+/* Enqueues the reduction on a replica; an empty shard needs none. */
+int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica);
+
+/*
+ * Enqueues the reduction where devices combine: what each slice has left stays apart. Its event is
+ * the replica's next one.
+ */
+int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica);
+
+/* Adds up to four replicas' accumulators; `to` may be one of them. */
+int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduced from[4],
+                    cl_mem to, const sbn_wait *wait, cl_event *event);
 
 #endif

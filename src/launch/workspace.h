@@ -16,12 +16,12 @@ typedef struct sbn_reduced {
 /* The working memory of one replica. */
 typedef struct sbn_work {
     sbn_device_buffer partial, accumulators; /* of each slice; of all of them */
-    sbn_staging on_host;                     /* a copy of them, where the host combines */
-    sbn_device_buffer repeat;                /* where devices combine: a byte a channel */
+    sbn_device_buffer wide;                  /* of the blocks that do not fit */
+    int wide_is_clear;                       /* ... 0, when all that is enqueued is over */
+    sbn_staging on_host, wide_on_host;       /* copies, where the host combines */
     sbn_reduced reduced;
-    cl_mem repeats; /* which channels a wide reduction is for; NULL: all */
-    cl_event last;  /* the last command that uses any of these */
-    cl_event next;  /* takes its place when all replicas have enqueued theirs */
+    cl_event last; /* the last command that uses any of these */
+    cl_event next; /* takes its place when all replicas have enqueued theirs */
 } sbn_work;
 
 /* Every replica's next command becomes its last one. */

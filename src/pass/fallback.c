@@ -28,7 +28,7 @@ static void abandon(sbn_pass *pass)
 static void restart_alone(sbn_pass *pass)
 {
     abandon(pass);
-    pass->format = SBN_NARROW;
+    pass->wide = 0;
     sbn__start_wait(pass);
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         sbn__layer_pass_start(lp);

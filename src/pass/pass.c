@@ -28,7 +28,7 @@ int sbn__pass_is_joined(const sbn_pass *pass)
 
 sbn_sums sbn__pass_sums(const sbn_pass *pass)
 {
-    return (sbn_sums){pass->layer_passes, pass->format};
+    return (sbn_sums){pass->layer_passes, pass->wide};
 }
 
 void sbn__pass_settle(sbn_pass *pass, int status)

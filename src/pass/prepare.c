@@ -58,10 +58,9 @@ int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_bran
 
 void sbn__layer_pass_start(sbn_layer_pass *lp)
 {
-    lp->pending = lp->steps->reduce[SBN_NARROW] != NULL;
+    lp->pending = lp->kind->reduce != NULL;
     lp->count = lp->own;
     lp->result = (sbn_result){sizeof lp->result, 0, !lp->group->communicator.alone, 0};
-    memset(lp->repeat, 0, lp->layer->channels);
 }
 
 static int prepare_channels(sbn_layer_pass *lp)
@@ -71,9 +70,9 @@ static int prepare_channels(sbn_layer_pass *lp)
     if (lp->channels_size >= channels)
         return SBN_SUCCESS;
     lp->channels_size = 0;
-    sbn__free(lp->repeat);
-    lp->repeat = sbn__allocate(channels);
-    int made = lp->repeat != NULL;
+    sbn__free(lp->wide);
+    lp->wide = sbn__allocate(channels);
+    int made = lp->wide != NULL;
     for (int i = 0; i < SBN_COLUMNS; ++i) {
         sbn__free(lp->columns[i]);
         lp->columns[i] = sbn__allocate(sizeof(double) * channels);

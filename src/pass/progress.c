@@ -65,7 +65,7 @@ static void leave_header(sbn_pass *pass, int oldest)
         start_mismatch(pass);
 }
 
-/* The sums are complete. Layer passes that need the wide format are combined again. */
+/* The sums are complete, but for channels with terms in wide accumulators. */
 static void finish_sums(sbn_pass *pass)
 {
     const sbn_sums sums = sbn__pass_sums(pass);
@@ -73,13 +73,15 @@ static void finish_sums(sbn_pass *pass)
         if (!lp->pending)
             continue;
         const sbn_accumulators all = sbn__sums_of(&sums, lp, pass->sums.words);
-        lp->pending = lp->kind->finish(lp, &all);
+        lp->kind->finish(lp, &all);
+        lp->wide_count = pass->wide ? 0 : sbn__needs_wide(&all, lp->layer->channels, lp->wide);
+        lp->pending = lp->wide_count > 0;
         lp->result.wide |= lp->pending;
     }
     if (sbn__pass_has_pending(pass)) {
-        pass->format = SBN_WIDE;
+        pass->wide = 1;
         pass->stage = SBN_STAGE_LOCAL;
-        sbn__start_on_host(pass);
+        sbn__start_wide(pass);
     } else {
         sbn__pass_conclude(pass);
     }
@@ -97,7 +99,7 @@ static void send(sbn_pass *pass)
         return;
     }
     pass->sums.words[0] = pass->error != 0;
-    start(pass, &pass->sums, pass->format == SBN_WIDE ? SBN_TAG_REPEAT : SBN_TAG_WORDS, pass->sent,
+    start(pass, &pass->sums, pass->wide ? SBN_TAG_REPEAT : SBN_TAG_WORDS, pass->sent,
           SBN_STAGE_SENT);
 }
 
@@ -123,8 +125,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
         fail_alone(pass);
         return;
     }
-    if (sends ? !may_send || (pass->format == SBN_WIDE && !oldest)
-              : !oldest && !sbn__pass_is_local(pass))
+    if (sends ? !may_send || (pass->wide && !oldest) : !oldest && !sbn__pass_is_local(pass))
         return;
     if (!pass->error)
         sbn__sums_add(&sums, pass->sums.words);
@@ -194,7 +195,7 @@ void sbn__progress(sbn_group *group)
     for (size_t i = 0; i < pool->count; ++i) {
         sbn_pass *pass = pool->under_way[i];
         progress(pass, oldest, may_send);
-        const int sent = pass->stage == SBN_STAGE_SENT || pass->format == SBN_WIDE;
+        const int sent = pass->stage == SBN_STAGE_SENT || pass->wide;
         oldest = oldest && pass->stage == SBN_STAGE_SETTLED;
         may_send = may_send && (sent || pass->stage >= SBN_STAGE_MISMATCH);
     }

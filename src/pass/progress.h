@@ -3,12 +3,12 @@
  *
  *   HEADER -> LOCAL -> SENT -> SETTLED      joined to other ranks
  *             LOCAL -> SETTLED              alone
- *             LOCAL -> LOCAL                alone: once more, in the wide format
- *                      SENT -> LOCAL        layer passes that need the wide format, once more
+ *             LOCAL -> LOCAL                alone: wide accumulators, too
+ *                      SENT -> LOCAL        those of channels of which some rank has terms there
  *   HEADER, SENT -> MISMATCH -> SETTLED     a disagreement or an error
  *
  * With each tag all ranks start the same requests in the same order: words in the order the passes
- * began; mismatches and words in the wide format only for the oldest unsettled pass. Nothing here
+ * began; mismatches and words of wide accumulators only for the oldest unsettled pass. Nothing here
  * blocks, except that after a timeout the fall-back waits for this rank's own devices.
  */
 #ifndef SBN_PASS_PROGRESS_H

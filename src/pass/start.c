@@ -23,64 +23,52 @@ void sbn__pass_start_alone(sbn_pass *pass)
         sbn__pass_conclude(pass);
 }
 
-typedef int step(sbn_layer_pass *lp, sbn_replica *replica, int format);
+typedef int step(sbn_layer_pass *lp, sbn_replica *replica);
 
 /* Takes a step of all pending layer passes, on all replicas. */
-static void take(sbn_pass *pass, step *enqueue, int format)
+static void take(sbn_pass *pass, step *enqueue)
 {
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !pass->error; lp = lp->next)
         for (size_t r = 0; r < pass->group->replica_count && lp->pending && !pass->error; ++r)
-            sbn__pass_error(pass, lp, enqueue(lp, &pass->group->replicas[r], format));
+            sbn__pass_error(pass, lp, enqueue(lp, &pass->group->replicas[r]));
 }
 
-/* `counts`: it is the first launch that tracks. */
-static int track(sbn_layer_pass *lp, sbn_replica *replica, int format, int counts,
-                 sbn__enqueue *enqueue)
+static int reduce(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    return lp->steps->reduce ? lp->steps->reduce(lp, replica) : SBN_SUCCESS;
+}
+
+static int track(sbn_layer_pass *lp, sbn_replica *replica)
 {
     sbn_running *running = lp->layer->running;
     const int64_t before = running->batches;
-    if (!counts)
-        return enqueue(lp, replica, format, 1);
+    if (replica->index > 0)
+        return lp->steps->combine(lp, replica, 1);
     int status = sbn__running_send(running, lp->group, lp->layer->name);
     sbn__running_count(running);
     if (!status)
-        status = enqueue(lp, replica, format, 1);
+        status = lp->steps->combine(lp, replica, 1);
     if (status)
         running->batches = before;
     return status;
 }
 
-static int reduce(sbn_layer_pass *lp, sbn_replica *replica, int format)
+/* Devices that update running statistics combine last. */
+static int tracks(const sbn_layer_pass *lp, const sbn_replica *replica)
 {
-    sbn__enqueue *enqueue = lp->steps->reduce[format];
-    if (!enqueue)
-        return SBN_SUCCESS;
-    return lp->early && sbn__tracking_concerns(lp, replica->index)
-               ? track(lp, replica, format, 1, enqueue)
-               : enqueue(lp, replica, format, 0);
+    return sbn__tracking_concerns(lp, replica->index);
 }
 
-/* The running statistics are updated in the wide format, or completed. */
-static int tracks(const sbn_layer_pass *lp, const sbn_replica *replica, int format)
+static int combine(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    return format == SBN_WIDE && sbn__tracking_concerns(lp, replica->index);
-}
-
-static int combine(sbn_layer_pass *lp, sbn_replica *replica, int format)
-{
-    sbn__enqueue *enqueue = lp->steps->combine[format];
-    return enqueue && sbn__device_combine_concerns(lp, replica->index) &&
-                   !tracks(lp, replica, format)
-               ? enqueue(lp, replica, format, 0)
+    return sbn__device_combine_concerns(lp, replica->index) && !tracks(lp, replica)
+               ? lp->steps->combine(lp, replica, 0)
                : SBN_SUCCESS;
 }
 
-static int combine_last(sbn_layer_pass *lp, sbn_replica *replica, int format)
+static int combine_last(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    return tracks(lp, replica, format)
-               ? track(lp, replica, format, replica->index == 0 && !lp->early,
-                       lp->steps->combine[format])
-               : SBN_SUCCESS;
+    return tracks(lp, replica) ? track(lp, replica) : SBN_SUCCESS;
 }
 
 /* What comes next waits for what has been enqueued. */
@@ -105,24 +93,6 @@ static int flush(const sbn_group *group)
     return status;
 }
 
-/* 1 if the host has seen that no channel needs the wide format. */
-static int ends_early(sbn_pass *pass)
-{
-    sbn_layer_pass *lp = pass->layer_passes;
-    if (pass->error || !lp->early)
-        return 0;
-    int status = flush(pass->group);
-    if (!status) {
-        sbn__work_wait(lp->work, 1);
-        status = sbn__layer_pass_check_enqueued(lp, 1);
-    }
-    sbn__pass_error(pass, lp, status);
-    int repeats = 0;
-    for (size_t c = 0; c < lp->layer->channels && !status; ++c)
-        repeats |= lp->repeat[c];
-    return !status && !repeats;
-}
-
 /*
  * The running statistics are the last that changes, when all else of all layer passes is enqueued:
  * an error before leaves them as they were.
@@ -132,15 +102,11 @@ void sbn__start_on_devices(sbn_pass *pass)
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         if (lp->pending)
             note(lp);
-    for (int format = SBN_NARROW; format <= SBN_WIDE; ++format) {
-        take(pass, reduce, format);
-        order(pass);
-        take(pass, combine, format);
-        take(pass, combine_last, format);
-        order(pass);
-        if (format == SBN_NARROW && ends_early(pass))
-            break;
-    }
+    take(pass, reduce);
+    order(pass);
+    take(pass, combine);
+    take(pass, combine_last);
+    order(pass);
     /* The end of a pass that is made at once comes now, and flushes for both. */
     if (!pass->at_once)
         sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
@@ -153,15 +119,26 @@ void sbn__start_on_devices(sbn_pass *pass)
     sbn__pass_conclude(pass);
 }
 
-void sbn__start_on_host(sbn_pass *pass)
+/* Room for the words of what is pending, and its copies to the host. */
+static void start_on_host(sbn_pass *pass, step *enqueue)
 {
     const sbn_sums sums = sbn__pass_sums(pass);
     const size_t words = sbn__sums_lay_out(&sums, &pass->sent);
     if (words > 1)
         sbn__pass_error(pass, pass->layer_passes,
                         sbn__request_reserve(&pass->sums, words, "the words of a pass"));
-    take(pass, reduce, pass->format);
+    take(pass, enqueue);
     sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
+}
+
+void sbn__start_on_host(sbn_pass *pass)
+{
+    start_on_host(pass, reduce);
+}
+
+void sbn__start_wide(sbn_pass *pass)
+{
+    start_on_host(pass, sbn__sums_read_wide);
 }
 
 int sbn__start_arrived(sbn_pass *pass)

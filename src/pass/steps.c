@@ -76,17 +76,10 @@ static int prepare_host(sbn_layer_pass *lp)
     return status;
 }
 
-static int reduce_to_host(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
+static int reduce_to_host(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    (void)tracks;
-    const int status = sbn__reduce(lp, replica, format);
-    return status ? status : sbn__sums_read(lp, replica, format);
-}
-
-static int reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks)
-{
-    (void)tracks;
-    return sbn__reduce_on_device(lp, replica, format);
+    const int status = sbn__reduce(lp, replica);
+    return status ? status : sbn__sums_read(lp, replica);
 }
 
 static int has_applied(sbn_layer_pass *lp, sbn_replica *replica)
@@ -104,37 +97,31 @@ static const sbn_steps nothing_to_combine = {
 
 static const sbn_steps host_combines = {
     .prepare = prepare_host,
-    .reduce = {reduce_to_host, reduce_to_host},
+    .reduce = reduce_to_host,
     .commit = commit_on_host,
     .apply = apply_from_host,
 };
 
-/* The wide format is always enqueued; its kernels have nothing to do where no channel needs it. */
 static const sbn_steps devices_combine = {
-    .reduce = {reduce_on_device, reduce_on_device},
-    .combine = {sbn__device_combine, sbn__device_combine},
+    .reduce = sbn__reduce_on_device,
+    .combine = sbn__device_combine,
     .commit = commit_on_devices,
     .apply = apply,
 };
 
 static const sbn_steps one_launch = {
-    .reduce = {sbn__whole, NULL},
-    .combine = {NULL, sbn__whole},
+    .combine = sbn__whole,
     .commit = commit_on_devices,
     .apply = has_applied,
 };
 
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)
 {
-    lp->early = 0;
     if (!lp->kind->reduce)
         return &nothing_to_combine;
     /* Without values there is nothing to enqueue, and zeros come from the host. */
     if (!devices || lp->own == 0)
         return &host_combines;
     lp->strip = at_once ? sbn__whole_strip(lp) : 0;
-    /* The pass waits in any case. */
-    lp->early = lp->strip > 0 && lp->shards->memory == SBN_MEMORY_HOST &&
-                lp->group->replicas->host_memory == SBN_HOST_MEMORY_USED;
     return lp->strip > 0 ? &one_launch : &devices_combine;
 }

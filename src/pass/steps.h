@@ -7,14 +7,13 @@
 
 #include "launch/layer_pass.h"
 
-/* Enqueues a part of a pass on a replica, in a format; `tracks`: it updates the running statistics. */
-typedef int sbn__enqueue(sbn_layer_pass *lp, sbn_replica *replica, int format, int tracks);
-
 typedef struct sbn_steps {
     /* Brings the copies up to date that the host is to read or write. Or NULL. */
     int (*prepare)(sbn_layer_pass *lp);
-    /* Step 1, and step 2 where devices combine, by format. NULL: there is nothing to enqueue. */
-    sbn__enqueue *reduce[SBN_FORMATS], *combine[SBN_FORMATS];
+    /* Enqueues step 1 on a replica. NULL: the command that combines does it. */
+    int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica);
+    /* Where devices combine: step 2. `tracks`: it updates the running statistics. */
+    int (*combine)(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
     /* Keeps what outlives the pass, when all of it is combined, in the order passes began. */
     void (*commit)(sbn_layer_pass *lp);
     /* Enqueues step 3 on a replica. */

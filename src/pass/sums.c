@@ -2,9 +2,19 @@
 
 #include <string.h>
 
+static const sbn_format *format_of(const sbn_sums *sums, const sbn_layer_pass *lp)
+{
+    return sums->wide ? &sbn_wide : lp->kind->format;
+}
+
+static size_t channels_of(const sbn_sums *sums, const sbn_layer_pass *lp)
+{
+    return sums->wide ? lp->wide_count : lp->layer->channels;
+}
+
 static size_t words_of(const sbn_sums *sums, const sbn_layer_pass *lp)
 {
-    return sbn__accumulator_length(lp->kind->format(sums->format)) * lp->layer->channels;
+    return sbn__accumulator_length(format_of(sums, lp)) * channels_of(sums, lp);
 }
 
 size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent)
@@ -24,22 +34,40 @@ size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent)
     return used;
 }
 
-int sbn__sums_read(const sbn_layer_pass *lp, sbn_replica *replica, int format)
+/* Reads `words` words per channel, behind room for `before` of them. */
+static int read(sbn_layer_pass *lp, sbn_replica *replica, cl_mem from, size_t words, size_t before,
+                sbn_staging *to)
 {
     sbn_work *work = &lp->work[replica->index];
-    const sbn_format *shape = lp->kind->format(format);
-    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(shape) * lp->layer->channels;
-    if (lp->shapes[replica->index].values == 0)
-        return SBN_SUCCESS;
+    const size_t channels = lp->layer->channels;
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
-    cl_event read = NULL;
-    int status = sbn__staging_reserve(replica, &work->on_host, bytes);
+    cl_event event = NULL;
+    int status = sbn__staging_reserve(replica, to, sizeof(int64_t) * (before + words) * channels);
     sbn__wait_behind(&wait, replica, replica, work->last);
     if (!status)
-        status = sbn__read(replica, work->accumulators.mem, bytes, work->on_host.at, &wait, &read);
+        status = sbn__read(replica, from, sizeof(int64_t) * words * channels,
+                           (int64_t *)to->at + before * channels, &wait, &event);
     if (!status)
-        sbn__move_event(&work->last, &read);
+        sbn__move_event(&work->last, &event);
     return status;
+}
+
+int sbn__sums_read(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    sbn_work *work = &lp->work[replica->index];
+    return lp->shapes[replica->index].values == 0
+               ? SBN_SUCCESS
+               : read(lp, replica, work->accumulators.mem,
+                      sbn__accumulator_length(lp->kind->format), 0, &work->on_host);
+}
+
+int sbn__sums_read_wide(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    sbn_work *work = &lp->work[replica->index];
+    return lp->shapes[replica->index].values == 0
+               ? SBN_SUCCESS
+               : read(lp, replica, work->wide.mem, sbn__wide_limbs(),
+                      sbn__accumulator_length(&sbn_wide), &work->wide_on_host);
 }
 
 int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)
@@ -56,18 +84,44 @@ int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)
     return status;
 }
 
+/* Adds a replica's narrow and wide accumulators; or finds that no block has changed those. */
+static void join(const sbn_sums *sums, sbn_layer_pass *lp, size_t replica)
+{
+    sbn_work *work = &lp->work[replica];
+    const sbn_accumulators narrow = sbn__sums_of_replica(lp, replica, lp->kind->format);
+    int64_t flags = 0;
+    if (sums->wide) {
+        int64_t *wide = work->wide_on_host.at;
+        const size_t channels = lp->layer->channels;
+        sbn__accumulators_widen(&narrow, channels, lp->wide,
+                                wide + sbn__accumulator_length(&sbn_wide) * channels, wide);
+        return;
+    }
+    for (size_t c = 0; c < lp->layer->channels; ++c)
+        flags |= sbn__accumulator_flags(&narrow, c);
+    work->wide_is_clear = !(flags & SBN_FLAG_WIDE);
+}
+
 void sbn__sums_add(const sbn_sums *sums, int64_t *words)
 {
     for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next) {
-        if (!lp->pending || !sbn__layer_pass_has_peers(lp))
+        if (!lp->pending)
             continue;
-        const sbn_format *format = lp->kind->format(sums->format);
+        const sbn_format *format = format_of(sums, lp);
+        const int adds = sbn__layer_pass_has_peers(lp);
         int64_t *at = words + lp->at;
-        *at++ = (int64_t)lp->own;
-        memset(at, 0, sizeof *at * words_of(sums, lp));
-        for (size_t r = 0; r < lp->group->replica_count; ++r)
-            if (lp->shapes[r].values > 0)
-                sbn__accumulators_add(lp->work[r].on_host.at, format, lp->layer->channels, at);
+        if (adds) {
+            *at++ = (int64_t)lp->own;
+            memset(at, 0, sizeof *at * words_of(sums, lp));
+        }
+        for (size_t r = 0; r < lp->group->replica_count; ++r) {
+            if (lp->shapes[r].values == 0)
+                continue;
+            join(sums, lp, r);
+            const sbn_accumulators own = sbn__sums_of_replica(lp, r, format);
+            if (adds)
+                sbn__accumulators_add(own.at, format, channels_of(sums, lp), at);
+        }
     }
 }
 
@@ -75,8 +129,8 @@ void sbn__sums_encode(const sbn_sums *sums, int64_t *words)
 {
     for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next)
         if (lp->pending && sbn__layer_pass_is_joined(lp))
-            sbn__accumulators_encode(words + lp->at + 1, lp->kind->format(sums->format),
-                                     lp->layer->channels);
+            sbn__accumulators_encode(words + lp->at + 1, format_of(sums, lp),
+                                     channels_of(sums, lp));
 }
 
 void sbn__sums_decode(const sbn_sums *sums, int64_t *words)
@@ -85,14 +139,13 @@ void sbn__sums_decode(const sbn_sums *sums, int64_t *words)
         if (!lp->pending || !sbn__layer_pass_is_joined(lp))
             continue;
         lp->count = (uint64_t)words[lp->at];
-        sbn__accumulators_decode(words + lp->at + 1, lp->kind->format(sums->format),
-                                 lp->layer->channels);
+        sbn__accumulators_decode(words + lp->at + 1, format_of(sums, lp), channels_of(sums, lp));
     }
 }
 
 sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *lp, const int64_t *words)
 {
-    const sbn_format *format = lp->kind->format(sums->format);
+    const sbn_format *format = format_of(sums, lp);
     return sbn__layer_pass_has_peers(lp) ? sbn__accumulators_at(words + lp->at + 1, format)
                                          : sbn__sums_of_replica(lp, 0, format);
 }
@@ -100,5 +153,6 @@ sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *lp, const in
 sbn_accumulators sbn__sums_of_replica(const sbn_layer_pass *lp, size_t replica,
                                       const sbn_format *format)
 {
-    return sbn__accumulators_at(lp->work[replica].on_host.at, format);
+    const sbn_work *work = &lp->work[replica];
+    return sbn__accumulators_at(format->wide ? work->wide_on_host.at : work->on_host.at, format);
 }

@@ -11,10 +11,13 @@
 
 #include "launch/layer_pass.h"
 
-/* Selects accumulators: those of the pending layer passes of a list, in a format. */
+/*
+ * Selects accumulators of the pending layer passes of a list: narrow ones of all channels, or wide
+ * ones of those of lp->wide, to which this rank's narrow ones are added.
+ */
 typedef struct sbn_sums {
     sbn_layer_pass *layer_passes;
-    int format;
+    int wide;
 } sbn_sums;
 
 /*
@@ -22,8 +25,11 @@ typedef struct sbn_sums {
  */
 size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent);
 
-/* Enqueues the copy of a replica's accumulators to the host, after its reduction. */
-int sbn__sums_read(const sbn_layer_pass *lp, sbn_replica *replica, int format);
+/*
+ * Enqueues the copy of a replica's accumulators to the host, after its reduction; of the wide ones.
+ */
+int sbn__sums_read(sbn_layer_pass *lp, sbn_replica *replica);
+int sbn__sums_read_wide(sbn_layer_pass *lp, sbn_replica *replica);
 
 /*
  * Sets *done to 1 when the copies of all replicas are complete. Never blocks; a failed command is

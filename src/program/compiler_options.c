@@ -123,10 +123,9 @@ const char *sbn__compiler_options(sbn_compiler compiler, int program, int fusion
 {
     if (compiler == SBN_COMPILER_SUB_GROUPS16)
         return sub_groups16;
-    /* The wide format is for few channels, and the rest takes fewer registers. */
-    const int narrow = program == SBN_PROGRAM_FORWARD_NARROW ||
-                       program == SBN_PROGRAM_BACKWARD_NARROW;
-    if (compiler == SBN_COMPILER_PLAIN || !narrow || strstr(more, "-cl-nv-maxrregcount"))
+    /* The rest takes fewer registers. */
+    if (compiler == SBN_COMPILER_PLAIN || program == SBN_PROGRAM_APPLY ||
+        strstr(more, "-cl-nv-maxrregcount"))
         return "";
     return sbn__fusion_residual(fusion) ? registers128 : registers80;
 }

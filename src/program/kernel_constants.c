@@ -33,7 +33,6 @@ static const sbn_form_sizes forms[] = {
             .mask_bits = WIDTH,
             .mask_word = sizeof(cl_ushort),
             .slice_words = SBN_ELEMENTWISE_ITEMS,
-            .row_arguments = 5,
             .self_test_items = 1,
         },
     [SBN_FORM_GPU] =
@@ -43,7 +42,6 @@ static const sbn_form_sizes forms[] = {
             .mask_bits = SBN_GPU_TILE / SBN_GPU_APPLY_ITEMS,
             .mask_word = sizeof(cl_uchar),
             .slice_words = SBN_GPU_SLICE_WORDS,
-            .row_arguments = 4,
             .own_views = 1,
             .self_test_items = SBN_SELF_TEST_CASES,
         },

@@ -9,21 +9,8 @@
 #include "exact/format.h"
 #include "program/opencl.h"
 
-/* Step 1 of each pass in each format, and all the rest. */
-enum {
-    SBN_PROGRAM_FORWARD_NARROW,
-    SBN_PROGRAM_FORWARD_WIDE,
-    SBN_PROGRAM_BACKWARD_NARROW,
-    SBN_PROGRAM_BACKWARD_WIDE,
-    SBN_PROGRAM_APPLY,
-    SBN_PROGRAMS
-};
-
-/* Step 1 of a pass, in the narrow or the wide format. */
-static inline int sbn__program_of(int is_backward, int is_wide)
-{
-    return SBN_PROGRAM_FORWARD_NARROW + 2 * is_backward + is_wide;
-}
+/* Step 1 of each pass, and all the rest. */
+enum { SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD, SBN_PROGRAM_APPLY, SBN_PROGRAMS };
 
 /* Compilers that take options of their own: src/program/compiler_options.h. */
 typedef enum sbn_compiler {

@@ -20,16 +20,11 @@ typedef struct program_kind {
 } program_kind;
 
 static const program_kind kinds[SBN_PROGRAMS] = {
-    [SBN_PROGRAM_FORWARD_NARROW] = {"forward_narrow",
-                                    {"cpu_forward", "gpu_forward"},
-                                    &sbn_forward_narrow,
-                                    0},
-    [SBN_PROGRAM_FORWARD_WIDE] = {"forward_wide", {"cpu_forward", "gpu_forward"}, &sbn_wide, 0},
-    [SBN_PROGRAM_BACKWARD_NARROW] = {"backward_narrow",
-                                     {"cpu_backward", "gpu_backward"},
-                                     &sbn_backward_narrow,
-                                     1},
-    [SBN_PROGRAM_BACKWARD_WIDE] = {"backward_wide", {"cpu_backward", "gpu_backward"}, &sbn_wide, 1},
+    [SBN_PROGRAM_FORWARD] = {"forward", {"cpu_forward", "gpu_forward"}, &sbn_forward_narrow, 0},
+    [SBN_PROGRAM_BACKWARD] = {"backward",
+                              {"cpu_backward", "gpu_backward"},
+                              &sbn_backward_narrow,
+                              1},
     [SBN_PROGRAM_APPLY] = {"apply", {"cpu_apply", "gpu_apply"}, NULL, 0},
 };
 
@@ -80,11 +75,11 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
     sbn__kernel_macros(form, sizes, sizeof sizes);
     add_sources(&text->sources, program, form, fusion);
     snprintf(own, sizeof own,
-             "-D WIDE=%d -D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d "
+             "-D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d "
              "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d -D VIEWS=%d ",
-             format && format->wide, type == SBN_F16, type == SBN_BF16, half_by_bits,
-             sbn__fusion_residual(fusion), activation == SBN_RELU, activation == SBN_LEAKY_RELU,
-             sbn__fusion_from_output(fusion), views);
+             type == SBN_F16, type == SBN_BF16, half_by_bits, sbn__fusion_residual(fusion),
+             activation == SBN_RELU, activation == SBN_LEAKY_RELU, sbn__fusion_from_output(fusion),
+             views);
     if (format)
         sbn__format_macros(format, of_pass, sizeof of_pass);
     /* The library's macros come last, because the later of two definitions holds. */

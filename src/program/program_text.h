@@ -21,7 +21,7 @@ typedef struct sbn_program_text {
     char options[4096];
 } sbn_program_text;
 
-/* "forward_narrow" */
+/* "forward" */
 const char *sbn__program_name(int program);
 
 /*

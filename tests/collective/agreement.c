@@ -45,7 +45,7 @@ WITH(other_tracking, track_running_stats = 0)
         return call; \
     }
 
-BUILT(other_order, SBN_SETTING_ORDER, 3)
+BUILT(other_order, SBN_SETTING_ORDER, 2)
 BUILT(other_block, SBN_SETTING_BLOCK, 512)
 
 /* Rank 1's call is another one. */
@@ -83,7 +83,7 @@ static void check_settings(void)
     calls_say("tracking", other_tracking, 4, 0,
               DISAGREE " (track_running_stats 0 on rank 1, 1 on ranks 0, 2, 3)");
     calls_say("order", other_order, 4, 0,
-              DISAGREE " (order version 3 on rank 1, 2 on ranks 0, 2, 3)");
+              DISAGREE " (order version 2 on rank 1, 3 on ranks 0, 2, 3)");
     calls_say("block", other_block, 4, 0,
               DISAGREE " (elements a block 512 on rank 1, 256 on ranks 0, 2, 3)");
 }

@@ -142,7 +142,7 @@ static const fault faults[] = {
     {CALL "channels (slope 0.2 on rank 1, 0.01 on ranks 0, 2, 3, 4)", slope, NULL, 0},
     {CALL "channels (residual 1 on rank 1, 0 on ranks 0, 2, 3, 4)", NULL, residual, 0},
     {CALL "channels (from_output 0 on rank 1, 1 on ranks 0, 2, 3, 4)", from_output, NULL, 0},
-    {CALL "channels (order version 3 on rank 1, 2 on ranks 0, 2, 3, 4)", NULL, order, 0},
+    {CALL "channels (order version 4 on rank 1, 3 on ranks 0, 2, 3, 4)", NULL, order, 0},
     {CALL "channels (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3, 4)", NULL, NULL,
      SBN_KEEP_RUNNING_STATS},
     {CALL "channels (eps 0.001 on rank 1, 1e-05 on ranks 0, 2, 3, 4; |"
@@ -153,7 +153,7 @@ static const fault faults[] = {
      0},
     {CALL
      "channels (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3, 4; |"
-     "eps 0.001 on rank 1|momentum 0.2 on rank 3|order version 3 on rank 1, 2 on ranks 0, 2, 3, 4)",
+     "eps 0.001 on rank 1|momentum 0.2 on rank 3|order version 4 on rank 1, 3 on ranks 0, 2, 3, 4)",
      two, order, SBN_KEEP_RUNNING_STATS},
 };
 

@@ -1,16 +1,19 @@
 /*
- * The kernels that combine (cl/combine_*.cl) against the host (src/exact/statistics.h): accumulators
- * of all kinds, in both formats and both forms of the kernels, and without doubles, must give the
- * host's bits.
+ * The kernels that combine (cl/common/combine_*.cl) against the host (src/exact/statistics.h):
+ * accumulators of all kinds, narrow and wide, in both forms of the kernels, and without doubles, must
+ * give the host's bits.
  */
+#include <string.h>
+
 #include "device/combine.h"
-#include "device/commands.h"
+#include "launch/arguments.h"
 #include "program/programs.h"
 #include "support/fixture.h"
 
 static fixture device;
 static cl_command_queue queue;
 static rows from_device, expected;
+static int64_t wide_after[SOURCES][CHANNELS * MOST_LIMBS];
 
 static cl_mem buffer_of(size_t size, void *contents)
 {
@@ -27,12 +30,6 @@ static void read_back(cl_mem mem, size_t size, void *to)
     clReleaseMemObject(mem);
 }
 
-static void set(cl_kernel kernel, const sbn_argument *arguments, size_t count)
-{
-    for (size_t i = 0; i < count; ++i)
-        must(clSetKernelArg(kernel, (cl_uint)i, arguments[i].size, arguments[i].value), "argument");
-}
-
 static void launch(cl_kernel kernel, sbn_kernel_form form)
 {
     const sbn_form_sizes *sizes = sbn__form_sizes(form);
@@ -47,22 +44,24 @@ typedef struct trial {
     sbn_eps eps;
     double weight;
     int flag; /* forward: track; backward: the gradients are of source 1 alone */
+    int owns; /* source 1's wide accumulators become 0 */
 } trial;
 
 static const trial trials[] = {
-    {5, {1e-5, 0}, 0.1, 1},
-    {2, {0.0, 0}, 1.0, 1},
-    {UINT64_C(1) << 37, {1e-30, 0}, 1.0 / 3, 1},
-    {12544 * 32 + 1, {1e-5, 1}, 0.1, 0},
+    {5, {1e-5, 0}, 0.1, 1, 0},
+    {2, {0.0, 0}, 1.0, 1, 1},
+    {UINT64_C(1) << 37, {1e-30, 0}, 1.0 / 3, 1, 0},
+    {12544 * 32 + 1, {1e-5, 1}, 0.1, 0, 1},
 };
 
-static cl_mem sources[SOURCES], repeat, moments, table, running;
+static cl_mem sources[SOURCES], wide[SOURCES], moments, table, running;
 
 static void open_buffers(const sums *s, int backward)
 {
     for (int i = 0; i < SOURCES; ++i)
         sources[i] = buffer_of(sizeof(int64_t) * CHANNELS * s->length * MOST_SLICES, s->of[i]);
-    repeat = buffer_of(CHANNELS, expected.repeat);
+    for (int i = 0; i < SOURCES; ++i)
+        wide[i] = buffer_of(sizeof(int64_t) * CHANNELS * sbn__wide_limbs(), s->wide_of[i]);
     moments = buffer_of(sizeof expected.moments, expected.moments);
     table = backward ? buffer_of(sizeof expected.gradients, expected.gradients)
                      : buffer_of(sizeof expected.coefficients, expected.coefficients);
@@ -73,7 +72,8 @@ static void close_buffers(int backward)
 {
     for (int i = 0; i < SOURCES; ++i)
         clReleaseMemObject(sources[i]);
-    read_back(repeat, CHANNELS, from_device.repeat);
+    for (int i = 0; i < SOURCES; ++i)
+        read_back(wide[i], sizeof(int64_t) * CHANNELS * sbn__wide_limbs(), wide_after[i]);
     read_back(moments, sizeof from_device.moments, from_device.moments);
     read_back(table, backward ? sizeof from_device.gradients : sizeof from_device.coefficients,
               backward ? from_device.gradients : from_device.coefficients);
@@ -81,78 +81,111 @@ static void close_buffers(int backward)
               from_device.running);
 }
 
-#define SOURCE(i) SBN_ARG(sources[i]), SBN_ARG(s->slices[i])
-
 static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const trial *t, int backward)
 {
-    const cl_uint channels = CHANNELS, clamps = (cl_uint)t->eps.clamp;
-    const cl_uint flag = (cl_uint)t->flag, own_slices = s->slices[1];
-    const cl_ulong count = t->count;
-    const double unbiased = (double)t->count / (double)(t->count - 1);
-    const cl_long batches = 17;
-    const cl_ulong means_offset = 0, vars_offset = CHANNELS;
-    const sbn_argument forward_arguments[] = {
-        SOURCE(0),
-        SOURCE(1),
-        SOURCE(2),
-        SOURCE(3),
-        SBN_ARG(channels),
-        SBN_ARG(repeat),
-        SBN_ARG(count),
-        SBN_ARG(t->eps.eps),
-        SBN_ARG(clamps),
-        SBN_ARG(table),
-        SBN_ARG(moments),
-        SBN_ARG(running),
-        SBN_ARG(means_offset),
-        SBN_ARG(running),
-        SBN_ARG(vars_offset),
-        SBN_ARG(running),
-        SBN_ARG(flag),
-        SBN_ARG(flag),
-        SBN_ARG(t->weight),
-        SBN_ARG(unbiased),
-        SBN_ARG(batches),
-    };
-    const sbn_argument backward_arguments[] = {
-        SOURCE(0),           SOURCE(1),        SOURCE(2),      SOURCE(3),
-        SBN_ARG(channels),   SBN_ARG(repeat),  SBN_ARG(count), SBN_ARG(t->eps.eps),
-        SBN_ARG(clamps),     SBN_ARG(moments), SBN_ARG(table), SBN_ARG(sources[1]),
-        SBN_ARG(own_slices), SBN_ARG(flag),
-    };
     open_buffers(s, backward);
-    if (backward)
-        set(kernel, backward_arguments, sizeof backward_arguments / sizeof *backward_arguments);
-    else
-        set(kernel, forward_arguments, sizeof forward_arguments / sizeof *forward_arguments);
+    const sbn_source_arguments from = {
+        .from0 = sources[0],
+        .slices0 = s->slices[0],
+        .wide0 = wide[0],
+        .from1 = sources[1],
+        .slices1 = s->slices[1],
+        .wide1 = wide[1],
+        .from2 = sources[2],
+        .slices2 = s->slices[2],
+        .wide2 = wide[2],
+        .from3 = sources[3],
+        .slices3 = s->slices[3],
+        .wide3 = wide[3],
+    };
+    const sbn_own_wide_arguments own_wide = {.own_wide = wide[1], .owns = (cl_uint)t->owns};
+    const sbn_combine_arguments combined = {
+        .channels = CHANNELS,
+        .count = t->count,
+        .eps = t->eps.eps,
+        .clamps = (cl_uint)t->eps.clamp,
+    };
+    const sbn_forward_combine_arguments of_forward = {.coefficients = table, .moments = moments};
+    const sbn_tracking_arguments tracking = {
+        .means = running,
+        .vars = running,
+        .vars_offset = CHANNELS,
+        .layers = running,
+        .tracks = (cl_uint)t->flag,
+        .counts = (cl_uint)t->flag,
+        .weight = t->weight,
+        .unbiased = (double)t->count / (double)(t->count - 1),
+        .batches = 17,
+    };
+    const sbn_backward_combine_arguments of_backward = {.moments = moments, .gradients = table};
+    const sbn_own_arguments own = {
+        .own = sources[1],
+        .own_slices = s->slices[1],
+        .is_own = (cl_uint)t->flag,
+    };
+    sbn_arguments arguments = {.count = 0};
+    sbn__add_source(&arguments, &from);
+    sbn__add_own_wide(&arguments, &own_wide);
+    sbn__add_combine(&arguments, &combined);
+    if (backward) {
+        sbn__add_backward_combine(&arguments, &of_backward);
+        sbn__add_own(&arguments, &own);
+    } else {
+        sbn__add_forward_combine(&arguments, &of_forward);
+        sbn__add_tracking(&arguments, &tracking);
+    }
+    for (size_t i = 0; i < arguments.count; ++i)
+        must(clSetKernelArg(kernel, (cl_uint)i, arguments.list[i].size, arguments.list[i].value),
+             "argument");
     launch(kernel, form);
     close_buffers(backward);
 }
 
-static void check(const sbn_program *program, int format, int backward)
+/* Wide accumulators are as before, except that those of source 1 may be 0 where they were added. */
+static int wide_left(const sums *s, const trial *t)
 {
-    const sbn_format *f = backward ? sbn__backward_format(format) : sbn__forward_format(format);
+    const size_t length = sbn__wide_limbs();
+    const sbn_accumulators all = sbn__accumulators_at(s->all, s->format);
+    static const int64_t zeros[MOST_LIMBS];
+    int left = 1;
+    for (int i = 0; i < SOURCES; ++i)
+        for (size_t c = 0; c < CHANNELS; ++c) {
+            const int64_t *before = s->wide_of[i] + c * length;
+            const int64_t *after = wide_after[i] + c * length;
+            const int same = memcmp(before, after, sizeof *before * length) == 0;
+            const int cleared = memcmp(zeros, after, sizeof *after * length) == 0;
+            const int must_clear = t->owns && i == 1 &&
+                                   sbn__accumulator_flags(&all, c) & SBN_FLAG_WIDE;
+            left = left && (must_clear ? cleared : same || (t->owns && i == 1 && cleared));
+        }
+    return left;
+}
+
+static void check(const sbn_program *program, int backward)
+{
+    const sbn_format *f = backward ? &sbn_backward_narrow : &sbn_forward_narrow;
     cl_int code;
-    cl_kernel kernel = clCreateKernel(program->programs[sbn__program_of(backward, format)],
-                                      backward ? "backward_combine" : "forward_combine", &code);
+    cl_kernel kernel =
+        clCreateKernel(program->programs[backward ? SBN_PROGRAM_BACKWARD : SBN_PROGRAM_FORWARD],
+                       backward ? "backward_combine" : "forward_combine", &code);
     must(code, "clCreateKernel");
     sums s;
     sums_open(&s, f);
     for (size_t i = 0; i < sizeof trials / sizeof *trials; ++i) {
         const trial *t = &trials[i];
         sums_fill(&s);
-        rows_fill(&expected, f);
+        rows_fill(&expected);
         from_device = expected;
         run(kernel, program->form, &s, t, backward);
         if (backward)
             expect_backward(&expected, &s, t->count, t->eps, t->flag);
         else
             expect_forward(&expected, &s, t->count, t->eps, t->weight, t->flag);
-        tap_ok(rows_equal(&from_device, &expected), "%s form%s, %s %s: %llu values, eps %g%s",
+        tap_ok(rows_equal(&from_device, &expected) && wide_left(&s, t),
+               "%s form%s, %s: %llu values, eps %g%s",
                program->form == SBN_FORM_CPU ? "CPU" : "GPU",
-               *program->options ? ", without doubles" : "", f->wide ? "wide" : "narrow",
-               backward ? "backward" : "forward", (unsigned long long)t->count, t->eps.eps,
-               t->eps.clamp ? ", clamped" : "");
+               *program->options ? ", without doubles" : "", backward ? "backward" : "forward",
+               (unsigned long long)t->count, t->eps.eps, t->eps.clamp ? ", clamped" : "");
     }
     sums_close(&s);
     clReleaseKernel(kernel);
@@ -175,9 +208,8 @@ int main(void)
                                     .type = SBN_F32,
                                     .options = programs[i].options};
         must(sbn__program_acquire(&wanted, "", &program), "programs");
-        for (int format = 0; format < SBN_FORMATS; ++format)
-            for (int backward = 0; backward < 2; ++backward)
-                check(program, format, backward);
+        for (int backward = 0; backward < 2; ++backward)
+            check(program, backward);
         sbn__program_release(program);
     }
     clReleaseCommandQueue(queue);

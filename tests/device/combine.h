@@ -1,6 +1,6 @@
 /*
- * What the kernels that combine read and write (tests/device/combine.c): accumulators of SOURCES replicas,
- * and tables of CHANNELS channels.
+ * What the kernels that combine read and write (tests/device/combine.c): accumulators of SOURCES
+ * replicas, and tables of CHANNELS channels.
  */
 #ifndef TESTS_DEVICE_COMBINE_H
 #define TESTS_DEVICE_COMBINE_H
@@ -8,7 +8,7 @@
 #include "program/kernel_constants.h"
 #include "exact/statistics.h"
 
-enum { CHANNELS = 1500, SOURCES = 4, MOST_SLICES = 3 };
+enum { CHANNELS = 1500, SOURCES = 4, MOST_SLICES = 3, MOST_LIMBS = 32 };
 
 /* The accumulators of all sources, as the reductions leave them, and what they add up to. */
 typedef struct sums {
@@ -16,6 +16,7 @@ typedef struct sums {
     size_t length;
     uint32_t slices[SOURCES];
     int64_t *of[SOURCES], *all;
+    int64_t *wide_of[SOURCES], *all_wide; /* of the blocks that do not fit */
 } sums;
 
 void sums_open(sums *s, const sbn_format *format);
@@ -30,11 +31,10 @@ typedef struct rows {
     float running[2 * CHANNELS];
     int64_t batches;
     double moments[SBN_MOMENT_ROWS * CHANNELS];
-    unsigned char repeat[CHANNELS];
 } rows;
 
 /* What is there before a pass, with the moments that a backward pass reads. */
-void rows_fill(rows *r, const sbn_format *f);
+void rows_fill(rows *r);
 
 /* What the host makes of the sums. is_own: the gradients are those of source 1 alone. */
 void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double weight, int tracks);

@@ -4,7 +4,7 @@
 #include "device/combine.h"
 #include "support/tap.h"
 
-void rows_fill(rows *r, const sbn_format *f)
+void rows_fill(rows *r)
 {
     memset(r, 0x3e, sizeof *r);
     for (size_t c = 0; c < CHANNELS; ++c) {
@@ -14,27 +14,44 @@ void rows_fill(rows *r, const sbn_format *f)
         r->moments[SBN_MOMENT_MEAN * CHANNELS + c] = c % 7 ? 1.0 / (double)(c + 3) : NAN;
         r->moments[SBN_MOMENT_VAR * CHANNELS + c] = c % 5 ? 1e-6 : 0.5;
         r->moments[SBN_MOMENT_INVSTD * CHANNELS + c] = c % 5 ? 0x1p14 : 1.5;
-        r->repeat[c] = f->wide && c % 2;
     }
 }
 
-static int does(const rows *r, const sbn_format *f, size_t c)
+/*
+ * What the host makes of narrow and wide accumulators: of channels whose flags say so, of both.
+ */
+static void host_moments(const sbn_accumulators *all, const int64_t *wide, uint64_t count,
+                         double *mean, double *var)
 {
-    return !f->wide || r->repeat[c];
+    static int64_t joined[CHANNELS * MOST_LIMBS];
+    static unsigned char only[CHANNELS];
+    sbn__moments_of(all, CHANNELS, NULL, count, mean, var);
+    sbn__needs_wide(all, CHANNELS, only);
+    sbn__accumulators_widen(all, CHANNELS, only, wide, joined);
+    const sbn_accumulators of_both = sbn__accumulators_at(joined, &sbn_wide);
+    sbn__moments_of(&of_both, CHANNELS, only, count, mean, var);
+}
+
+static void host_gradient_sums(const sbn_accumulators *all, const int64_t *wide, const double *mean,
+                               double *dy, double *dy_xmu)
+{
+    static int64_t joined[CHANNELS * MOST_LIMBS];
+    static unsigned char only[CHANNELS];
+    sbn__gradient_sums_of(all, CHANNELS, NULL, mean, dy, dy_xmu);
+    sbn__needs_wide(all, CHANNELS, only);
+    sbn__accumulators_widen(all, CHANNELS, only, wide, joined);
+    const sbn_accumulators of_both = sbn__accumulators_at(joined, &sbn_wide);
+    sbn__gradient_sums_of(&of_both, CHANNELS, only, mean, dy, dy_xmu);
 }
 
 void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double weight, int tracks)
 {
     static double mean[CHANNELS], var[CHANNELS], invstd[CHANNELS];
-    static unsigned char repeat[CHANNELS];
     const sbn_accumulators all = sbn__accumulators_at(s->all, s->format);
-    sbn__moments_of(&all, CHANNELS, NULL, count, mean, var);
+    host_moments(&all, s->all_wide, count, mean, var);
     sbn__invstd_of(var, CHANNELS, eps, invstd);
-    sbn__forward_needs_wide(&all, CHANNELS, invstd, repeat);
     const double unbiased = (double)count / (double)(count - 1);
     for (size_t c = 0; c < CHANNELS; ++c) {
-        if (!does(r, s->format, c))
-            continue;
         const sbn_double_float m = sbn__split_double(mean[c]);
         r->coefficients[SBN_ROW_MEAN_HIGH * CHANNELS + c] = m.high;
         r->coefficients[SBN_ROW_MEAN_LOW * CHANNELS + c] = m.low;
@@ -42,8 +59,6 @@ void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double 
         r->moments[SBN_MOMENT_MEAN * CHANNELS + c] = mean[c];
         r->moments[SBN_MOMENT_VAR * CHANNELS + c] = var[c];
         r->moments[SBN_MOMENT_INVSTD * CHANNELS + c] = invstd[c];
-        if (!s->format->wide)
-            r->repeat[c] = repeat[c];
     }
     if (!tracks)
         return;
@@ -60,18 +75,14 @@ void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double 
 void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is_own)
 {
     static double dy[CHANNELS], dy_xmu[CHANNELS], own_dy[CHANNELS], own_dy_xmu[CHANNELS];
-    static unsigned char repeat[CHANNELS];
     const sbn_accumulators all = sbn__accumulators_at(s->all, s->format);
     const sbn_accumulators own = sbn__accumulators_at(is_own ? s->of[1] : s->all, s->format);
     const double *mean = r->moments + SBN_MOMENT_MEAN * CHANNELS;
     const double *invstd = r->moments + SBN_MOMENT_INVSTD * CHANNELS;
     const double *var = r->moments + SBN_MOMENT_VAR * CHANNELS;
-    sbn__gradient_sums_of(&all, CHANNELS, NULL, mean, dy, dy_xmu);
-    sbn__gradient_sums_of(&own, CHANNELS, NULL, mean, own_dy, own_dy_xmu);
-    sbn__backward_needs_wide(&all, CHANNELS, invstd, repeat);
+    host_gradient_sums(&all, s->all_wide, mean, dy, dy_xmu);
+    host_gradient_sums(&own, is_own ? s->wide_of[1] : s->all_wide, mean, own_dy, own_dy_xmu);
     for (size_t c = 0; c < CHANNELS; ++c) {
-        if (!does(r, s->format, c))
-            continue;
         const sbn_double_float g = sbn__split_double(dy[c] / (double)count);
         const double k = invstd[c] * invstd[c] * dy_xmu[c] / (double)count;
         r->gradients[SBN_ROW_G_HIGH * CHANNELS + c] = g.high;
@@ -80,8 +91,6 @@ void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is
         r->gradients[SBN_ROW_K * CHANNELS + c] = constant ? 0.0f : (float)k;
         r->gradients[SBN_ROW_WEIGHT_GRAD * CHANNELS + c] = (float)(own_dy_xmu[c] * invstd[c]);
         r->gradients[SBN_ROW_BIAS_GRAD * CHANNELS + c] = (float)own_dy[c];
-        if (!s->format->wide)
-            r->repeat[c] = repeat[c];
     }
 }
 
@@ -112,5 +121,5 @@ int rows_equal(const rows *got, const rows *expected)
            same_floats(got->gradients, expected->gradients, SBN_GRADIENT_ROWS * CHANNELS) &&
            same_floats(got->running, expected->running, 2 * CHANNELS) &&
            same_doubles(got->moments, expected->moments, SBN_MOMENT_ROWS * CHANNELS) &&
-           !memcmp(got->repeat, expected->repeat, CHANNELS) && got->batches == expected->batches;
+           got->batches == expected->batches;
 }

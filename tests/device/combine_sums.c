@@ -26,41 +26,42 @@ void sums_open(sums *s, const sbn_format *format)
         s->slices[i] = (uint32_t)(i == 2 ? 0 : i == 0 ? MOST_SLICES : 1);
         s->of[i] = calloc(CHANNELS * s->length, MOST_SLICES * sizeof(int64_t));
     }
+    for (int i = 0; i < SOURCES; ++i)
+        s->wide_of[i] = calloc(CHANNELS * sbn__wide_limbs() + 1, sizeof(int64_t));
     s->all = calloc(CHANNELS * s->length, sizeof(int64_t));
+    s->all_wide = calloc(CHANNELS * sbn__wide_limbs() + 1, sizeof(int64_t));
 }
 
 void sums_close(sums *s)
 {
     for (int i = 0; i < SOURCES; ++i)
         free(s->of[i]);
+    for (int i = 0; i < SOURCES; ++i)
+        free(s->wide_of[i]);
     free(s->all);
+    free(s->all_wide);
 }
 
 /* A term of `bits` bits at most, with a sign, to the limbs of a sum; above its top nothing. */
-static void add_random(int64_t *limbs, int bits, int negative)
+static void add_random(int64_t *limbs, int limb, int bits, int negative)
 {
     const int top = 1 + (int)(next() % (uint64_t)bits);
-    for (int k = 0; SBN_LIMB_BITS * k < top; ++k) {
-        int64_t digit = (int64_t)(next() & ((UINT64_C(1) << SBN_LIMB_BITS) - 1));
-        if (SBN_LIMB_BITS * (k + 1) > top)
-            digit >>= SBN_LIMB_BITS * (k + 1) - top;
+    for (int k = 0; limb * k < top; ++k) {
+        const int used = top - limb * k < limb ? top - limb * k : limb;
+        int64_t digit = (int64_t)(next() & ((UINT64_C(1) << used) - 1));
         /* Runs of ones and zeros carry far. */
         if (next() % 4 == 0)
-            digit = next() % 2 ? 0
-                               : (INT64_C(1) << (top - SBN_LIMB_BITS * k < SBN_LIMB_BITS
-                                                     ? top - SBN_LIMB_BITS * k
-                                                     : SBN_LIMB_BITS)) -
-                                     1;
+            digit = next() % 2 ? 0 : (INT64_C(1) << used) - 1;
         limbs[k] += negative ? -digit : digit;
     }
 }
 
 /* value, a multiple of 2^-low. */
-static void add_value(int64_t *limbs, int count, int low, double value)
+static void add_value(int64_t *limbs, int count, int bits, int low, double value)
 {
     double rest = fabs(value);
     for (int k = count; k-- > 0;) {
-        const double unit = ldexp(1.0, SBN_LIMB_BITS * k - low), limb = floor(rest / unit);
+        const double unit = ldexp(1.0, bits * k - low), limb = floor(rest / unit);
         rest -= limb * unit;
         limbs[k] += (int64_t)(value < 0.0 ? -limb : limb);
     }
@@ -72,16 +73,16 @@ static void add_values(int64_t *accumulator, const sbn_format *f, double scale)
     const double mean = scale * (uniform() - 0.5) * (double)(next() % 3);
     for (int i = 0; i < 5; ++i) {
         const float x = (float)(mean + scale * 0x1p-10 * (uniform() - 0.5));
-        add_value(accumulator, sbn__limbs1(f), f->low1, x);
-        add_value(accumulator + sbn__limbs1(f), sbn__limbs2(f), f->low2, (double)x * x);
+        add_value(accumulator, sbn__limbs1(f), f->limb_bits, f->low1, x);
+        add_value(accumulator + sbn__limbs1(f), sbn__limbs2(f), f->limb_bits, f->low2,
+                  (double)x * x);
     }
 }
 
 static int64_t random_flags(size_t c)
 {
-    static const int64_t common[] = {0, SBN_FLAG_CLEAR, SBN_FLAG_CLEAR | SBN_FLAG_FAINT,
-                                     SBN_FLAG_FAINT};
-    return c % 3 ? common[next() % 4] : (int64_t)(next() % (1 << SBN_FLAGS));
+    return c % 3 ? (int64_t)(next() % 4 == 0) * SBN_FLAG_WIDE
+                 : (int64_t)(next() % (1 << SBN_FLAGS));
 }
 
 /* Terms of one source and slice in channel c, of kind c mod 6. */
@@ -98,16 +99,18 @@ static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c)
         second[c % (size_t)sbn__limbs2(f)] += c % 4 < 2 ? 1 : -1;
         break;
     default:
-        add_random(accumulator, bits, (int)(next() % 2));
-        add_random(second, bits2, c % 6 == 4 ? 0 : (int)(next() % 2));
+        add_random(accumulator, f->limb_bits, bits, (int)(next() % 2));
+        add_random(second, f->limb_bits, bits2, c % 6 == 4 ? 0 : (int)(next() % 2));
     }
     accumulator[sbn__accumulator_length(f) - 1] = random_flags(c);
 }
 
 void sums_fill(sums *s)
 {
+    const size_t limbs = sbn__wide_limbs();
     memset(s->all, 0, sizeof(int64_t) * CHANNELS * s->length);
-    for (int i = 0; i < SOURCES; ++i)
+    memset(s->all_wide, 0, sizeof(int64_t) * CHANNELS * limbs);
+    for (int i = 0; i < SOURCES; ++i) {
         for (uint32_t k = 0; k < s->slices[i]; ++k) {
             int64_t *at = s->of[i] + k * CHANNELS * s->length;
             memset(at, 0, sizeof(int64_t) * CHANNELS * s->length);
@@ -115,4 +118,14 @@ void sums_fill(sums *s)
                 fill_one(at + c * s->length, s->format, c);
             sbn__accumulators_add(at, s->format, CHANNELS, s->all);
         }
+        memset(s->wide_of[i], 0, sizeof(int64_t) * CHANNELS * limbs);
+        for (size_t c = 0; c < CHANNELS; ++c) {
+            /* The flags behind the limbs are in the next channel's place. */
+            int64_t *own = s->wide_of[i] + c * limbs;
+            fill_one(own, &sbn_wide, c + 1);
+            own[limbs] = 0;
+            for (size_t k = 0; k < limbs && s->slices[i] > 0; ++k)
+                s->all_wide[c * limbs + k] += own[k];
+        }
+    }
 }

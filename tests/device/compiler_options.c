@@ -167,15 +167,14 @@ static void checks(void)
     by("cl_khr_fp64", 16, 0, SBN_COMPILER_PLAIN);
 
     const sbn_compiler nvidia = SBN_COMPILER_REGISTERS, intel = SBN_COMPILER_SUB_GROUPS16;
-    options(SBN_COMPILER_PLAIN, SBN_PROGRAM_BACKWARD_NARROW, 0, "", "");
-    options(nvidia, SBN_PROGRAM_FORWARD_NARROW, 0, "", "-cl-nv-maxrregcount=80");
-    options(nvidia, SBN_PROGRAM_BACKWARD_NARROW, 0, "", "-cl-nv-maxrregcount=80");
-    options(nvidia, SBN_PROGRAM_BACKWARD_NARROW, 1, "-w", "-cl-nv-maxrregcount=128");
-    options(nvidia, SBN_PROGRAM_FORWARD_WIDE, 0, "", "");
+    options(SBN_COMPILER_PLAIN, SBN_PROGRAM_BACKWARD, 0, "", "");
+    options(nvidia, SBN_PROGRAM_FORWARD, 0, "", "-cl-nv-maxrregcount=80");
+    options(nvidia, SBN_PROGRAM_BACKWARD, 0, "", "-cl-nv-maxrregcount=80");
+    options(nvidia, SBN_PROGRAM_BACKWARD, 1, "-w", "-cl-nv-maxrregcount=128");
     options(nvidia, SBN_PROGRAM_APPLY, 0, "", "");
-    options(nvidia, SBN_PROGRAM_BACKWARD_NARROW, 0, "-w -cl-nv-maxrregcount=255", "");
-    options(intel, SBN_PROGRAM_BACKWARD_NARROW, 0, "", "-D SUB_GROUP=16");
-    options(intel, SBN_PROGRAM_FORWARD_WIDE, 1, "-cl-nv-maxrregcount=255", "-D SUB_GROUP=16");
+    options(nvidia, SBN_PROGRAM_BACKWARD, 0, "-w -cl-nv-maxrregcount=255", "");
+    options(intel, SBN_PROGRAM_BACKWARD, 0, "", "-D SUB_GROUP=16");
+    options(intel, SBN_PROGRAM_FORWARD, 1, "-cl-nv-maxrregcount=255", "-D SUB_GROUP=16");
 
     builds();
     large_buffers();

@@ -16,7 +16,7 @@
 #include "program/binary.h"
 #include "support/wraps.h"
 
-enum { PROGRAMS = 5, CHANNELS = 3, PLANE = 40, SAMPLES = 2 };
+enum { PROGRAMS = 3, CHANNELS = 3, PLANE = 40, SAMPLES = 2 };
 
 static fixture device;
 static cl_command_queue queue;

@@ -9,7 +9,7 @@
 #include "support/fixture.h"
 #include "support/wraps.h"
 
-enum { PROGRAMS = 5, THREADS = 4 };
+enum { PROGRAMS = 3, THREADS = 4 };
 
 static fixture device;
 static cl_command_queue queue;

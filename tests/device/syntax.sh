@@ -32,7 +32,7 @@ done
 
 # unlisted TREE: files that no list of programs has, or lists what is not there.
 unlisted() {
-    (cd "$1/cl" && find . -name '*.cl' | sed 's/^..//' | sort > "$work/files" &&
+    (cd "$1/cl" && find . -name '*.cl' -o -name '*.h' | sed 's/^..//' | sort > "$work/files" &&
         sed '/^#/d; s/ .*//' programs/*.list | sort -u > "$work/listed" &&
         diff "$work/files" "$work/listed")
 }

@@ -1,6 +1,6 @@
 /*
  * From accumulators made by hand to statistics (src/exact/statistics.h): exact values, what flags
- * mean, when a channel is redone in the wide format.
+ * mean, which channels have wide accumulators.
  */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { LENGTH = 32 };
 
-static const sbn_eps plain = {1e-5, 0}, no_eps = {0.0, 0}, clamp = {1e-5, 1};
+static const sbn_eps plain = {1e-5, 0}, clamp = {1e-5, 1};
 
 static const struct {
     const char *name;
@@ -20,11 +20,11 @@ static const struct {
                {"wide", &sbn_wide}};
 
 /* Adds a value, a multiple of 2^-low, to a sum's limbs. */
-static void put(int64_t *limbs, int count, int low, double value)
+static void put(int64_t *limbs, int count, int low, int bits, double value)
 {
     double rest = fabs(value);
     for (int k = count; k-- > 0;) {
-        const double unit = ldexp(1.0, SBN_LIMB_BITS * k - low), limb = floor(rest / unit);
+        const double unit = ldexp(1.0, bits * k - low), limb = floor(rest / unit);
         rest -= limb * unit;
         limbs[k] += (int64_t)(value < 0.0 ? -limb : limb);
     }
@@ -34,8 +34,8 @@ static void put(int64_t *limbs, int count, int low, double value)
 static void add(int64_t *wire, const sbn_format *w, double first, double second, int64_t flags)
 {
     int64_t accumulators[LENGTH] = {0};
-    put(accumulators, sbn__limbs1(w), w->low1, first);
-    put(accumulators + sbn__limbs1(w), sbn__limbs2(w), w->low2, second);
+    put(accumulators, sbn__limbs1(w), w->low1, w->limb_bits, first);
+    put(accumulators + sbn__limbs1(w), sbn__limbs2(w), w->low2, w->limb_bits, second);
     accumulators[sbn__accumulator_length(w) - 1] = flags;
     sbn__accumulators_add(accumulators, w, 1, wire);
 }
@@ -92,16 +92,17 @@ static void exact_moments(const char *name, const sbn_format *w)
 static void spread_moments(const char *name, const sbn_format *w)
 {
     int64_t wire[LENGTH] = {0}, other[LENGTH] = {0};
-    add(wire, w, -7, 11, SBN_FLAG_CLEAR);
-    add(wire, w, 20, 15, SBN_FLAG_FAINT);
-    add(other, w, -3, 4, SBN_FLAG_CLEAR);
+    add(wire, w, -7, 11, SBN_FLAG_WIDE);
+    add(wire, w, 20, 15, SBN_FLAG_OVERFLOW);
+    add(other, w, -3, 4, 0);
     const int64_t flags = flags_of(wire, w);
     for (size_t k = 0; k + 1 < sbn__accumulator_length(w); ++k)
         wire[k] += other[k];
+    wire[sbn__accumulator_length(w) - 1] = 0;
     const sbn_moments m = moments_of(wire, w, 4);
     tap_ok(m.mean == 2.5 && m.var == 1.25, "%s: three replicas: expected 2.5 and 1.25, got %a, %a",
            name, m.mean, m.var);
-    tap_ok(flags == (SBN_FLAG_CLEAR | SBN_FLAG_FAINT), "%s: flags are or-ed: got %d", name,
+    tap_ok(flags == (SBN_FLAG_WIDE | SBN_FLAG_OVERFLOW), "%s: flags are or-ed: got %d", name,
            (int)flags);
 }
 
@@ -126,9 +127,9 @@ static void flagged(const char *name, const sbn_format *w)
     } list[] = {
         {SBN_FLAG_PLUS_INF, INFINITY, NAN, INFINITY, NAN},
         {SBN_FLAG_MINUS_INF | SBN_FLAG_OVERFLOW, -INFINITY, NAN, -INFINITY, NAN},
-        {SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF | SBN_FLAG_CLEAR, NAN, NAN, NAN, NAN},
+        {SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF | SBN_FLAG_WIDE, NAN, NAN, NAN, NAN},
         {SBN_FLAG_OVERFLOW, 2.5, INFINITY, 10, NAN},
-        {SBN_FLAG_CLEAR | SBN_FLAG_FAINT, 2.5, 1.25, 10, 30},
+        {SBN_FLAG_WIDE, 2.5, 1.25, 10, 30},
     };
 #define EQUAL(a, b) ((a) == (b) || (isnan(a) && isnan(b)))
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
@@ -150,58 +151,42 @@ static void flagged(const char *name, const sbn_format *w)
            "%s: what the mean's upper float left out is taken off: got %a", name, p.dy_xmu);
 }
 
+/* Several channels: those that `only` selects have accumulators, one after the other. */
+static void selected(void)
+{
+    enum { CHANNELS = 4 };
+    static const unsigned char only[CHANNELS] = {0, 1, 0, 1};
+    const size_t length = sbn__accumulator_length(&sbn_wide);
+    int64_t wire[2 * LENGTH] = {0};
+    double mean[CHANNELS] = {9, 9, 9, 9}, var[CHANNELS] = {9, 9, 9, 9}, zeros[CHANNELS] = {0};
+    double dy[CHANNELS] = {9, 9, 9, 9}, dy_xmu[CHANNELS] = {9, 9, 9, 9};
+    add(wire, &sbn_wide, 10, 30, 0);
+    add(wire + length, &sbn_wide, -10, 30, 0);
+    const sbn_accumulators accumulators = sbn__accumulators_at(wire, &sbn_wide);
+    sbn__moments_of(&accumulators, CHANNELS, only, 4, mean, var);
+    sbn__gradient_sums_of(&accumulators, CHANNELS, only, zeros, dy, dy_xmu);
+    tap_ok(mean[0] == 9 && mean[1] == 2.5 && mean[2] == 9 && mean[3] == -2.5 && var[1] == 1.25 &&
+               var[2] == 9,
+           "moments of channels 1 and 3 of 4");
+    tap_ok(dy[0] == 9 && dy[1] == 10 && dy[2] == 9 && dy[3] == -10 && dy_xmu[3] == 30,
+           "sums of gradients of channels 1 and 3 of 4");
+}
+
 static void needs_wide(void)
 {
-    enum { INF = SBN_FLAG_PLUS_INF, OVER = SBN_FLAG_OVERFLOW };
-    enum { CLEAR = SBN_FLAG_CLEAR, FAINT = SBN_FLAG_FAINT };
-    const struct {
-        const char *what;
-        int64_t flags;
-        double var;
-        const sbn_eps *eps;
-        int expected;
-    } list[] = {
-        {"zeros", 0, 0.0, &plain, 0},
-        {"zeros without eps", 0, 0.0, &no_eps, 0},
-        {"a usual channel", CLEAR, 1.0, &plain, 0},
-        {"some blocks near the bottom", CLEAR | FAINT, 1.0, &plain, 0},
-        {"all blocks near the bottom", FAINT, 0x1p-60, &plain, 1},
-        {"a block above the top", CLEAR | OVER, 1.0, &plain, 1},
-        {"an infinity settles it", INF | OVER | FAINT, NAN, &no_eps, 0},
-        {"a thin variance under an eps", CLEAR, 0x1p-60, &plain, 0},
-        {"a thin variance under a clamp", CLEAR, 0x1p-60, &clamp, 0},
-        {"a thin variance without eps", CLEAR, 0x1p-49, &no_eps, 1},
-        {"a variance that is not thin", CLEAR, 0x1p-48, &no_eps, 0},
-        {"no variance, without eps", CLEAR, 0.0, &no_eps, 1},
-    };
-    for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
-        int64_t wire[LENGTH] = {0};
-        wire[sbn__accumulator_length(&sbn_forward_narrow) - 1] = list[i].flags;
-        const sbn_accumulators accumulators = sbn__accumulators_at(wire, &sbn_forward_narrow);
-        const double invstd = sbn__invstd(list[i].var, *list[i].eps);
-        unsigned char repeat = 9;
-        int came = sbn__forward_needs_wide(&accumulators, 1, &invstd, &repeat);
-        came = came == repeat ? came : -1;
-        tap_ok(came == list[i].expected, "forward: %s: expected wide %d, got %d", list[i].what,
-               list[i].expected, came);
-    }
-    const struct {
-        int64_t flags;
-        double invstd;
-        int expected;
-    } back[] = {{0, 1e30, 0},     {CLEAR, 1.0, 0},        {CLEAR | FAINT, 316.0, 0},
-                {FAINT, 1.0, 1},  {CLEAR | OVER, 1.0, 1}, {INF | OVER | FAINT, 1e30, 0},
-                {CLEAR, 4096, 0}, {CLEAR, 4097, 1},       {FAINT, NAN, 1}};
-    for (size_t i = 0; i < sizeof back / sizeof *back; ++i) {
-        int64_t wire[LENGTH] = {0};
-        wire[sbn__accumulator_length(&sbn_backward_narrow) - 1] = back[i].flags;
-        const sbn_accumulators accumulators = sbn__accumulators_at(wire, &sbn_backward_narrow);
-        unsigned char repeat = 9;
-        int came = sbn__backward_needs_wide(&accumulators, 1, &back[i].invstd, &repeat);
-        came = came == repeat ? came : -1;
-        tap_ok(came == back[i].expected, "backward: flags %d, invstd %g: expected wide %d, got %d",
-               (int)back[i].flags, back[i].invstd, back[i].expected, came);
-    }
+    enum { INF = SBN_FLAG_PLUS_INF, OVER = SBN_FLAG_OVERFLOW, WIDE = SBN_FLAG_WIDE };
+    static const int64_t flags[] = {0, WIDE, WIDE | OVER, INF, INF | WIDE, 0, WIDE};
+    static const unsigned char expected[] = {0, 1, 1, 0, 0, 0, 1};
+    enum { CHANNELS = sizeof expected };
+    const size_t length = sbn__accumulator_length(&sbn_forward_narrow);
+    int64_t wire[CHANNELS * LENGTH] = {0};
+    unsigned char wide[CHANNELS];
+    for (size_t c = 0; c < CHANNELS; ++c)
+        wire[(c + 1) * length - 1] = flags[c];
+    const sbn_accumulators accumulators = sbn__accumulators_at(wire, &sbn_forward_narrow);
+    const size_t count = sbn__needs_wide(&accumulators, CHANNELS, wide);
+    tap_ok(count == 3 && memcmp(wide, expected, CHANNELS) == 0,
+           "wide accumulators count where there are terms in them and the sums are finite");
 }
 
 static void small_slices(void)
@@ -232,6 +217,7 @@ int main(void)
         bottom_of_format(formats[i].name, formats[i].format);
         flagged(formats[i].name, formats[i].format);
     }
+    selected();
     needs_wide();
     small_slices();
     return tap_done();

@@ -125,7 +125,7 @@ static cost cost_of(const branch_shape *shapes, size_t count)
             if (shape->fixed && !(back && shape->back & SBN_GLOBAL_GRADIENTS))
                 continue;
             words += 1 + (back ? 9 : 8) * shape->channels;
-            repeated += shape->put == huge ? 1 + 19 * shape->channels : 0;
+            repeated += shape->put == huge ? 1 + 24 * shape->channels : 0;
         }
         c.starts[SBN_TAG_HEADER] += words > 0;
         c.starts[SBN_TAG_WORDS] += words > 0;

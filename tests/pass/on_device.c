@@ -1,13 +1,14 @@
 /*
  * Passes that devices combine, which only enqueue: they have the bits of passes that the host
  * combines, in groups of one replica and of several, on queues of both kinds; they neither wait nor
- * allocate (on_device_calls.c), even if their inputs are not ready; statistics read later are those of
- * the passes before (on_device_late.c).
+ * allocate (on_device_calls.c), even if their inputs are not ready; statistics read later are those
+ * of the passes before (on_device_late.c).
  */
 #include <math.h>
 
 #include "pass/on_device_training.h"
 #include "support/programs_kept.h"
+#include "support/wraps.h"
 
 static cl_command_queue queues[2]; /* in order, and not */
 
@@ -42,10 +43,10 @@ static const problem problems[] = {
      SBN_AVERAGE_MOMENTUM,
      0,
      0},
-    {"more than a kernel takes",
+    {"as many as a kernel takes",
      6,
      40,
-     {1, 2, 1, 1, 2, 0, 1, 1, 1},
+     {1, 2, 1, 2},
      SBN_LAYOUT_NCHW,
      SBN_EPS_ADD,
      SBN_AVERAGE_CUMULATIVE,
@@ -57,7 +58,7 @@ static const problem problems[] = {
     {"wide, of many replicas",
      7,
      50,
-     {1, 1, 2, 0, 1, 1},
+     {1, 0, 2, 1},
      SBN_LAYOUT_NCHW,
      SBN_EPS_ADD,
      SBN_AVERAGE_MOMENTUM,
@@ -118,7 +119,10 @@ static void checks(void)
         }
         check_copies(&problems[0], queues[kind]);
         check_copies(&problems[3], queues[kind]);
-        check_failed_launches(&problems[6], queues[kind]);
+        check_failed_commands(&problems[6], queues[kind], WRAP_LAUNCH);
+        check_failed_commands(&problems[9], queues[kind], WRAP_LAUNCH);
+        check_failed_commands(&problems[10], queues[kind], WRAP_LAUNCH);
+        check_failed_commands(&problems[10], queues[kind], WRAP_FILL);
         check_late_input(&problems[3], queues[kind], 1);
         check_late_input(&problems[0], queues[kind], 0);
         check_on_demand(&problems[3], queues[kind]);

@@ -55,7 +55,7 @@ uint64_t digest_statistics(uint64_t digest, const training *t);
 void check_calls(const problem *p, cl_command_queue queue);
 void check_commands(const problem *p, cl_command_queue queue, int on_host);
 void check_copies(const problem *p, cl_command_queue queue);
-void check_failed_launches(const problem *p, cl_command_queue queue);
+void check_failed_commands(const problem *p, cl_command_queue queue, int command);
 void check_late_input(const problem *p, cl_command_queue queue, int frees_order);
 void check_late_errors(const problem *p, cl_command_queue queue);
 void check_on_demand(const problem *p, cl_command_queue queue);

@@ -86,44 +86,38 @@ static int right(size_t from, size_t count, size_t plane, int back)
     return 1;
 }
 
-/* Both kernels of a walk; the arguments behind the tensors and tables are `walk`. */
-static void apply(int which, const sbn_argument *walk, size_t count, cl_uint dimensions,
+/* The kernel of a walk, without weights. */
+static void apply(int which, const sbn_walk_arguments *walk, cl_uint dimensions,
                   const size_t *groups, int back)
 {
-    const cl_ulong offset = 0;
-    const cl_uint gap = 0;
-    const cl_uint affine = 0, scale_only = 0;
-    sbn_argument arguments[14 + SBN_WALK_ARGUMENTS];
-    size_t n = 0;
-#define ADD(variable) arguments[n++] = (sbn_argument)SBN_ARG(variable)
-    ADD(fields[X].mem);
-    ADD(offset);
-    ADD(gap);
+    const cl_mem table = fields[COEFFICIENTS].mem;
+    const sbn_forward_tensor_arguments of_forward = {
+        .x = fields[X].mem,
+        .y = fields[OUT].mem,
+        .weights = table,
+        .biases = table,
+    };
+    const sbn_forward_apply_arguments forward_tables = {.coefficients = table};
+    const sbn_backward_tensor_arguments of_backward = {
+        .x = fields[X].mem,
+        .dy = fields[DY].mem,
+        .dx = fields[OUT].mem,
+        .weights = table,
+        .coefficients = table,
+    };
+    const sbn_backward_apply_arguments backward_tables = {.gradients = fields[GRADIENTS].mem};
+    sbn_arguments arguments = {.count = 0};
     if (back) {
-        ADD(fields[DY].mem);
-        ADD(offset);
-        ADD(gap);
+        sbn__add_backward_tensor(&arguments, &of_backward);
+        sbn__add_backward_apply(&arguments, &backward_tables);
+    } else {
+        sbn__add_forward_tensor(&arguments, &of_forward);
+        sbn__add_forward_apply(&arguments, &forward_tables);
     }
-    ADD(fields[OUT].mem);
-    ADD(offset);
-    ADD(gap);
-    ADD(fields[COEFFICIENTS].mem);
-    if (back)
-        ADD(fields[GRADIENTS].mem);
-    ADD(fields[COEFFICIENTS].mem); /* of weights that are not looked at */
-    ADD(offset);
-    if (!back) {
-        ADD(fields[COEFFICIENTS].mem);
-        ADD(offset);
-    }
-    ADD(affine);
-    if (!back)
-        ADD(scale_only);
-    for (size_t i = 0; i < count; ++i)
-        arguments[n++] = walk[i];
+    sbn__add_walk(&arguments, walk);
     sbn_kernels *kernels = &replica->kernels[SBN_F32][0];
-    launch(back ? &kernels->backward_apply[which] : &kernels->forward_apply[which], arguments, n,
-           dimensions, groups);
+    launch(back ? &kernels->backward_apply[which] : &kernels->forward_apply[which], arguments.list,
+           arguments.count, dimensions, groups);
 }
 
 /*
@@ -134,11 +128,13 @@ static void check_rows(int back)
 {
     const int gpu = replica->form == SBN_FORM_GPU;
     const cl_uint plane = 9, channels = gpu ? 0x7fffffffu / plane : 1u << 29;
-    const cl_uint per_tile = 3, non_temporal = 0;
-    const cl_ulong rows = 3;
-    const size_t width = (size_t)channels * plane, tile = gpu ? SBN_GPU_TILE : TILE;
-    const sbn_argument walk[] = {SBN_ARG(channels), SBN_ARG(plane), SBN_ARG(rows),
-                                 SBN_ARG(per_tile), SBN_ARG(non_temporal)};
+    const size_t rows = 3, width = (size_t)channels * plane, tile = gpu ? SBN_GPU_TILE : TILE;
+    const sbn_walk_arguments walk = {
+        .channels = channels,
+        .plane = plane,
+        .extent = rows,
+        .share = (cl_uint)rows,
+    };
     const char *const name = back ? "backward" : "forward", *const form = gpu ? "GPU" : "CPU";
     if (!open_fields(rows * width, channels)) {
         tap_skip("%zu GB of address space cannot be reserved", 12 * rows * width >> 30);
@@ -149,7 +145,7 @@ static void check_rows(int back)
     int all_right = 1;
     for (size_t row = 0; row < rows; ++row)
         fill(row * width, tile);
-    apply(SBN_WALK_ROWS, walk, gpu ? 4 : 5, 2, (const size_t[]){1, 1}, back);
+    apply(SBN_WALK_ROWS, &walk, 2, (const size_t[]){1, 1}, back);
     for (size_t row = 0; row < rows; ++row)
         all_right = right(row * width, tile, plane, back) && all_right;
     tap_ok(all_right, "%s, %s form: %d rows of %zu elements", name, form, (int)rows, width);
@@ -160,9 +156,9 @@ static void check_rows(int back)
 static void check_planes(int back)
 {
     enum { PLANE = 64, SAMPLES = 3 };
-    const cl_uint channels = (1u << 26) + 1, plane = PLANE, range = SBN_GPU_TILE;
+    const cl_uint channels = (1u << 26) + 1, plane = PLANE;
     const size_t sample = (size_t)channels * plane, last = sample - plane;
-    const sbn_argument walk[] = {SBN_ARG(channels), SBN_ARG(plane), SBN_ARG(range)};
+    const sbn_walk_arguments walk = {.channels = channels, .plane = plane, .share = SBN_GPU_TILE};
     if (!open_fields(SAMPLES * sample, channels)) {
         tap_skip("%zu GB of address space cannot be reserved", 12 * SAMPLES * sample >> 30);
         close_fields();
@@ -172,7 +168,7 @@ static void check_planes(int back)
     int all_right = 1;
     for (size_t n = 0; n < SAMPLES; ++n)
         fill(n * sample + last, plane);
-    apply(SBN_WALK_PLANES, walk, 3, 3, (const size_t[]){1, 1, SAMPLES}, back);
+    apply(SBN_WALK_PLANES, &walk, 3, (const size_t[]){1, 1, SAMPLES}, back);
     for (size_t n = 0; n < SAMPLES; ++n)
         all_right = right(n * sample + last, plane, plane, back) && all_right;
     tap_ok(all_right, "%s, GPU form: planes of samples of %zu elements",
@@ -184,10 +180,13 @@ static void check_planes(int back)
 static void check_tables(int back)
 {
     enum { CHANNELS = 4, PLANE = 64, COUNT = CHANNELS * PLANE };
-    const cl_uint total = 0x7fffffffu, plane = PLANE, range = COUNT, non_temporal = 0;
-    const cl_ulong length = COUNT;
-    const sbn_argument walk[] = {SBN_ARG(total), SBN_ARG(plane), SBN_ARG(length), SBN_ARG(range),
-                                 SBN_ARG(non_temporal)};
+    const cl_uint total = 0x7fffffffu;
+    const sbn_walk_arguments walk = {
+        .channels = total,
+        .plane = PLANE,
+        .extent = COUNT,
+        .share = COUNT,
+    };
     const char *const name = back ? "backward" : "forward";
     if (!open_fields(CHANNELS * PLANE, total)) {
         tap_skip("26 GB of address space cannot be reserved");
@@ -196,7 +195,7 @@ static void check_tables(int back)
     }
     set_tables(0, CHANNELS, total);
     fill(0, COUNT);
-    apply(SBN_WALK_FLAT, walk, 5, 2, (const size_t[]){1, 1}, back);
+    apply(SBN_WALK_FLAT, &walk, 2, (const size_t[]){1, 1}, back);
     tap_ok(right(0, COUNT, PLANE, back), "%s, %u channels", name, (unsigned)total);
     close_fields();
 }
@@ -206,7 +205,6 @@ static void check_add_slices(void)
 {
     enum { WORDS = SBN_GPU_SLICE_WORDS, SLICES = 2 };
     const cl_ulong total = ((cl_ulong)1 << 32) + 5;
-    const cl_uint per_channel = WORDS, slices = SLICES, none = 0;
     address_space from, sums;
     if (!address_space_open(&from, device.context, 2 * SLICES * total)) {
         tap_skip("%llu GB of address space cannot be reserved",
@@ -219,12 +217,23 @@ static void check_add_slices(void)
         words[i] = 1 + i;
         words[total + (cl_ulong)i] = 100 * (1 + i);
     }
-    const sbn_argument arguments[] = {
-        SBN_ARG(from.mem), SBN_ARG(slices),      SBN_ARG(from.mem), SBN_ARG(none),
-        SBN_ARG(from.mem), SBN_ARG(none),        SBN_ARG(from.mem), SBN_ARG(none),
-        SBN_ARG(sums.mem), SBN_ARG(per_channel), SBN_ARG(total),
+    const sbn_slice_sources_arguments sources = {
+        .from0 = from.mem,
+        .slices0 = SLICES,
+        .from1 = from.mem,
+        .from2 = from.mem,
+        .from3 = from.mem,
     };
-    launch(&replica->sum_kernels.add_slices, arguments, 11, 1, (const size_t[]){1});
+    const sbn_add_slices_arguments own = {
+        .accumulators = sums.mem,
+        .per_channel = WORDS,
+        .total = total,
+    };
+    sbn_arguments arguments = {.count = 0};
+    sbn__add_slice_sources(&arguments, &sources);
+    sbn__add_add_slices(&arguments, &own);
+    launch(&replica->sum_kernels.add_slices, arguments.list, arguments.count, 1,
+           (const size_t[]){1});
     int all_right = 1;
     for (int i = 0; i < WORDS; ++i) {
         const cl_long flags = i == WORDS - 1;

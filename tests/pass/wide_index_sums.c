@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "device/commands.h"
 #include "exact/format.h"
 #include "group/group.h"
+#include "launch/arguments.h"
 
 #include "support/address_space.h"
 #include "support/fixture.h"
@@ -41,7 +41,7 @@ enum { X, DY, TABLE, SPACES };
 
 static address_space spaces[SPACES];
 
-static void fill(const reduction *r, size_t channels)
+static void fill(const reduction *r, size_t channels, float scale)
 {
     unsigned state = 1;
     for (size_t n = 0; n < SAMPLES; ++n)
@@ -51,121 +51,160 @@ static void fill(const reduction *r, size_t channels)
                                           : (n * channels + c) * r->plane + i;
                 for (int k = X; k <= DY; ++k) {
                     state = 1664525 * state + 1013904223;
-                    spaces[k].at[at] = (float)(state >> 8) / (1 << 23) - 0.75f;
+                    spaces[k].at[at] = scale * ((float)(state >> 8) / (1 << 23) - 0.75f);
                 }
             }
     for (size_t c = 0; c < r->strip; ++c)
         spaces[TABLE].at[c] = (float)c / 64;
 }
 
-static void launch(const reduction *r, size_t channels, int back, int format, cl_mem partial)
+static void launch(const reduction *r, size_t channels, int back, cl_mem to, cl_mem wide_to)
 {
-    const cl_ulong offset = 0;
-    const cl_uint gap = 0;
-    const cl_uint total = (cl_uint)channels, samples = SAMPLES;
     const cl_uint plane = r->plane, blocks = (plane + SBN_BLOCK - 1) / SBN_BLOCK;
-    const cl_uint units = samples * blocks, strip = r->strip;
     const cl_float last_reciprocal = 1.0f / (float)(plane - (blocks - 1) * SBN_BLOCK);
-    const cl_mem repeat = NULL;
-    sbn_argument arguments[18];
-    size_t n = 0;
-#define ADD(variable) arguments[n++] = (sbn_argument)SBN_ARG(variable)
-    ADD(spaces[X].mem);
-    ADD(offset);
-    ADD(gap);
-    if (back) {
-        ADD(spaces[DY].mem);
-        ADD(offset);
-        ADD(gap);
-        ADD(spaces[TABLE].mem);
-    }
+    const sbn_forward_reduce_arguments of_forward = {.x = spaces[X].mem};
+    const sbn_backward_reduce_arguments of_backward = {
+        .x = spaces[X].mem,
+        .dy = spaces[DY].mem,
+        .coefficients = spaces[TABLE].mem,
+    };
+    const sbn_cpu_slice_arguments of_cpu = {
+        .samples = SAMPLES,
+        .channels = (cl_uint)channels,
+        .plane = plane,
+        .blocks = blocks,
+        .strip = r->strip,
+        .per_slice = SAMPLES * blocks,
+        .last_reciprocal = last_reciprocal,
+        .partial = to,
+        .wide = wide_to,
+    };
+    const sbn_gpu_slice_arguments of_gpu = {
+        .channels = (cl_uint)channels,
+        .plane = plane,
+        .blocks = blocks,
+        .units = SAMPLES * blocks,
+        .log2_strip = r->log2_strip,
+        .per_slice = SAMPLES * blocks,
+        .last_reciprocal = last_reciprocal,
+        .partial = to,
+        .wide = wide_to,
+    };
+    sbn_arguments arguments = {.count = 0};
+    if (back)
+        sbn__add_backward_reduce(&arguments, &of_backward);
+    else
+        sbn__add_forward_reduce(&arguments, &of_forward);
     if (r->form == SBN_FORM_CPU)
-        ADD(samples);
-    ADD(total);
-    ADD(plane);
-    ADD(blocks);
-    if (r->form == SBN_FORM_GPU) {
-        ADD(units);
-        ADD(r->log2_strip);
-    } else {
-        ADD(strip);
-    }
-    ADD(units);
-    ADD(last_reciprocal);
-    ADD(partial);
-    if (format == SBN_WIDE)
-        ADD(repeat);
+        sbn__add_cpu_slice(&arguments, &of_cpu);
+    else
+        sbn__add_gpu_slice(&arguments, &of_gpu);
     sbn_kernels *kernels = &replica->kernels[SBN_F32][0];
-    sbn_kernel *kernel = back ? &kernels->backward_reduce[r->kernel][format]
-                              : &kernels->forward_reduce[r->kernel][format];
+    sbn_kernel *kernel = back ? &kernels->backward_reduce[r->kernel]
+                              : &kernels->forward_reduce[r->kernel];
     const size_t groups[] = {1, 1};
     const sbn_wait wait = {{NULL}, 0};
     cl_event event;
-    must(sbn__launch(replica, kernel, arguments, n, 2, groups, &wait, &event), "launch");
+    must(sbn__launch(replica, kernel, arguments.list, arguments.count, 2, groups, &wait, &event),
+         "launch");
     must(clWaitForEvents(1, &event), "clWaitForEvents");
     sbn__release_event(&event);
 }
 
+/* A strip's accumulators. */
+typedef struct strip_sums {
+    int64_t narrow[MOST_WORDS], wide[MOST_WORDS];
+} strip_sums;
+
+static cl_mem partial, wide;
+
+static void read_words(cl_mem from, int64_t *out)
+{
+    must(clEnqueueReadBuffer(queue, from, CL_TRUE, 0, sizeof(int64_t) * MOST_WORDS, out, 0, NULL,
+                             NULL),
+         "clEnqueueReadBuffer");
+}
+
 /* The accumulators of the strip in a tensor of so many channels; 0 where it has no room. */
-static int sum(const reduction *r, size_t channels, int back, int format, cl_mem partial,
-               int64_t *out)
+static int sum(const reduction *r, size_t channels, int back, float scale, strip_sums *out)
 {
     const size_t elements = SAMPLES * channels * r->plane;
+    const cl_uint zero = 0;
     int opened = 1;
     for (int i = 0; i < SPACES; ++i)
         opened = address_space_open(&spaces[i], device.context, i == TABLE ? channels : elements) &&
                  opened;
     if (opened) {
-        fill(r, channels);
-        launch(r, channels, back, format, partial);
-        must(clEnqueueReadBuffer(queue, partial, CL_TRUE, 0, sizeof(int64_t) * MOST_WORDS, out, 0,
-                                 NULL, NULL),
-             "clEnqueueReadBuffer");
+        fill(r, channels, scale);
+        must(clEnqueueFillBuffer(queue, wide, &zero, sizeof zero, 0, sizeof out->wide, 0, NULL,
+                                 NULL),
+             "clEnqueueFillBuffer");
+        launch(r, channels, back, partial, wide);
+        read_words(partial, out->narrow);
+        read_words(wide, out->wide);
     }
     for (int i = 0; i < SPACES; ++i)
         address_space_close(&spaces[i]);
     return opened;
 }
 
-static void check(const reduction *r, int back, int format, cl_mem partial)
+/* `scale`: 1, or so large that no block fits the narrow format. */
+static void check(const reduction *r, int back, float scale)
 {
-    static int64_t near_sums[MOST_WORDS], far_sums[MOST_WORDS];
-    const sbn_format *fixed = back ? sbn__backward_format(format) : sbn__forward_format(format);
-    const size_t words = sbn__accumulator_length(fixed) * r->strip;
-    memset(near_sums, 0, sizeof near_sums);
-    must(!sum(r, r->strip, back, format, partial, near_sums), "a small tensor");
-    if (!sum(r, r->channels, back, format, partial, far_sums)) {
+    static strip_sums near_sums, far_sums;
+    const size_t length = sbn__accumulator_length(back ? &sbn_backward_narrow
+                                                       : &sbn_forward_narrow);
+    const int is_wide = scale > 1.0f;
+    must(!sum(r, r->strip, back, scale, &near_sums), "a small tensor");
+    if (!sum(r, r->channels, back, scale, &far_sums)) {
         tap_skip("%zu GB of address space cannot be reserved",
                  2 * sizeof(float) * SAMPLES * r->channels * r->plane >> 30);
         return;
     }
     /* Every channel has seen elements. */
-    const size_t of_channel = words / r->strip;
     int all = 1;
-    for (size_t c = 0; c < r->strip; ++c)
-        all = all && near_sums[(c + 1) * of_channel - 1] == SBN_FLAG_CLEAR;
-    tap_ok(all && memcmp(near_sums, far_sums, sizeof(int64_t) * words) == 0,
+    for (size_t c = 0; c < r->strip; ++c) {
+        const int64_t *own = near_sums.narrow + c * length;
+        int64_t some = 0;
+        for (size_t k = 0; k + 1 < length; ++k)
+            some |= is_wide ? near_sums.wide[c * sbn__wide_limbs() + k] : own[k];
+        all = all && some != 0 && own[length - 1] == (is_wide ? SBN_FLAG_WIDE : 0);
+    }
+    tap_ok(all &&
+               memcmp(near_sums.narrow, far_sums.narrow, sizeof(int64_t) * length * r->strip) ==
+                   0 &&
+               memcmp(near_sums.wide, far_sums.wide,
+                      sizeof(int64_t) * sbn__wide_limbs() * r->strip) == 0,
            "%s, %s: %u channels of %u of %zu elements in %d samples",
-           sbn__reduction_name(r->kernel, back), format == SBN_WIDE ? "wide" : "narrow", r->strip,
-           r->channels, (size_t)r->channels * r->plane, SAMPLES);
+           sbn__reduction_name(r->kernel, back), is_wide ? "wide" : "narrow", r->strip, r->channels,
+           (size_t)r->channels * r->plane, SAMPLES);
+}
+
+static cl_mem buffer(void)
+{
+    cl_int code;
+    cl_mem made = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(int64_t) * MOST_WORDS,
+                                 NULL, &code);
+    must(code, "clCreateBuffer");
+    return made;
 }
 
 static void checks(void)
 {
-    cl_int code;
-    cl_mem partial = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(int64_t) * MOST_WORDS,
-                                    NULL, &code);
-    must(code, "clCreateBuffer");
+    partial = buffer();
+    wide = buffer();
     for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
         sbn_group *group = fixture_group(queue, 1, form);
         replica = &group->replicas[0];
         for (size_t i = 0; i < sizeof reductions / sizeof *reductions; ++i)
-            for (int back = 0; back < 2 && reductions[i].form == form; ++back)
-                for (int format = SBN_NARROW; format <= SBN_WIDE; ++format)
-                    check(&reductions[i], back, format, partial);
+            for (int back = 0; back < 2 && reductions[i].form == form; ++back) {
+                check(&reductions[i], back, 1.0f);
+                check(&reductions[i], back, 0x1p50f);
+            }
         must(sbn_group_destroy(group), "sbn_group_destroy");
     }
     clReleaseMemObject(partial);
+    clReleaseMemObject(wide);
 }
 
 int main(void)

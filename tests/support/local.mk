@@ -58,6 +58,7 @@ wraps = \
 	$(wrap)clCreateKernel \
 	$(wrap)clCreateProgramWithBinary \
 	$(wrap)clCreateProgramWithSource \
+	$(wrap)clEnqueueFillBuffer \
 	$(wrap)clEnqueueMapBuffer \
 	$(wrap)clEnqueueMarkerWithWaitList \
 	$(wrap)clEnqueueNDRangeKernel \

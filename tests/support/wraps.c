@@ -199,6 +199,17 @@ WRAP(cl_int, clEnqueueWriteBuffer,
                     count, event);
 }
 
+WRAP(cl_int, clEnqueueFillBuffer,
+     (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+      size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event))
+{
+    if (wraps_fails(WRAP_FILL))
+        return CL_OUT_OF_RESOURCES;
+    return enqueued(__real_clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size,
+                                               count, list, event),
+                    count, event);
+}
+
 WRAP(cl_int, clEnqueueMarkerWithWaitList,
      (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event))
 {

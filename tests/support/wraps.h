@@ -22,6 +22,7 @@ enum {
     WRAP_LAUNCH,
     WRAP_READ,
     WRAP_WRITE,
+    WRAP_FILL,
     WRAP_MARKER,
     WRAP_FLUSH,
     WRAP_EVENT_INFO,

@@ -13,6 +13,7 @@ const char *const wraps_names[WRAPS] = {
     "clEnqueueNDRangeKernel",
     "clEnqueueReadBuffer",
     "clEnqueueWriteBuffer",
+    "clEnqueueFillBuffer",
     "clEnqueueMarkerWithWaitList",
     "clFlush",
     "clGetEventInfo",

@@ -74,7 +74,7 @@ int digests_parse(const char *words, digests *d, char *error, size_t error_size)
         length = strcspn(words, blanks);
         if (read_word(words, length, d)) {
             snprintf(error, error_size,
-                     "\"%.*s\" is no digest: expected order=2, inputs= or an output's name= with "
+                     "\"%.*s\" is no digest: expected order=3, inputs= or an output's name= with "
                      "16 hexadecimal digits",
                      (int)length, words);
             return -1;

@@ -25,13 +25,13 @@ from targets import TARGETS, traits
 
 # The variants of library.c for which the model is asked.
 VARIANTS = ['', '+relu', '+residual+relu', '+output', '+views']
-SUMS = ['forward_narrow', 'backward_narrow']
-PROGRAMS = SUMS + ['forward_wide', 'backward_wide', 'apply']
+SUMS = ['forward', 'backward']
+PROGRAMS = SUMS + ['apply']
 # A fusion changes no sums of the forward pass.
 PROGRAMS += [name + variant for variant in VARIANTS[1:3]
-             for name in ('backward_narrow', 'backward_wide', 'apply')]
-# The wide format sums what the same text has loaded. Views have their own programs for step 1 alone.
-PROGRAMS += ['backward_narrow+output', 'apply+output'] + [name + '+views' for name in SUMS]
+             for name in ('backward', 'apply')]
+# Views have their own programs for step 1 alone.
+PROGRAMS += ['backward+output', 'apply+output'] + [name + '+views' for name in SUMS]
 MODELLED = [name + kind for kind in ('', '+f16', '+bf16') for name in SUMS + ['apply']]
 PROGRAMS += MODELLED[3:]
 
@@ -117,8 +117,8 @@ def check_targets(tap, limits, targets, compiled):
 
 
 def program_of(kernel_name):
-    """The narrow program that has a kernel of a pass."""
-    return 'apply' if 'apply' in kernel_name else kernel_name.split('_')[0] + '_narrow'
+    """The program that has a kernel of a pass."""
+    return 'apply' if 'apply' in kernel_name else kernel_name.split('_')[0]
 
 
 def steps_of(device, kernels, plans):

@@ -3,14 +3,14 @@
  *
  *   library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY]
  *                           writes each program of the GPU form as FOLDER/NAME.cl, NAME.options:
- *                           "backward_narrow" and, of the variants, "backward_narrow+relu"; for a device
+ *                           "backward" and, of the variants, "backward+relu"; for a device
  *                           with the extension, this least sub-group and compute capability
  *   library kernels FOLDER  writes each program of both forms as FOLDER/FORM_NAME.cl, to be read and
  *                           compiled alone: the library's macros, then its files, each named
  *   library plans FILE      prints how shapes are launched on devices, one line for each kernel
  *
  * FILE has lines "device NAME UNITS CACHE" and "shape PROBLEM" (tools/check/problem.h); every shape
- * is planned for every device, forward and backward, in the narrow format.
+ * is planned for every device, forward and backward.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,17 +156,15 @@ static int shape_of(sbn_shape *shape, const char *line)
 }
 
 /*
- * What a pass of a replica that is alone enqueues (src/pass/start.c): in both formats the reduction, the
- * adding of its slices where there are many, and the combining; then the apply, and in a backward pass
- * the gradients of weight and bias.
+ * What a pass of a replica that is alone enqueues (src/pass/start.c): the reduction, the adding of its
+ * slices where there are many, the combining and the apply, and in a backward pass the gradients of
+ * weight and bias.
  */
 static unsigned commands_of(const sbn_shape *shape, const sbn_replica *replica, size_t length,
                             int is_backward)
 {
-    const size_t wide = sbn__accumulator_length(&sbn_wide);
-    const unsigned adds = (unsigned)(sbn__plan_reduce(shape, replica, length).adds_slices +
-                                     sbn__plan_reduce(shape, replica, wide).adds_slices);
-    return 2 * 2 + adds + 1 + (unsigned)is_backward;
+    const unsigned adds = (unsigned)sbn__plan_reduce(shape, replica, length).adds_slices;
+    return 2 + adds + 1 + (unsigned)is_backward;
 }
 
 /* A line for each kernel of a pass, and one for the pass: its name, its work-groups, what each of them takes. */

@@ -1,0 +1,47 @@
+/*
+ * Backward: which blocks fit the narrow format, and the terms of those that do not (doc/order.md).
+ * Of n elements, with the pivot g of dy: E = sum e, D = sum d, X = sum e d.
+ */
+
+/*
+ * From where on blocks of a channel are clear of the format's lowest bit: later where x - mean is
+ * small. A standard deviation of 0 has no number here.
+ */
+static float faint_of(float invstd)
+{
+    return invstd > 0x1p12f ? invstd * (PASS_CLEAR * 0x1p-12f) : PASS_CLEAR;
+}
+
+/*
+ * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and g and all e
+ * are below `faint`. The sums may cancel, the largest |e| does not.
+ */
+static ints misses(uints n, real pivot, real e, real d, real product, real largest, real faint)
+{
+    const ints over = reaches(pivot, PASS_LIMIT_PIVOT) | reaches(e, PASS_LIMIT_SUM) |
+                      reaches(product, PASS_LIMIT_SECOND) |
+                      reaches(pivot * d, PASS_LIMIT_SECOND);
+    const ints clear = reaches_each(pivot, faint) | reaches_each(largest, faint);
+    const ints some = MASK(pivot != 0.0f) | MASK(largest != 0.0f);
+    return over | (some & ~clear);
+}
+
+/*
+ * As forward. If the channel's mean is not finite, so is the second sum, whatever its terms. If
+ * products overflow a float, the second sum is lost.
+ */
+static int add_block_wide(global long *wide, uint n, float pivot, float mean, float e, float d,
+                          float product)
+{
+    const bool lost = !isfinite(mean);
+    const bool fits = isfinite(e) && isfinite(product) && isfinite(pivot * d);
+    e = isfinite(e) ? e : 0.0f;
+    d = fits && !lost ? d : 0.0f;
+    product = fits && !lost ? product : 0.0f;
+    /* n g, E; X, g D */
+    ONE_BY_ONE for (uint term = 0; term < 4; ++term)
+        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LOW1 : WIDE_LOW2,
+                 term == 0 ? n : 1,
+                 term == 1 ? e : term == 2 ? product : pivot, term == 3 ? d : 1.0f);
+    return fits || lost ? FLAG_WIDE : FLAG_WIDE | FLAG_OVERFLOW;
+}
