@@ -11,30 +11,33 @@
             coefficients ACTIVATION_OF(channels) \
     }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
+backward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
     local int all_flags[SLOTS];
-    POOR_MEMORY
+    local int poor[TASKS], some_poor;
     const pass_tensors tensors = TENSORS(1, 0);
-    reduce_large_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags POOR);
+    reduce_large_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
+                        &some_poor);
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
+backward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
-    local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS], folded[PASS_SUMS * TASKS];
+    local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS],
+        folded[PASS_SUMS * TASKS];
     local int all_flags[SLOTS];
-    POOR_MEMORY
+    local int poor[TASKS], some_poor;
     const pass_tensors tensors = TENSORS(1, 0);
-    reduce_small_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags POOR);
+    reduce_small_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
+                        &some_poor);
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
+backward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
@@ -42,8 +45,8 @@ void backward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
     reduce_columns(&tensors, SLICE, words, all_flags);
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_rows(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
+backward_reduce_rows(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];

@@ -11,7 +11,8 @@
 #define SLOTS (ITEMS >> LOG2_LANES)
 #define LOG2_TASKS (LOG2_ITEMS - LOG2_PARTS)
 #define TASKS (1 << LOG2_TASKS)
-#if BLOCK >> LOG2_LANES != MOST_LOADS || SMALL_PLANE >> LOG2_LANES != MOST_LOADS >> LOG2_SMALL_PLANES
+#if BLOCK >> LOG2_LANES != MOST_LOADS || \
+    SMALL_PLANE >> LOG2_LANES != MOST_LOADS >> LOG2_SMALL_PLANES
 #error "an item has MOST_LOADS elements in a turn"
 #endif
 #define BANKS (LANES + 1) /* a row of lanes, padded against bank conflicts */
@@ -25,29 +26,15 @@
 #define FLOATS_SIZE (PASS_SUMS * LANES_SIZE)
 #define SHARED_SIZE (FLOATS_SIZE > 2 * WORDS_SIZE ? (FLOATS_SIZE >> 1) + 1 : WORDS_SIZE)
 
-/*
- * Which blocks are summed again: local memory of the kernels, and the bodies' arguments for it. PoCL 6
- * aborts where a kernel has local memory that it does not use.
- */
-#if SUMS_AGAIN
-#define POOR_MEMORY local int poor[TASKS], some_poor;
-#define POOR , poor, &some_poor
-#define POOR_PARAMETERS , local int *poor, local int *some_poor
-#else
-#define POOR_MEMORY
-#define POOR
-#define POOR_PARAMETERS
-#endif
-
 /* A work-group's tasks. */
 typedef struct plane_tasks {
     uint channels, plane, blocks, begin, log2_strip;
 } plane_tasks;
 
 /* Where the block of a task begins, and how long it is. */
-static block_place locate_plane(private const pass_tensors *tensors,
-                                private const plane_tasks *tasks, uint task, uint channel,
-                                private uint *n)
+static INLINED block_place locate_plane(private const pass_tensors *tensors,
+                                        private const plane_tasks *tasks, uint task, uint channel,
+                                        private uint *n)
 {
     const uint unit = tasks->begin + (task >> tasks->log2_strip);
     const uint sample = tasks->blocks == 1 ? unit : quotient(unit, tasks->blocks);
@@ -55,15 +42,15 @@ static block_place locate_plane(private const pass_tensors *tensors,
     *n = min((uint)BLOCK, tasks->plane - start);
     const ulong plane = (ulong)sample * tasks->channels + channel;
     const ulong place = plane * tasks->plane + start;
-    const block_place block = {
-        place, sample AND_BIT(pass_first_bit(tensors, place, sample, plane, tasks->plane))};
+    const block_place block = {place, sample AND_BIT(pass_first_bit(tensors, place, sample, plane,
+                                                                    tasks->plane))};
     return block;
 }
 
 /* Sums an item's lane of a block around another pivot; keeps it at `to`. */
-static void sum_again(local float *lanes, uint to, private const pass_tensors *tensors,
-                      private const plane_tasks *tasks, uint task, uint channel,
-                      float pivot, pass_line line)
+static INLINED void sum_again(local float *lanes, uint to, private const pass_tensors *tensors,
+                              private const plane_tasks *tasks, uint task, uint channel,
+                              float pivot, pass_line line)
 {
     uint n;
     const block_place block = locate_plane(tensors, tasks, task, channel, &n);

@@ -39,8 +39,7 @@ static block_place locate_column(private const pass_tensors *tensors, uint unit,
     *n = min((uint)BLOCK, plane - start);
     const ulong row = (ulong)sample * plane + start;
     const ulong place = row * channels + c;
-    const block_place block = {place,
-                               row AND_BIT(pass_first_bit(tensors, place, row, row, plane))};
+    const block_place block = {place, row AND_BIT(pass_first_bit(tensors, place, row, row, plane))};
     return block;
 }
 
@@ -60,42 +59,42 @@ static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_PA
     all_flags[item] = 0;
     const uint from = c < channels ? begin + (item >> log2_strip) : stop;
     const uint step = ITEMS >> log2_strip, last_channel = min(c, channels - 1);
-    uint n, next_n;
-    block_place block =
-        locate_column(tensors, min(from, stop - 1), blocks, plane, channels, last_channel, &n);
-    pass_elements elements;
-    float pivot = 0.0f;
-    bool again = false;
-    /* Loads past the block's end read its last row instead; the values are not used. */
-    UNROLL for (uint k = 0; k < DEPTH; ++k)
-        pass_load(&elements, k, tensors, block, min(k, n - 1));
-    for (uint unit = from, added = 0; unit < stop;) {
-        const block_place next_block = locate_column(
-            tensors, min(unit + step, stop - 1), blocks, plane, channels, last_channel, &next_n);
-        pass_sums lanes[LANES], sums;
-        UNROLL for (uint l = 0; l < LANES; ++l)
-            pass_clear(&lanes[l]);
-        float largest = 0.0f;
+    for (uint unit = from; unit < stop;) {
+        const uint sweep = unit;
+        uint n, next_n, missed = 0;
+        block_place block = locate_column(tensors, unit, blocks, plane, channels, last_channel, &n);
+        pass_elements elements;
+        float pivot = 0.0f;
+        bool again = false;
+        /* Loads past the block's end read its last row instead; the values are not used. */
+        UNROLL for (uint k = 0; k < DEPTH; ++k)
+            pass_load(&elements, k, tensors, block, min(k, n - 1));
+        for (uint added = 0; unit < stop && added < SWEEP;) {
+            const block_place next_block = locate_column(tensors, min(unit + step, stop - 1),
+                                                         blocks, plane, channels, last_channel,
+                                                         &next_n);
+            pass_sums lanes[LANES], sums;
+            UNROLL for (uint l = 0; l < LANES; ++l) pass_clear(&lanes[l]);
+            float largest = 0.0f;
 #if PASS_TENSOR_COUNT > 1
-        if (!again)
-            pivot = pivot_of_column(tensors, block, n, last_reciprocal, line);
+            if (!again)
+                pivot = pivot_of_column(tensors, block, n, last_reciprocal, line);
 #else
-        float firsts[LANES];
-        UNROLL for (uint l = 0; l < LANES; ++l)
-            firsts[l] = l < n ? pass_value(&elements, l, line) *
-                                    pivot_reciprocal(n, last_reciprocal)
-                              : 0.0f;
-        pivot = again ? pivot : fold_lanes(firsts);
+            float firsts[LANES];
+            UNROLL for (uint l = 0; l < LANES; ++l)
+                firsts[l] = l < n ? pass_value(&elements, l, line) *
+                                        pivot_reciprocal(n, last_reciprocal)
+                                  : 0.0f;
+            pivot = again ? pivot : fold_lanes(firsts);
 #endif
-        _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
-            UNROLL for (uint from_lane = 0; from_lane < LANES; from_lane += DEPTH)
+            _Pragma("unroll 1") for (uint i = 0; i < n; i += LANES)
+                UNROLL for (uint from_lane = 0; from_lane < LANES; from_lane += DEPTH)
             {
                 /* The rows behind these, or the next block's first ones. */
                 const uint row = i + from_lane + DEPTH;
                 const bool ends = row >= n;
-                const block_place rest = {
-                    block.place + (ulong)row * channels,
-                    block.row + row AND_BIT(pass_bit(tensors, block, row))};
+                const block_place rest = {block.place + (ulong)row * channels,
+                                          block.row + row AND_BIT(pass_bit(tensors, block, row))};
                 const block_place next = ends ? next_block : rest;
                 const uint last = (ends ? next_n : n - row) - 1;
                 UNROLL for (uint k = 0; k < DEPTH; ++k)
@@ -105,30 +104,34 @@ static INLINED void reduce_columns(private const pass_tensors *tensors, SLICE_PA
                     pass_load(&elements, k, tensors, next, min(k, last));
                 }
             }
-        pass_fold_lanes(&sums, lanes);
-        again = !again && pass_moves(&pivot, n, &sums, largest, last_reciprocal);
-        if (again) {
-            UNROLL for (uint k = 0; k < DEPTH; ++k)
-                pass_load(&elements, k, tensors, block, min(k, n - 1));
-            continue;
+            pass_fold_lanes(&sums, lanes);
+            again = !again && pass_moves(&pivot, n, &sums, largest, last_reciprocal);
+            if (again) {
+                UNROLL for (uint k = 0; k < DEPTH; ++k)
+                    pass_load(&elements, k, tensors, block, min(k, n - 1));
+                continue;
+            }
+            const float faint = thin ? pass_faint(tensors, last_channel, channels) : PASS_CLEAR;
+            const bool out = pass_misses(n, &pivot, pass_mean(line), &sums, largest, thin, faint);
+            UNROLL for (uint part = 0; part < PARTS; ++part)
+                pass_add_part(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
+                              &sums);
+            missed |= (uint)out << added;
+            ++added;
+            unit += step;
+            block = next_block;
+            n = next_n;
         }
-        const float faint = thin ? pass_faint(tensors, last_channel, channels) : PASS_CLEAR;
-        const bool out = pass_misses(n, &pivot, pass_mean(line), &sums, largest, thin, faint);
-        UNROLL for (uint part = 0; part < PARTS; ++part)
-            pass_add_part(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, n, pivot,
-                          &sums);
-        if (out)
-            flags |= add_again(tensors, block, n, last_reciprocal, line,
+        carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
+        uint at = sweep;
+        ONE_BY_ONE for (uint left = missed; left != 0; left >>= 1, at += step) if (left & 1)
+        {
+            const block_place miss = locate_column(tensors, at, blocks, plane, channels,
+                                                   last_channel, &n);
+            flags |= add_again(tensors, miss, n, last_reciprocal, line,
                                wide_of(wide, last_channel));
-        if (++added == BATCHES_TO_CARRY) {
-            carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
-            added = 0;
         }
-        unit += step;
-        block = next_block;
-        n = next_n;
     }
-    carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (flags)
         atomic_or(all_flags + column, flags);

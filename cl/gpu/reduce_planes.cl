@@ -23,12 +23,13 @@
 
 /*
  * The body of a kernel, which has the local memory: `shared` of SHARED_SIZE, `pivot_rows` of
- * PIVOTS_SIZE, `pivots` of TASKS, `folded` of PASS_SUMS * TASKS, `all_flags` of SLOTS.
+ * PIVOTS_SIZE, `pivots` of TASKS, `folded` of PASS_SUMS * TASKS, `all_flags` of SLOTS, `poor` of
+ * TASKS: which blocks are summed again.
  */
 static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PARAMETERS,
-                                  local long *shared, local float *pivot_rows,
-                                  local float *pivots, local float *folded,
-                                  local int *all_flags POOR_PARAMETERS)
+                                  local long *shared, local float *pivot_rows, local float *pivots,
+                                  local float *folded, local int *all_flags, local int *poor,
+                                  local int *some_poor)
 {
     local float *lanes = (local float *)shared;
     const uint item = get_local_id(0), lane = item & (LANES - 1), slot = item >> LOG2_LANES;
@@ -52,113 +53,122 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
         all_flags[item] = 0;
     if (item == 0)
         *some_poor = 0;
-    UNROLL for (uint a = 0; a < AT_ONCE; ++a)
-    {
-        uint n;
-        const uint task = a * SLOTS + slot;
-        const bool exists = task < tasks && lane_channel < channels;
-        const block_place block =
-            locate_plane(tensors, &all, exists ? task : 0, exists ? lane_channel : first, &n);
-        sizes[a] = exists ? n : 0;
-        /* Loads past the block's end read its last element instead; the values are not used. */
-        UNROLL for (uint s = 0; s < STEPS; ++s)
-            pass_load(&elements, a * STEPS + s, tensors, block, min(lane + s * LANES, n - 1));
-    }
-    for (uint from = 0, batches = 0; from < tasks; from += TASKS) {
-        _Pragma("unroll 1") for (uint turn = 0; turn < TURNS(LOG2_AT_ONCE) && from + turn * OF_TURN < tasks; ++turn)
-        {
-        local float *rows = pivot_rows + (TURNS(LOG2_AT_ONCE) > 1 ? (turn & 1) * SLOTS * LANES : 0) + slot * LANES;
+    for (uint sweep = 0; sweep < tasks; sweep += SWEEP * TASKS) {
+        uint missed = 0;
         UNROLL for (uint a = 0; a < AT_ONCE; ++a)
         {
-            rows[a * SLOTS * LANES + lane] =
-                lane < sizes[a]
-                    ? pass_value(&elements, a * STEPS, lane_line) *
-                          pivot_reciprocal(sizes[a], last_reciprocal)
-                    : 0.0f;
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        UNROLL for (uint a = 0; a < AT_ONCE; ++a)
-        {
-            const uint at = (turn * AT_ONCE + a) * SLOTS + slot, task = from + OF_TURN + at;
-            const bool exists = task < tasks && lane_channel < channels;
             uint n;
-            const block_place block =
-                locate_plane(tensors, &all, exists ? task : 0, exists ? lane_channel : first, &n);
-            const float pivot = fold_row(rows + a * SLOTS * LANES);
-            float largest = 0.0f;
-            pass_sums sums;
-            pass_clear(&sums);
-            UNROLL for (uint s = 0; s < STEPS; ++s)
-            {
-                pass_add(&sums, &largest, &elements, a * STEPS + s, lane + s * LANES < sizes[a],
-                         pivot, lane_line);
-                pass_load(&elements, a * STEPS + s, tensors, block,
-                          min(lane + s * LANES, n - 1));
-            }
+            const uint task = sweep + a * SLOTS + slot;
+            const bool exists = task < tasks && lane_channel < channels;
+            const block_place block = locate_plane(tensors, &all, exists ? task : 0,
+                                                   exists ? lane_channel : first, &n);
             sizes[a] = exists ? n : 0;
-            pass_keep(lanes, LANES_SIZE, at * BANKS + lane, &sums, largest);
-            if (lane == 0)
-                pivots[at] = pivot;
+            /* Loads past the block's end read its last element instead; the values are not used. */
+            UNROLL for (uint s = 0; s < STEPS; ++s)
+                pass_load(&elements, a * STEPS + s, tensors, block, min(lane + s * LANES, n - 1));
         }
-        }
-        const uint task = from + own_task;
-        const bool owns = task < tasks && task_channel < channels;
-        _Pragma("unroll 1") for (uint trip = 0, trips = 1; trip < trips; ++trip)
-        {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (uint i = item; i < PASS_SUMS * TASKS; i += ITEMS)
-                folded[i] = pass_fold(i >> LOG2_TASKS, lanes + (i >> LOG2_TASKS) * LANES_SIZE +
-                                      own_task * BANKS);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (trip == 0 && part == 0) {
-                float pivot = pivots[own_task], largest = 0.0f;
-                uint n;
-                pass_sums sums;
-                pass_take(&sums, &largest, folded, TASKS, own_task);
-                (void)locate_plane(tensors, &all, owns ? task : 0, first, &n);
-                const bool moves =
-                    owns && pass_moves(&pivot, n, &sums, largest, last_reciprocal);
-                poor[own_task] = moves;
-                if (moves) {
-                    pivots[own_task] = pivot;
-                    atomic_or(some_poor, 1);
+        for (uint from = sweep, batch = 0; from < min(tasks, sweep + SWEEP * TASKS);
+             from += TASKS, ++batch) {
+            _Pragma("unroll 1") for (uint turn = 0;
+                                     turn < TURNS(LOG2_AT_ONCE) && from + turn * OF_TURN < tasks;
+                                     ++turn)
+            {
+                local float *rows = pivot_rows +
+                                    (TURNS(LOG2_AT_ONCE) > 1 ? (turn & 1) * SLOTS * LANES : 0) +
+                                    slot * LANES;
+                UNROLL for (uint a = 0; a < AT_ONCE; ++a)
+                {
+                    rows[a * SLOTS * LANES + lane] =
+                        lane < sizes[a] ? pass_value(&elements, a * STEPS, lane_line) *
+                                              pivot_reciprocal(sizes[a], last_reciprocal)
+                                        : 0.0f;
+                }
+                barrier(CLK_LOCAL_MEM_FENCE);
+                UNROLL for (uint a = 0; a < AT_ONCE; ++a)
+                {
+                    const uint at = (turn * AT_ONCE + a) * SLOTS + slot, task = from + OF_TURN + at;
+                    const bool exists = task < tasks && lane_channel < channels;
+                    uint n;
+                    const block_place block = locate_plane(tensors, &all, exists ? task : 0,
+                                                           exists ? lane_channel : first, &n);
+                    const float pivot = fold_row(rows + a * SLOTS * LANES);
+                    float largest = 0.0f;
+                    pass_sums sums;
+                    pass_clear(&sums);
+                    UNROLL for (uint s = 0; s < STEPS; ++s)
+                    {
+                        pass_add(&sums, &largest, &elements, a * STEPS + s,
+                                 lane + s * LANES < sizes[a], pivot, lane_line);
+                        pass_load(&elements, a * STEPS + s, tensors, block,
+                                  min(lane + s * LANES, n - 1));
+                    }
+                    sizes[a] = exists ? n : 0;
+                    pass_keep(lanes, LANES_SIZE, at * BANKS + lane, &sums, largest);
+                    if (lane == 0)
+                        pivots[at] = pivot;
                 }
             }
-            if (trip > 0 && item == 0)
-                *some_poor = 0;
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (*some_poor) {
-                _Pragma("unroll 1") for (uint at = slot; at < TASKS; at += SLOTS)
-                    if (poor[at])
-                        sum_again(lanes, at * BANKS + lane, tensors, &all, from + at,
-                                  lane_channel, pivots[at], lane_line);
-                trips = 2;
+            const uint task = from + own_task;
+            const bool owns = task < tasks && task_channel < channels;
+            _Pragma("unroll 1") for (uint trip = 0, trips = 1; trip < trips; ++trip)
+            {
+                barrier(CLK_LOCAL_MEM_FENCE);
+                for (uint i = item; i < PASS_SUMS * TASKS; i += ITEMS)
+                    folded[i] = pass_fold(i >> LOG2_TASKS, lanes + (i >> LOG2_TASKS) * LANES_SIZE +
+                                                               own_task * BANKS);
+                barrier(CLK_LOCAL_MEM_FENCE);
+                if (trip == 0 && part == 0) {
+                    float pivot = pivots[own_task], largest = 0.0f;
+                    uint n;
+                    pass_sums sums;
+                    pass_take(&sums, &largest, folded, TASKS, own_task);
+                    (void)locate_plane(tensors, &all, owns ? task : 0, first, &n);
+                    const bool moves = owns &&
+                                       pass_moves(&pivot, n, &sums, largest, last_reciprocal);
+                    poor[own_task] = moves;
+                    if (moves) {
+                        pivots[own_task] = pivot;
+                        atomic_or(some_poor, 1);
+                    }
+                }
+                if (trip > 0 && item == 0)
+                    *some_poor = 0;
+                barrier(CLK_LOCAL_MEM_FENCE);
+                if (*some_poor) {
+                    _Pragma("unroll 1") for (uint at = slot; at < TASKS; at += SLOTS) if (poor[at])
+                        sum_again(lanes, at * BANKS + lane, tensors, &all, from + at, lane_channel,
+                                  pivots[at], lane_line);
+                    trips = 2;
+                }
+            }
+            if (owns) {
+                uint n;
+                (void)locate_plane(tensors, &all, task, task_channel, &n);
+                float pivot = pivots[own_task], largest = 0.0f;
+                pass_sums sums;
+                pass_take(&sums, &largest, folded, TASKS, own_task);
+                const float faint = thin ? pass_faint(tensors, task_channel, channels) : PASS_CLEAR;
+                const bool out = pass_misses(n, &pivot, pass_mean(task_line), &sums, largest, thin,
+                                             faint);
+                pass_add_part(limbs, part, n, pivot, &sums);
+                missed |= (uint)out << batch;
             }
         }
-        if (owns) {
+        carry_part(limbs, part < PASS_FIRST_PARTS ? PASS_LIMBS1 : PASS_LIMBS2, MOST_LIMBS);
+        uint task = sweep + own_task;
+        ONE_BY_ONE for (uint left = part == 0 ? missed : 0; left != 0;
+                        left >>= 1, task += TASKS) if (left & 1)
+        {
             uint n;
             const block_place block = locate_plane(tensors, &all, task, task_channel, &n);
-            float pivot = pivots[own_task], largest = 0.0f;
-            pass_sums sums;
-            pass_take(&sums, &largest, folded, TASKS, own_task);
-            const float faint = thin ? pass_faint(tensors, task_channel, channels) : PASS_CLEAR;
-            const bool out = pass_misses(n, &pivot, pass_mean(task_line), &sums, largest, thin,
-                                         faint);
-            pass_add_part(limbs, part, n, pivot, &sums);
-            if (part == 0 && out)
-                flags |= add_again(tensors, block, n, last_reciprocal, task_line,
-                                   wide_of(wide, task_channel));
-        }
-        if (++batches == BATCHES_TO_CARRY) {
-            carry_part(limbs, part < PASS_FIRST_PARTS ? PASS_LIMBS1 : PASS_LIMBS2, MOST_LIMBS);
-            batches = 0;
+            flags |= add_again(tensors, block, n, last_reciprocal, task_line,
+                               wide_of(wide, task_channel));
         }
     }
     if (flags)
         atomic_or(all_flags + (own_task & strip_mask), flags);
     global long *out = partial + ((ulong)slice * channels + first) * PASS_LENGTH;
     const uint strip = strip_mask + 1;
-    carry_part(limbs, part < PASS_FIRST_PARTS ? PASS_LIMBS1 : PASS_LIMBS2, MOST_LIMBS);
     UNROLL for (uint k = 0; k < MOST_LIMBS; k += WORDS_AT_ONCE)
     {
         barrier(CLK_LOCAL_MEM_FENCE);

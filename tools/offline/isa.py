@@ -70,10 +70,10 @@ def main_loop(kernel):
     return max(loops, key=lambda l: (loaded(own_code(kernel, l)), l[0] - l[1]), default=None)
 
 
-def outermost_loop(kernel, loop):
-    """The largest loop around a loop, or the loop."""
-    around = [l for l in loops_of(kernel) if contains(l, loop)]
-    return max(around, key=lambda l: l[1] - l[0], default=loop)
+def outermost_loop(kernel, loop, sweeps):
+    """The largest loop around a loop, or the loop; with `sweeps` within the loop over those (cl/gpu/wide_blocks.cl)."""
+    around = [loop] + sorted((l for l in loops_of(kernel) if contains(l, loop)), key=lambda l: l[1] - l[0])
+    return around[-2] if sweeps and len(around) > 1 else around[-1]
 
 
 def instructions(code):

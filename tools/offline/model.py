@@ -44,6 +44,7 @@ class Walk:
     hits: float = 0         # the same, from a cache
     integers: float = 1     # times that a round executes what its loop has beside the main loop
     meetings: float = 1     # times that a round meets at each of the loop's barriers
+    sweeps: bool = False    # rounds are within a loop over sweeps of them
     local: float = 0        # accesses of local memory that others wait for, at the end
     start: float = 1        # latencies before the first round
     end: float = 0          # behind the last one
@@ -84,7 +85,7 @@ def time_of(device, target, kernel, walk):
     clock, cycles = device.clock, device.cycles
     time, elements, instructions = trip(kernel, walk, device.latency * clock, cycles)
     loop = isa.main_loop(kernel)
-    around = isa.outermost_loop(kernel, loop) if loop else None
+    around = isa.outermost_loop(kernel, loop, walk.sweeps) if loop else None
     own = barriers = met = 0
     if loop:
         met = sum(i.kind == 'barrier' for i in main_code(kernel))

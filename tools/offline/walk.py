@@ -75,7 +75,7 @@ def reduce_planes(kernel, shape, plan, steps):
     rounds = ceil(tasks, batch)
     return Walk(groups=plan['groups'], rounds=rounds, runs=ceil(tasks, turn) / rounds,
                 run_length=LOADS, tensors=tensors, size=element_size(kernel),
-                local=LANES + 2 * 5, end=1, bytes=bytes_of(kernel, shape),
+                local=LANES + 2 * 5, end=1, sweeps=True, bytes=bytes_of(kernel, shape),
                 more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
 
 
@@ -86,6 +86,7 @@ def reduce_columns(kernel, shape, plan):
     return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS),
                 runs=ceil(min(shape.plane, BLOCK), LANES), run_length=LANES, tensors=tensors,
                 size=element_size(kernel), latencies=tensors - 1, local=4 * words(kernel.name), end=1,
+                sweeps=True,
                 bytes=bytes_of(kernel, shape),
                 more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
 
