@@ -3,17 +3,18 @@
  * around the mean of all its elements, and added to its channel's wide accumulator. The mean cannot
  * overflow: it is finite if and only if all elements are.
  *
- * Sums come one after the other, each from all elements: what a work-item keeps for this adds to
- * the registers of the main loop. Lanes come in the order 0, 8, 4, 12, 2, ..., so that a lane's sum
- * is folded with its neighbour's as soon as both are there, and four of them wait at most. It is one loop
- * of which no compiler knows how often it turns: Intel's unrolls two whatever it is told.
+ * A work-item remembers which blocks of a *sweep* did not fit, one bit for each of its batches, and
+ * sums them again behind the sweep's loops, which have no registers to spare. Limbs are carried
+ * there, too.
+ *
+ * Sums come one after the other, each from all elements, which takes few registers. Lanes come in
+ * the order 0, 8, 4, 12, 2, ..., so that a lane's sum is folded with its neighbour's as soon as both
+ * are there, and four of them wait at most. Lanes and elements are one loop, whose trips no compiler
+ * can count: Intel's unrolls two loops, whatever it is told.
  */
-/*
- * A work-item remembers which of the blocks of a sweep, of as many batches as an int has bits, did not fit,
- * and sums them again behind it: the loops of a sweep have no registers for that. It carries its limbs there,
- * too.
- */
+#ifndef SWEEP /* a test has shorter ones */
 #define SWEEP 32
+#endif
 
 /* Not by shifts of t, of which clang makes an intrinsic that Oclgrind 21.10 does not know. */
 static uint lane_in_turn(uint t)

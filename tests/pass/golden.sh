@@ -99,8 +99,8 @@ fi
 # What a device that flushes denormals does; tests/pass/bits_controls shows that it changes others.
 compare_with "$part"
 same --devices 0 --build-options "-cl-denorms-are-zero${unoptimised:+ $UNOPTIMISED}"
-# What a device without doubles has in their place.
-same --devices 0 --form gpu --build-options "-D NO_DOUBLES${unoptimised:+ $UNOPTIMISED}"
+# What a device without doubles has in their place; and many short sweeps (cl/gpu/wide_blocks.cl).
+same --devices 0 --form gpu --build-options "-D NO_DOUBLES -D SWEEP=1${unoptimised:+ $UNOPTIMISED}"
 
 views=$(grep -c ',pitch' "$golden")
 grep ',pitch' "$golden" | sed 's/,pitch[0-9]*//' > "$work/dense"

@@ -63,11 +63,15 @@ def loaded(code):
 
 
 def main_loop(kernel):
-    """The loop that loads the most itself, or None: the kernel has no loop with loads. What a
-    reduction loads and stores in one loop are accumulators, not tensors."""
-    loops = [l for l in loops_of(kernel) if loaded(own_code(kernel, l)) and
-             ('reduce' not in kernel.name or not kernel.count('store', l[0], l[1] + 1))]
-    return max(loops, key=lambda l: (loaded(own_code(kernel, l)), l[0] - l[1]), default=None)
+    """The shortest of the loops that load at least half as much as any does itself, without those within it,
+    or None: the kernel has no loop with loads. A reduction's loop over blocks loads what makes a pivot, or is
+    summed again, beside the one over elements. What a reduction loads and stores in one loop are
+    accumulators, not tensors."""
+    loops = {l: loaded(own_code(kernel, l)) for l in loops_of(kernel)
+             if 'reduce' not in kernel.name or not kernel.count('store', l[0], l[1] + 1)}
+    most = max(loops.values(), default=0)
+    return min((l for l in loops if most > 0 and loops[l] >= most / 2),
+               key=lambda l: l[1] - l[0], default=None)
 
 
 def outermost_loop(kernel, loop, sweeps):
