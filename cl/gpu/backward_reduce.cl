@@ -11,8 +11,8 @@
             coefficients ACTIVATION_OF(channels) \
     }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
-backward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -23,8 +23,8 @@ backward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
                         &some_poor);
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
-backward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS],
@@ -36,8 +36,8 @@ backward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
                         &some_poor);
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
-backward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
@@ -45,8 +45,8 @@ backward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
     reduce_columns(&tensors, SLICE, words, all_flags);
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
-backward_reduce_rows(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_rows(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];

@@ -5,13 +5,10 @@
  * sums_forward.cl has the arithmetic.
  */
 #define TENSOR_PARAMETERS PARAMETERS(FORWARD_REDUCE_ARGUMENTS)
-#define TENSORS(stride, rows) \
-    { \
-        {stride, rows}, x + x_offset, GAP(x_gap) \
-    }
+#define TENSORS(stride, rows) {{stride, rows}, x + x_offset, GAP(x_gap)}
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
-forward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void forward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -22,8 +19,8 @@ forward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
                         &some_poor);
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
-forward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void forward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS],
@@ -35,8 +32,8 @@ forward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
                         &some_poor);
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
-forward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void forward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
@@ -44,8 +41,8 @@ forward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
     reduce_columns(&tensors, SLICE, words, all_flags);
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP void
-forward_reduce_rows(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void forward_reduce_rows(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
