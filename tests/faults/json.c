@@ -4,7 +4,6 @@
  * leaves the former report and no file besides.
  */
 #include <dirent.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +16,11 @@
 #include "support/wraps.h"
 #include "syncbn/command.h"
 #include "syncbn/json_output.h"
+#include "syncbn/safe_text.h"
 
 enum { NOT_REACHED = 100, ROOM = 1 << 14 };
 
 static char folder[64], report[80], errors[80];
-
-/* main has it. */
-int usage_error(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    return EXIT_USAGE;
-}
 
 /* In a process of its own, for it may end: the status, or NOT_REACHED where nothing failed. */
 static int inspect_with_failure(int n)

@@ -37,7 +37,7 @@ tests_fuzz_options_SOURCES = \
 	tools/syncbn/safe_text.c \
 	$(fuzz_common)
 tests_fuzz_options_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-tests_fuzz_options_LDFLAGS = $(fuzz_flags) $(wrap)fopen
+tests_fuzz_options_LDFLAGS = $(fuzz_flags) $(wrap)fopen $(wrap)usage_error
 tests_fuzz_options_LDADD = libsyncbn_bench.la $(LDADD) $(JANSSON_LIBS)
 tests_fuzz_problem_SOURCES = tests/fuzz/problem.c $(fuzz_common)
 tests_fuzz_problem_LDFLAGS = $(fuzz_flags)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 #include "syncbn/options.h"
 
 enum { MOST = 24 };
@@ -31,8 +31,9 @@ FILE *__wrap_fopen(const char *path, const char *mode)
     return fmemopen(copy, content_size, mode);
 }
 
-/* main has it. */
-int usage_error(const char *format, ...)
+/* Its sentences would fill the log. */
+int __wrap_usage_error(const char *format, ...);
+int __wrap_usage_error(const char *format, ...)
 {
     fuzz_must(*format != '\0');
     return EXIT_USAGE;

@@ -3,7 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/tuner.h"
-#include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 #include "syncbn/options.h"
 
 static const char help[] =

@@ -2,7 +2,7 @@
 #include <getopt.h>
 #include <string.h>
 
-#include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 #include "syncbn/options.h"
 
 static const char help[] =

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "syncbn/bench_report.h"
+#include "syncbn/command.h"
 #include "syncbn/command_run.h"
 #include "syncbn/options.h"
 #include "syncbn/progress.h"

@@ -1,6 +1,7 @@
 /* syncbn check */
 #include <stdio.h>
 
+#include "syncbn/command.h"
 #include "syncbn/command_run.h"
 #include "syncbn/options.h"
 #include "syncbn/report.h"

@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
+#include "syncbn/command.h"
 #include "syncbn/command_run.h"
 #include "syncbn/driver_advice.h"
 #include "syncbn/json.h"

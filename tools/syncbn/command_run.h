@@ -3,7 +3,7 @@
 #define TOOLS_SYNCBN_COMMAND_RUN_H
 
 #include "check/devices.h"
-#include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 #include "syncbn/json_output.h"
 
 /* Opens `json_path` (may be NULL), lists the devices and runs. Returns the exit status. */

@@ -4,6 +4,7 @@
 #include "bench/bench.h"
 #include "bench/tuner.h"
 #include "program/cache_folder.h"
+#include "syncbn/command.h"
 #include "syncbn/command_run.h"
 #include "syncbn/options.h"
 #include "syncbn/json.h"

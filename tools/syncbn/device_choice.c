@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 
 int device_choice_read(const char *text, device_choice *choice)
 {

@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 
-#include "syncbn/command.h"
 #include "syncbn/safe_text.h"
 
 /* A file that is removed where the program ends for want of memory; NULL: none. */

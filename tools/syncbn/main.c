@@ -1,6 +1,5 @@
 /* The command `syncbn`: finds the subcommand. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,15 +55,6 @@ static const command *find_command(const char *name)
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
     return NULL;
-}
-
-int usage_error(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    safe_verror(format, arguments);
-    va_end(arguments);
-    return EXIT_USAGE;
 }
 
 static int no_command(const char *name)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "check/nearest.h"
-#include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 #include "syncbn/json_output.h"
 
 static const struct option json_alone[] = {{"json", required_argument, NULL, 'j'},

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 
 /* `file` is NULL for a problem of the command line, which has no digests. */
 static int add(problem_list *list, const char *line, const char *words, const char *file,

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 #include "syncbn/progress.h"
 
 enum { LINE = PROBLEM_LINE + 512 };

@@ -1,5 +1,7 @@
 #include "syncbn/safe_text.h"
 
+#include <stdarg.h>
+
 #include "base/text.h"
 
 int safe_print(FILE *to, const char *text)
@@ -14,7 +16,8 @@ int safe_print(FILE *to, const char *text)
     return printed;
 }
 
-void safe_verror(const char *format, va_list arguments)
+static void __attribute__((format(printf, 1, 0)))
+print_sentence(const char *format, va_list arguments)
 {
     char sentence[8192];
     vsnprintf(sentence, sizeof sentence, format, arguments);
@@ -27,6 +30,15 @@ void safe_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    safe_verror(format, arguments);
+    print_sentence(format, arguments);
     va_end(arguments);
+}
+
+int usage_error(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_sentence(format, arguments);
+    va_end(arguments);
+    return EXIT_USAGE;
 }

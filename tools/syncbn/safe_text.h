@@ -5,7 +5,6 @@
 #ifndef TOOLS_SYNCBN_SAFE_TEXT_H
 #define TOOLS_SYNCBN_SAFE_TEXT_H
 
-#include <stdarg.h>
 #include <stdio.h>
 
 /* Returns how many characters it has written. */
@@ -13,6 +12,11 @@ int safe_print(FILE *to, const char *text);
 
 /* A sentence on stderr: "syncbn: ..." and a newline. */
 void safe_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void safe_verror(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+
+/* Exit statuses besides 0. */
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* The same; returns EXIT_USAGE. */
+int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "syncbn/command.h"
+#include "syncbn/safe_text.h"
 
 static int fail(const char *what)
 {
