@@ -98,7 +98,7 @@ static number wide_n2_variance(private const ulong *sum, private const ulong *sq
     ONE_BY_ONE for (int i = WIDE_VARIANCE_WORDS - 1; i >= 0; --i) {
         const ulong at = i >= whole ? integer[i - whole] : 0;
         const ulong below = i > whole ? integer[i - whole - 1] : 0;
-        integer[i] = bits == 0 ? at : at << bits | below >> (64 - bits);
+        integer[i] = at << bits | mul_hi(below, 1UL << bits); /* not two shifts: rounding.cl */
     }
     ONE_BY_ONE for (int i = 0; i < WIDE_SUM_WORDS; ++i)
         ONE_BY_ONE for (int j = 0; j < WIDE_SUM_WORDS; ++j)
