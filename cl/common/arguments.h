@@ -25,21 +25,19 @@
     AND() BUFFER(global const float *restrict, biases) AND() VALUE(ulong, bias_offset) \
     AND() VALUE(uint, affine) AND() VALUE(float, slope) AND() MASK_ARGUMENTS(BUFFER, VALUE, AND)
 
-/* The slices of a tensor's blocks, and where their accumulators go. */
-#define CPU_SLICE_ARGUMENTS(BUFFER, VALUE, AND) \
-    VALUE(uint, samples) AND() VALUE(uint, channels) AND() VALUE(uint, plane) \
-    AND() VALUE(uint, blocks) AND() VALUE(uint, strip) AND() VALUE(uint, per_slice) \
-    AND() VALUE(float, last_reciprocal) AND() BUFFER(global long *restrict, partial) \
-    AND() BUFFER(global long *, wide) AND() VALUE(uint, thin)
-
-#define GPU_SLICE_ARGUMENTS(BUFFER, VALUE, AND) \
+/* The slices of a tensor's blocks, and where their accumulators go; in front of what a form has itself. */
+#define SLICE_ARGUMENTS(BUFFER, VALUE, AND) \
     VALUE(uint, channels) AND() VALUE(uint, plane) AND() VALUE(uint, blocks) \
-    AND() VALUE(uint, units) AND() VALUE(uint, log2_strip) AND() VALUE(uint, per_slice) \
-    AND() VALUE(float, last_reciprocal) AND() BUFFER(global long *restrict, partial) \
-    AND() BUFFER(global long *, wide) AND() VALUE(uint, thin)
+    AND() VALUE(uint, per_slice) AND() VALUE(float, last_reciprocal) \
+    AND() BUFFER(global long *restrict, partial) AND() BUFFER(global long *, wide) \
+    AND() VALUE(uint, thin)
+
+#define CPU_SLICE_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, samples) AND() VALUE(uint, strip)
+
+#define GPU_SLICE_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, units) AND() VALUE(uint, log2_strip)
 
 /* Up to four sources of slices, which are added up. */
-#define SLICES_ARGUMENTS(BUFFER, VALUE, AND) \
+#define SLICE_SOURCES_ARGUMENTS(BUFFER, VALUE, AND) \
     BUFFER(global const long *, from0) AND() VALUE(uint, slices0) \
     AND() BUFFER(global const long *, from1) AND() VALUE(uint, slices1) \
     AND() BUFFER(global const long *, from2) AND() VALUE(uint, slices2) \

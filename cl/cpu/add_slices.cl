@@ -14,7 +14,7 @@ static void add_slices_of(private long *sum, private long *flags, global const l
 }
 
 kernel __attribute__((reqd_work_group_size(ELEMENTWISE_ITEMS, 1, 1)))
-void add_slices(PARAMETERS(SLICES_ARGUMENTS), PARAMETERS(ADD_SLICES_ARGUMENTS))
+void add_slices(PARAMETERS(SLICE_SOURCES_ARGUMENTS), PARAMETERS(ADD_SLICES_ARGUMENTS))
 {
     const ulong i = get_global_id(0);
     long sum = 0, flags = 0;

@@ -38,9 +38,9 @@
  * The slices of a tensor, as the reductions get them, and where they write accumulators, narrow and
  * wide. `thin`: eps does not hide what the narrow format cuts.
  */
-#define SLICE_PARAMETERS PARAMETERS(CPU_SLICE_ARGUMENTS)
+#define SLICE_PARAMETERS PARAMETERS(SLICE_ARGUMENTS), PARAMETERS(CPU_SLICE_ARGUMENTS)
 #define SLICE \
-    samples, channels, plane, blocks, strip, per_slice, last_reciprocal, partial, wide, thin
+    channels, plane, blocks, per_slice, last_reciprocal, partial, wide, thin, samples, strip
 
 /* Where a tensor of rows with gaps ends: elements before that may be read. */
 static global const stored *tensor_end(global const stored *p, ulong gap, ulong row, ulong rows)

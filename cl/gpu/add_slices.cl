@@ -33,7 +33,7 @@ static bool is_last_word(uint group, uint word, uint per_channel)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void add_slices(PARAMETERS(SLICES_ARGUMENTS), PARAMETERS(ADD_SLICES_ARGUMENTS))
+void add_slices(PARAMETERS(SLICE_SOURCES_ARGUMENTS), PARAMETERS(ADD_SLICES_ARGUMENTS))
 {
     local long sums[ITEMS], all_flags[ITEMS];
     const uint item = get_local_id(0);

@@ -6,10 +6,8 @@
  */
 #define TENSOR_PARAMETERS PARAMETERS(BACKWARD_REDUCE_ARGUMENTS) ACTIVATION_PARAMETERS
 #define TENSORS(stride, rows) \
-    { \
-        {stride, rows}, dy + dy_offset, GAP(dy_gap), x + x_offset, GAP(x_gap), \
-            coefficients ACTIVATION_OF(channels) \
-    }
+    {{stride, rows}, dy + dy_offset, GAP(dy_gap), x + x_offset, GAP(x_gap), \
+     coefficients ACTIVATION_OF(channels)}
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
 void backward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)

@@ -34,9 +34,9 @@
  * The slices of a tensor's blocks, as all reductions get them, and where they write accumulators,
  * narrow and wide. `thin`: eps does not hide what the narrow format cuts.
  */
-#define SLICE_PARAMETERS PARAMETERS(GPU_SLICE_ARGUMENTS)
+#define SLICE_PARAMETERS PARAMETERS(SLICE_ARGUMENTS), PARAMETERS(GPU_SLICE_ARGUMENTS)
 #define SLICE \
-    channels, plane, blocks, units, log2_strip, per_slice, last_reciprocal, partial, wide, thin
+    channels, plane, blocks, per_slice, last_reciprocal, partial, wide, thin, units, log2_strip
 
 /* Work-items of a sub-group, where the compiler is to be told (src/program/compiler_options.c). */
 #ifdef SUB_GROUP

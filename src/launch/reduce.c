@@ -49,30 +49,25 @@ int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kerne
 {
     const sbn_shape *g = &lp->shapes[replica->index];
     const sbn_work *work = &lp->work[replica->index];
+    const sbn_slice_arguments of_both = {
+        .channels = (cl_uint)g->channels,
+        .plane = (cl_uint)g->plane,
+        .blocks = g->blocks,
+        .per_slice = plan->per_slice,
+        .last_reciprocal = g->last_reciprocal,
+        .partial = work->reduced.mem,
+        .wide = work->wide.mem,
+        .thin = sbn__layer_pass_is_thin(lp),
+    };
     const sbn_cpu_slice_arguments of_cpu = {
         .samples = (cl_uint)g->samples,
-        .channels = (cl_uint)g->channels,
-        .plane = (cl_uint)g->plane,
-        .blocks = g->blocks,
         .strip = plan->strip,
-        .per_slice = plan->per_slice,
-        .last_reciprocal = g->last_reciprocal,
-        .partial = work->reduced.mem,
-        .wide = work->wide.mem,
-        .thin = sbn__layer_pass_is_thin(lp),
     };
     const sbn_gpu_slice_arguments of_gpu = {
-        .channels = (cl_uint)g->channels,
-        .plane = (cl_uint)g->plane,
-        .blocks = g->blocks,
         .units = g->channel_blocks,
         .log2_strip = plan->log2_strip,
-        .per_slice = plan->per_slice,
-        .last_reciprocal = g->last_reciprocal,
-        .partial = work->reduced.mem,
-        .wide = work->wide.mem,
-        .thin = sbn__layer_pass_is_thin(lp),
     };
+    sbn__add_slice(arguments, &of_both);
     if (replica->form == SBN_FORM_CPU)
         sbn__add_cpu_slice(arguments, &of_cpu);
     else

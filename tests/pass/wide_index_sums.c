@@ -68,33 +68,26 @@ static void launch(const reduction *r, size_t channels, int back, cl_mem to, cl_
         .dy = spaces[DY].mem,
         .coefficients = spaces[TABLE].mem,
     };
-    const sbn_cpu_slice_arguments of_cpu = {
-        .samples = SAMPLES,
+    const sbn_slice_arguments of_both = {
         .channels = (cl_uint)channels,
         .plane = plane,
         .blocks = blocks,
-        .strip = r->strip,
         .per_slice = SAMPLES * blocks,
         .last_reciprocal = last_reciprocal,
         .partial = to,
         .wide = wide_to,
     };
+    const sbn_cpu_slice_arguments of_cpu = {.samples = SAMPLES, .strip = r->strip};
     const sbn_gpu_slice_arguments of_gpu = {
-        .channels = (cl_uint)channels,
-        .plane = plane,
-        .blocks = blocks,
         .units = SAMPLES * blocks,
         .log2_strip = r->log2_strip,
-        .per_slice = SAMPLES * blocks,
-        .last_reciprocal = last_reciprocal,
-        .partial = to,
-        .wide = wide_to,
     };
     sbn_arguments arguments = {.count = 0};
     if (back)
         sbn__add_backward_reduce(&arguments, &of_backward);
     else
         sbn__add_forward_reduce(&arguments, &of_forward);
+    sbn__add_slice(&arguments, &of_both);
     if (r->form == SBN_FORM_CPU)
         sbn__add_cpu_slice(&arguments, &of_cpu);
     else
