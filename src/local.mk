@@ -149,8 +149,12 @@ libsyncbn_core_la_SOURCES = \
 	src/launch/arguments.h \
 	src/launch/backward.c \
 	src/launch/backward.h \
+	src/launch/at_once.c \
+	src/launch/at_once.h \
 	src/launch/combine.c \
 	src/launch/combine.h \
+	src/launch/combining.c \
+	src/launch/combining.h \
 	src/launch/forward.c \
 	src/launch/forward.h \
 	src/launch/fusion.c \
@@ -163,8 +167,6 @@ libsyncbn_core_la_SOURCES = \
 	src/launch/running_table.h \
 	src/launch/tracking.c \
 	src/launch/tracking.h \
-	src/launch/whole.c \
-	src/launch/whole.h \
 	src/launch/workspace.c \
 	src/launch/workspace.h \
 	src/pass/begin.c \

@@ -56,10 +56,10 @@
     AND() VALUE(uint, slices3) AND() BUFFER(global const long *, wide3)
 
 #define OWN_WIDE_ARGUMENTS(BUFFER, VALUE, AND) \
-    BUFFER(global long *, own_wide) AND() VALUE(uint, owns)
+    BUFFER(global long *, own_wide) AND() VALUE(uint, owns) AND() VALUE(uint, channels)
 
 #define COMBINE_ARGUMENTS(BUFFER, VALUE, AND) \
-    VALUE(uint, channels) AND() VALUE(ulong, count) AND() VALUE(number, eps) AND() VALUE(uint, clamps)
+    VALUE(ulong, count) AND() VALUE(number, eps) AND() VALUE(uint, clamps)
 
 #define FORWARD_COMBINE_ARGUMENTS(BUFFER, VALUE, AND) \
     BUFFER(global float *restrict, coefficients) AND() BUFFER(global number *, moments)
@@ -77,6 +77,9 @@
 #define OWN_ARGUMENTS(BUFFER, VALUE, AND) \
     BUFFER(global const long *restrict, own) AND() VALUE(uint, own_slices) \
     AND() VALUE(uint, is_own)
+
+/* Behind a reduction on GPUs: whether it combines its channels. */
+#define TAIL_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, combines)
 
 /* --- step 3 ----------------------------------------------------------------------------- */
 /* y may be x. */
@@ -135,7 +138,7 @@
 
 /* --- a whole pass in one launch ----------------------------------------------------------- */
 #define WHOLE_ARGUMENTS(BUFFER, VALUE, AND) \
-    VALUE(uint, samples) AND() VALUE(uint, plane) AND() VALUE(uint, blocks) \
+    VALUE(uint, channels) AND() VALUE(uint, samples) AND() VALUE(uint, plane) AND() VALUE(uint, blocks) \
     AND() VALUE(uint, strip) AND() VALUE(float, last_reciprocal) AND() VALUE(uint, non_temporal) \
     AND() BUFFER(global long *restrict, accumulators) AND() BUFFER(global long *, wide) \
     AND() VALUE(uint, thin)

@@ -8,10 +8,11 @@ void backward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENT
                       PARAMETERS(COMBINE_ARGUMENTS),
                       PARAMETERS(BACKWARD_COMBINE_ARGUMENTS), PARAMETERS(OWN_ARGUMENTS))
 {
+    ROOM_OF_ITEM;
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);
     combine_backward(from0, slices0, wide0, from1, slices1, wide1, from2, slices2, wide2, from3,
-                     slices3, wide3, own_wide, owns, begin, end, channels, count, eps, clamps,
+                     slices3, wide3, own_wide, owns, channels, room, begin, end, count, eps, clamps,
                      moments, gradients, own, own_slices, is_own);
 }
 #endif

@@ -61,8 +61,17 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
         *(flags) = LOAD_CHANNELS(flags_of_each);                                                   \
     } while (0)
 
+/* The room of a work-item of a kernel that combines. */
+#if CPU_FORM
+#define ROOM_OF_ITEM private long room[WIDE_ROOM]
+#else
+#define ROOM_OF_ITEM \
+    local long rooms[COMBINE_ITEMS * WIDE_ROOM]; \
+    local long *room = rooms + get_local_id(0) * WIDE_ROOM
+#endif
+
 /* Adds a source's accumulators of channel c, of both formats, to the limbs of a wide one. */
-static void add_source_wide(private long *sums, uint c, uint channels, global const long *from,
+static void add_source_wide(WIDE_SPACE long *sums, uint c, uint channels, global const long *from,
                             uint slices, global const long *wide)
 {
     from += (ulong)c * PASS_LENGTH;
@@ -70,13 +79,13 @@ static void add_source_wide(private long *sums, uint c, uint channels, global co
         widen(sums, from);
     wide += (ulong)c * WIDE_LIMBS;
     ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS && slices > 0; ++k)
-        sums[k] += wide[k];
+        sums[k < WIDE_LIMBS1 ? k : k - WIDE_LIMBS1 + WIDE_ROOM1] += wide[k];
 }
 
-static void add_sources_wide(private long *sums, uint c, uint channels,
+static void add_sources_wide(WIDE_SPACE long *sums, uint c, uint channels,
                              PARAMETERS(SOURCE_ARGUMENTS))
 {
-    ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS; ++k)
+    ONE_BY_ONE for (int k = 0; k < WIDE_ROOM; ++k)
         sums[k] = 0;
     add_source_wide(sums, c, channels, from0, slices0, wide0);
     add_source_wide(sums, c, channels, from1, slices1, wide1);
@@ -84,7 +93,7 @@ static void add_sources_wide(private long *sums, uint c, uint channels,
     add_source_wide(sums, c, channels, from3, slices3, wide3);
 }
 
-/* Replaces the sums of channels with terms in a wide accumulator. */
+/* Replaces the sums of channels with terms in a wide accumulator, by way of `room`. */
 #define REPLACE_WIDE(first, second, flags, c, some, ...)                                           \
     do {                                                                                           \
         number firsts[ABREAST], seconds[ABREAST];                                                  \
@@ -94,9 +103,8 @@ static void add_sources_wide(private long *sums, uint c, uint channels,
         STORE_CHANNELS(flags, flags_of_each);                                                      \
         for (uint j = 0; j < (some); ++j)                                                          \
             if (flags_of_each[j] & FLAG_WIDE) {                                                    \
-                long sums[WIDE_LIMBS];                                                             \
-                add_sources_wide(sums, (c) + j, channels, __VA_ARGS__);                            \
-                wide_sums_of(sums, count, firsts + j, seconds + j);                                \
+                add_sources_wide(room, (c) + j, channels, __VA_ARGS__);                            \
+                wide_sums_of(room, count, firsts + j, seconds + j);                                \
             }                                                                                      \
         *(first) = LOAD_CHANNELS(firsts);                                                          \
         *(second) = LOAD_CHANNELS(seconds);                                                        \

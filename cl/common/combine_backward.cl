@@ -13,11 +13,13 @@ static void sums_of(private const signed_words *limbs, private doubles *first,
 }
 
 /* The same from limbs of a wide accumulator. */
-static void wide_sums_of(private const long *limbs, ulong count, private number *first,
+static void wide_sums_of(WIDE_SPACE long *limbs, ulong count, private number *first,
                          private number *second)
 {
-    *first = wide_value(limbs, WIDE_LIMBS1, WIDE_LOW1);
-    *second = wide_value(limbs + WIDE_LIMBS1, WIDE_LIMBS2, WIDE_LOW2);
+    const bool minus = wide_digits(limbs, WIDE_LIMBS1);
+    const bool negative = wide_digits(limbs + WIDE_ROOM1, WIDE_LIMBS2);
+    *first = wide_value(limbs, WIDE_ROOM1, minus, WIDE_LOW1);
+    *second = wide_value(limbs + WIDE_ROOM1, WIDE_LIMBS2 + 2, negative, WIDE_LOW2);
 }
 
 /* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */
@@ -42,8 +44,8 @@ static void put_gradients(uint c, uint some, uint channels, number n, words clam
  * Combines the channels from `begin` to before `end` of a backward pass. With is_own the gradients
  * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
  */
-static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS), uint begin, uint end,
-                             uint channels, ulong count, number eps, uint clamps,
+static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
+                             WIDE_SPACE long *room, uint begin, uint end, ulong count, number eps, uint clamps,
                              global const number *moments, global float *gradients,
                              global const long *own, uint own_slices, uint is_own)
 {

@@ -30,14 +30,13 @@ static void put_statistics(uint c, uint some, uint channels, doubles mean, doubl
 }
 
 /* The same from limbs of a wide accumulator. */
-static void wide_sums_of(private const long *limbs, ulong count, private number *first,
+static void wide_sums_of(WIDE_SPACE long *limbs, ulong count, private number *first,
                          private number *n2_var)
 {
-    ulong sum[WIDE_SUM_WORDS], squares[WIDE_SQUARE_WORDS];
-    *first = wide_value(limbs, WIDE_LIMBS1, WIDE_LOW1);
-    (void)wide_words(limbs, WIDE_LIMBS1, sum, WIDE_SUM_WORDS);
-    const bool negative = wide_words(limbs + WIDE_LIMBS1, WIDE_LIMBS2, squares, WIDE_SQUARE_WORDS);
-    *n2_var = wide_n2_variance(sum, squares, negative, count);
+    const bool minus = wide_digits(limbs, WIDE_LIMBS1);
+    const bool negative = wide_digits(limbs + WIDE_ROOM1, WIDE_LIMBS2);
+    *first = wide_value(limbs, WIDE_ROOM1, minus, WIDE_LOW1);
+    *n2_var = wide_n2_variance(limbs, limbs + WIDE_ROOM1, negative, count);
 }
 
 /* Updates `some` channels of a row of running statistics by values of a weight. */
@@ -67,8 +66,8 @@ static void track(uint c, uint some, uint channels, global const number *moments
 }
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */
-static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS), uint begin, uint end,
-                            uint channels, ulong count, number eps, uint clamps,
+static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
+                            WIDE_SPACE long *room, uint begin, uint end, ulong count, number eps, uint clamps,
                             global float *coefficients, global number *moments)
 {
     const number n = OF_COUNT(count);

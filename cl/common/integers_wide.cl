@@ -1,34 +1,33 @@
 /*
- * A channel's sums as integers of 64-bit words, least significant first, in the wide format: words
- * for all floats. One channel at a time.
+ * A channel's sums as integers in the wide format, whose digits of WIDE_BITS bits stand where its limbs
+ * were: in memory, as in registers they would cost the reductions on GPUs some. One channel at a time.
  */
 #if COMBINES
 
-#define WIDE_SUM_WORDS 6    /* of the first sum, of 2^35 blocks */
-#define WIDE_SQUARE_WORDS 8 /* of the second */
-#define WIDE_VARIANCE_WORDS 12
+/* Digits of n^2 times the variance. */
+#define WIDE_VARIANCE_DIGITS 24
+#define DIGIT_MASK ((1L << WIDE_BITS) - 1)
 
-/* Limbs, not carried, as the magnitude of an integer. Returns whether it is negative. */
-static bool wide_words(private const long *limbs, int count, private ulong *integer, int size)
+/*
+ * Makes limbs, not carried, the digits of the integer's magnitude, with two more digits for what is
+ * above all limbs. Returns whether it is negative.
+ */
+static bool wide_digits(WIDE_SPACE long *limbs, int count)
 {
     long above = 0;
-    ONE_BY_ONE for (int i = 0; i < size; ++i)
-        integer[i] = 0;
     ONE_BY_ONE for (int k = 0; k < count; ++k) {
         above += limbs[k];
-        integer[k >> 1] |= ((ulong)above & 0xffffffffUL) << (WIDE_BITS * (k & 1));
+        limbs[k] = above & DIGIT_MASK;
         above >>= WIDE_BITS;
     }
-    /* The bits above all limbs, with the sign, fill the remaining words. */
-    ONE_BY_ONE for (int i = count >> 1, shift = WIDE_BITS * (count & 1); i < size; ++i, shift = 0) {
-        integer[i] |= (ulong)above << shift;
-        above >>= shift == 0 ? 63 : 64 - shift;
-    }
+    limbs[count] = above & DIGIT_MASK;
+    limbs[count + 1] = above >> WIDE_BITS & DIGIT_MASK;
     const bool negative = above < 0;
-    ulong carry = negative;
-    ONE_BY_ONE for (int i = 0; i < size && negative; ++i) {
-        integer[i] = ~integer[i] + carry;
-        carry &= integer[i] == 0;
+    long carry = 1;
+    ONE_BY_ONE for (int k = 0; k < count + 2 && negative; ++k) {
+        carry += limbs[k] ^ DIGIT_MASK;
+        limbs[k] = carry & DIGIT_MASK;
+        carry >>= WIDE_BITS;
     }
     return negative;
 }
@@ -47,70 +46,70 @@ static number round_wide(ulong high, ulong low, ulong sticky, long exponent)
 #define round_wide round_words
 #endif
 
-/* The number's value times 2^exponent, rounded once. */
-static number wide_double(private const ulong *integer, int size, int exponent)
+/*
+ * The highest word of an integer that is not 0, number `at`, and the one below it; `sticky`: whether
+ * any digit is below these. Words come from the lowest on.
+ */
+typedef struct wide_top {
+    ulong high, low, sticky, before, rest;
+    int at;
+} wide_top;
+
+static void next_word(private wide_top *top, int at, ulong word)
 {
-    int top = size - 1;
-    while (top > 0 && integer[top] == 0)
-        --top;
-    ulong sticky = 0;
-    ONE_BY_ONE for (int i = 0; i < top - 1; ++i)
-        sticky |= integer[i];
-    return round_wide(integer[top], top > 0 ? integer[top - 1] : 0, sticky,
-                      exponent + 64 * (top - 1));
+    const bool is_top = word != 0;
+    top->high = is_top ? word : top->high;
+    top->low = is_top ? top->before : top->low;
+    top->sticky = is_top ? top->rest : top->sticky;
+    top->at = is_top ? at : top->at;
+    top->rest |= top->before;
+    top->before = word;
+}
+
+/* The integer's value times 2^exponent, rounded once. */
+static number wide_double(wide_top top, int exponent)
+{
+    return round_wide(top.high, top.low, top.sticky, exponent + 64 * (top.at - 1));
 }
 
 /* A sum's value. */
-static number wide_value(private const long *limbs, int count, int low)
+static number wide_value(WIDE_SPACE const long *digits, int count, bool negative, int low)
 {
-    ulong integer[WIDE_SQUARE_WORDS];
-    const bool negative = wide_words(limbs, count, integer, WIDE_SQUARE_WORDS);
-    const number magnitude = wide_double(integer, WIDE_SQUARE_WORDS, -low);
+    wide_top top = {0, 0, 0, 0, 0, 0};
+    ONE_BY_ONE for (int k = 0; k < count; k += 2)
+        next_word(&top, k >> 1, (ulong)digits[k] | (k + 1 < count ? (ulong)digits[k + 1] << 32 : 0));
+    const number magnitude = wide_double(top, -low);
     return negative ? NEGATIVE(magnitude) : magnitude;
 }
 
-/* Adds a b 2^(64 place) to a number. */
-static void add_multiple(private ulong *integer, int size, int place, ulong a, ulong b)
-{
-    ulong low = a * b, high = mul_hi(a, b);
-    integer[place] += low;
-    ulong carry = integer[place] < low;
-    ONE_BY_ONE for (int i = place + 1; i < size; ++i) {
-        integer[i] += carry;
-        carry = integer[i] < carry;
-        integer[i] += high;
-        carry += integer[i] < high;
-        high = 0;
-    }
-}
-
-/* n^2 times the variance, n squares - sum^2, rounded once; 0 if negative. */
-static number wide_n2_variance(private const ulong *sum, private const ulong *squares,
+/*
+ * n^2 times the variance, n squares - sum^2, rounded once; 0 if negative. In units of
+ * 2^(-2 WIDE_LOW1), digit by digit; what a digit carries has two words.
+ */
+static number wide_n2_variance(WIDE_SPACE const long *sum, WIDE_SPACE const long *squares,
                                bool negative, ulong n)
 {
-    ulong integer[WIDE_VARIANCE_WORDS], square[WIDE_VARIANCE_WORDS];
-    ONE_BY_ONE for (int i = 0; i < WIDE_VARIANCE_WORDS; ++i)
-        integer[i] = square[i] = 0;
-    ONE_BY_ONE for (int i = 0; i < WIDE_SQUARE_WORDS; ++i)
-        add_multiple(integer, WIDE_VARIANCE_WORDS, i, squares[i], n);
-    /* In units of 2^(-2 WIDE_LOW1), as the square. */
-    const int up = 2 * WIDE_LOW1 - WIDE_LOW2, whole = up >> 6, bits = up & 63;
-    ONE_BY_ONE for (int i = WIDE_VARIANCE_WORDS - 1; i >= 0; --i) {
-        const ulong at = i >= whole ? integer[i - whole] : 0;
-        const ulong below = i > whole ? integer[i - whole - 1] : 0;
-        integer[i] = at << bits | mul_hi(below, 1UL << bits); /* not two shifts: rounding.cl */
+    const int up = 2 * WIDE_LOW1 - WIDE_LOW2, whole = up / WIDE_BITS, bits = up % WIDE_BITS;
+    wide_top top = {0, 0, 0, 0, 0, 0};
+    ulong low = 0, word = 0;
+    long high = 0;
+    ONE_BY_ONE for (int j = 0; j < WIDE_VARIANCE_DIGITS; ++j) {
+        const int k = j - whole;
+        const ulong digit = k >= 0 && k < WIDE_LIMBS2 + 2 ? (ulong)squares[k] << bits : 0;
+        const ulong product = digit * n;
+        low += product;
+        high += (long)mul_hi(digit, n) + (low < product);
+        ONE_BY_ONE for (int i = max(0, j - WIDE_LIMBS1 - 1); i <= min(j, WIDE_LIMBS1 + 1); ++i) {
+            const ulong square = (ulong)sum[i] * (ulong)sum[j - i];
+            high -= low < square;
+            low -= square;
+        }
+        if (j & 1)
+            next_word(&top, j >> 1, word | low << 32);
+        word = low & DIGIT_MASK;
+        low = as_ulong((uint2)((uint)(low >> 32), (uint)high)); /* not two shifts: rounding.cl */
+        high >>= 32;
     }
-    ONE_BY_ONE for (int i = 0; i < WIDE_SUM_WORDS; ++i)
-        ONE_BY_ONE for (int j = 0; j < WIDE_SUM_WORDS; ++j)
-            add_multiple(square, WIDE_VARIANCE_WORDS, i + j, sum[i], sum[j]);
-    ulong borrow = 0;
-    ONE_BY_ONE for (int i = 0; i < WIDE_VARIANCE_WORDS; ++i) {
-        const ulong less = integer[i] - square[i];
-        const ulong borrowed = integer[i] < square[i] || less < borrow;
-        integer[i] = less - borrow;
-        borrow = borrowed;
-    }
-    return borrow || negative ? ZERO
-                              : wide_double(integer, WIDE_VARIANCE_WORDS, -2 * WIDE_LOW1);
+    return high < 0 || negative ? ZERO : wide_double(top, -2 * WIDE_LOW1);
 }
 #endif

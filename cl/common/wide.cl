@@ -8,6 +8,18 @@
  */
 #define WIDE_LIMBS (WIDE_LIMBS1 + WIDE_LIMBS2)
 
+/*
+ * Where a work-item that combines has a channel's limbs of all sources: those of the second sum begin
+ * at WIDE_ROOM1. Each sum has room for two more.
+ */
+#define WIDE_ROOM1 (WIDE_LIMBS1 + 2)
+#define WIDE_ROOM (WIDE_ROOM1 + WIDE_LIMBS2 + 2)
+#if CPU_FORM
+#define WIDE_SPACE private
+#else
+#define WIDE_SPACE local
+#endif
+
 /* Where a channel's wide accumulator begins. */
 static global long *wide_of(global long *wide, uint c)
 {
@@ -61,7 +73,7 @@ static void add_wide(global long *limbs, int low, uint n, float a, float b)
 /* --- a channel's sums of all replicas: combine.cl --- */
 
 /* Adds a limb of a narrow sum, `place` bits above the lowest of the wide one. */
-static void widen_limb(private long *sum, int place, long limb)
+static void widen_limb(WIDE_SPACE long *sum, int place, long limb)
 {
     const int shift = place & (WIDE_BITS - 1);
     sum += quotient((uint)place, WIDE_BITS);
@@ -70,11 +82,11 @@ static void widen_limb(private long *sum, int place, long limb)
 }
 
 /* Adds a channel's narrow accumulator. */
-static void widen(private long *sums, global const long *narrow)
+static void widen(WIDE_SPACE long *sums, global const long *narrow)
 {
     ONE_BY_ONE for (int k = 0; k < PASS_LIMBS1; ++k)
         widen_limb(sums, LIMB_BITS * k + WIDE_LOW1 - PASS_LOW1, narrow[k]);
     ONE_BY_ONE for (int k = 0; k < PASS_LIMBS2; ++k)
-        widen_limb(sums + WIDE_LIMBS1, LIMB_BITS * k + WIDE_LOW2 - PASS_LOW2,
+        widen_limb(sums + WIDE_ROOM1, LIMB_BITS * k + WIDE_LOW2 - PASS_LOW2,
                    narrow[PASS_LIMBS1 + k]);
 }

@@ -12,7 +12,7 @@
 /* Step 2 of a strip, and its gradients of weight and bias. */
 #define COMBINE_STRIP \
     combine_backward(accumulators, 1, wide, accumulators, 0, wide, accumulators, 0, wide, \
-                     accumulators, 0, wide, wide, 1, c, c + width, channels, count, eps, clamps, \
+                     accumulators, 0, wide, wide, 1, channels, room, c, c + width, count, eps, clamps, \
                      moments, gradients, accumulators, 0, 0)
 #define STORE_GRADIENTS \
     store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset, \
@@ -21,6 +21,7 @@
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void backward_whole_nchw(BACKWARD_WHOLE_PARAMETERS)
 {
+    ROOM_OF_ITEM;
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong row = (ulong)channels * plane;
     const pass_tensors tensors = PASS_TENSORS(row, samples);
@@ -44,6 +45,7 @@ void backward_whole_nchw(BACKWARD_WHOLE_PARAMETERS)
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void backward_whole_nhwc(BACKWARD_WHOLE_PARAMETERS)
 {
+    ROOM_OF_ITEM;
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const pass_tensors tensors = PASS_TENSORS(channels, count);
     sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks, last_reciprocal,

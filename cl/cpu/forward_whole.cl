@@ -15,7 +15,7 @@
 /* Step 2 of a strip. */
 #define COMBINE_STRIP \
     combine_forward(accumulators, 1, wide, accumulators, 0, wide, accumulators, 0, wide, \
-                    accumulators, 0, wide, wide, 1, c, c + width, channels, count, eps, clamps, \
+                    accumulators, 0, wide, wide, 1, channels, room, c, c + width, count, eps, clamps, \
                     coefficients, moments)
 
 #define TRACK_STRIP \
@@ -25,6 +25,7 @@
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_whole_nchw(FORWARD_WHOLE_PARAMETERS)
 {
+    ROOM_OF_ITEM;
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const ulong row = (ulong)channels * plane;
     const pass_tensors tensors = PASS_TENSORS(row, samples);
@@ -47,6 +48,7 @@ void forward_whole_nchw(FORWARD_WHOLE_PARAMETERS)
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_whole_nhwc(FORWARD_WHOLE_PARAMETERS)
 {
+    ROOM_OF_ITEM;
     const uint c = get_group_id(0) * strip, width = min(strip, channels - c);
     const pass_tensors tensors = PASS_TENSORS(channels, count);
     sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks, last_reciprocal,

@@ -10,7 +10,7 @@
      coefficients ACTIVATION_OF(channels)}
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+void backward_reduce_large_planes(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
@@ -19,10 +19,11 @@ void backward_reduce_large_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
     const pass_tensors tensors = TENSORS(1, 0);
     reduce_large_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
                         &some_poor);
+    TAIL(shared);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+void backward_reduce_small_planes(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
     local long shared[SHARED_SIZE];
     local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS],
@@ -32,22 +33,25 @@ void backward_reduce_small_planes(TENSOR_PARAMETERS, SLICE_PARAMETERS)
     const pass_tensors tensors = TENSORS(1, 0);
     reduce_small_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
                         &some_poor);
+    TAIL(shared);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_columns(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+void backward_reduce_columns(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
     const pass_tensors tensors = TENSORS(channels, 1);
     reduce_columns(&tensors, SLICE, words, all_flags);
+    TAIL(words);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_rows(TENSOR_PARAMETERS, SLICE_PARAMETERS)
+void backward_reduce_rows(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
     local long words[WORDS_SIZE];
     local int all_flags[ITEMS];
     const pass_tensors tensors = TENSORS(channels, 1);
     reduce_rows(&tensors, SLICE, words, all_flags);
+    TAIL(words);
 }

@@ -1,7 +1,7 @@
 #include "kinds/frozen_backward.h"
 #include "kinds/gradients.h"
+#include "launch/at_once.h"
 #include "launch/backward.h"
-#include "launch/whole.h"
 #include "pass/begin.h"
 #include "tensor/shard.h"
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "launch/at_once.h"
 #include "launch/forward.h"
 #include "launch/tracking.h"
-#include "launch/whole.h"
 #include "pass/begin.h"
 #include "tensor/shard.h"
 

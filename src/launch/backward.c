@@ -6,7 +6,7 @@
 #include "tensor/use.h"
 
 int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
-                         const sbn_wait *wait, cl_event *event)
+                         const sbn_combining *combining, const sbn_wait *wait, cl_event *event)
 {
     const size_t r = replica->index;
     const sbn_shard *shard = &lp->shards[r];
@@ -26,6 +26,7 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_red
     sbn_arguments arguments = {.count = 0};
     sbn__add_backward_reduce(&arguments, &own);
     sbn__fuse_activation(&fused, layer, shard, &lp->saved->masks[r], own.coefficients, &arguments);
+    sbn__add_tail_of(&arguments, combining, lp, replica);
     sbn_wait all = *wait;
     sbn_kernels *kernels;
     /* A residual alone makes no difference here. */
@@ -40,12 +41,6 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_red
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     return status;
-}
-
-int sbn__backward_stores(const sbn_layer_pass *lp, size_t replica)
-{
-    const sbn_shard *shard = &lp->shards[replica];
-    return lp->layer->affine && (shard->weight_grad.mem || shard->bias_grad.mem);
 }
 
 static int wants_residual_grad(const sbn_batchnorm *layer, const sbn_shard *shard)
@@ -104,23 +99,6 @@ sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, si
         .weight_offset = shard->weight.offset,
         .affine = (cl_uint)lp->layer->affine,
         .coefficients = table,
-    };
-}
-
-sbn_store_arguments sbn__store_arguments(const sbn_layer_pass *lp, size_t replica)
-{
-    const sbn_shard *shard = &lp->shards[replica];
-    const cl_mem table = lp->gradients.device[replica].mem;
-    const int has_weight = lp->layer->affine && shard->weight_grad.mem;
-    const int has_bias = lp->layer->affine && shard->bias_grad.mem;
-    return (sbn_store_arguments){
-        .weight_grad = has_weight ? shard->weight_grad.mem : table,
-        .weight_grad_offset = shard->weight_grad.offset,
-        .has_weight_grad = (cl_uint)has_weight,
-        .bias_grad = has_bias ? shard->bias_grad.mem : table,
-        .bias_grad_offset = shard->bias_grad.offset,
-        .has_bias_grad = (cl_uint)has_bias,
-        .accumulate = (lp->flags & SBN_ACCUMULATE_GRADIENTS) != 0,
     };
 }
 

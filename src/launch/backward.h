@@ -2,19 +2,16 @@
 #ifndef SBN_LAUNCH_BACKWARD_H
 #define SBN_LAUNCH_BACKWARD_H
 
+#include "launch/combining.h"
 #include "launch/fusion.h"
 #include "launch/layer_pass.h"
 
 /* Enqueues step 1 as the layer pass's kind does: sums of dy and dy (x - mean). */
 int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
-                         const sbn_wait *wait, cl_event *event);
+                         const sbn_combining *combining, const sbn_wait *wait, cl_event *event);
 
-/*
- * 1 if step 3 writes tensors of a replica, dx or the residual's gradient; 1 if there are gradients
- * of weight or bias to store.
- */
+/* 1 if step 3 writes tensors of a replica: dx, or the residual's gradient. */
 int sbn__backward_applies(const sbn_layer_pass *lp, size_t replica);
-int sbn__backward_stores(const sbn_layer_pass *lp, size_t replica);
 
 /*
  * The shard as step 3 is to see it, and what it writes: where dx is not wanted, the residual's
@@ -25,10 +22,9 @@ sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *lp, sbn_shar
 /* The fusion of step 3: none where it makes no difference. */
 int sbn__backward_fusion(const sbn_layer_pass *lp, sbn_backward_outputs outputs);
 
-/* The arguments of step 3 for the tensors of a shard of `outputs_of`, and for the gradients that are stored. */
+/* The arguments of step 3 for the tensors of a shard of `outputs_of`. */
 sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, size_t replica,
                                                     const sbn_shard *shard);
-sbn_store_arguments sbn__store_arguments(const sbn_layer_pass *lp, size_t replica);
 
 /* Enqueues step 3; constant statistics: dx = weight invstd dy. */
 int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, int constant, cl_event *event);

@@ -1,6 +1,7 @@
 /*
- * Step 2 on the devices of one context: each replica's device adds all replicas' accumulators and
- * writes its own tables (cl/common/combine.cl), so that nothing but events lies between the steps.
+ * Step 2 on the devices of one context, in launches of its own: each replica's device adds all
+ * replicas' accumulators and writes its own tables (cl/common/combine.cl), so that nothing but events
+ * lies between the steps.
  *
  * The running statistics are the last that changes, when all else of all layer passes is enqueued:
  * an error before leaves them as they were.
@@ -8,7 +9,6 @@
 #ifndef SBN_LAUNCH_COMBINE_H
 #define SBN_LAUNCH_COMBINE_H
 
-#include "launch/arguments.h"
 #include "launch/layer_pass.h"
 
 /* Is there work for a replica: does it have values, or need results? */
@@ -19,12 +19,5 @@ int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica);
  * updates the running statistics. Its event is the replica's next one.
  */
 int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
-
-/* What kernels that combine take, in a launch of their own or in that of a whole pass. */
-sbn_combine_arguments sbn__combine_arguments(const sbn_layer_pass *lp);
-sbn_forward_combine_arguments sbn__forward_combine_arguments(const sbn_layer_pass *lp,
-                                                             size_t replica);
-sbn_backward_combine_arguments sbn__backward_combine_arguments(const sbn_layer_pass *lp,
-                                                               size_t replica);
 
 #endif

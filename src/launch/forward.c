@@ -5,7 +5,7 @@
 #include "launch/reduce.h"
 
 int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
-                        const sbn_wait *wait, cl_event *event)
+                        const sbn_combining *combining, const sbn_wait *wait, cl_event *event)
 {
     const sbn_shard *shard = &lp->shards[replica->index];
     const sbn_shape *g = &lp->shapes[replica->index];
@@ -17,6 +17,7 @@ int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_redu
     sbn_arguments arguments = {.count = 0};
     sbn_kernels *kernels;
     sbn__add_forward_reduce(&arguments, &own);
+    sbn__add_tail_of(&arguments, combining, lp, replica);
     const int status = sbn__reduce_kernels(lp->layer, replica, 0, g->x_gap != 0, &kernels);
     return status ? status
                   : sbn__reduce_launch(lp, replica, &kernels->forward_reduce[plan->reduction],

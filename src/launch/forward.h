@@ -2,12 +2,12 @@
 #ifndef SBN_LAUNCH_FORWARD_H
 #define SBN_LAUNCH_FORWARD_H
 
-#include "launch/arguments.h"
+#include "launch/combining.h"
 #include "launch/layer_pass.h"
 
 /* Enqueues step 1 as the layer pass's kind does. */
 int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
-                        const sbn_wait *wait, cl_event *event);
+                        const sbn_combining *combining, const sbn_wait *wait, cl_event *event);
 
 /*
  * y = weight invstd (x - mean) + bias, with the layer's residual and activation, or without; or

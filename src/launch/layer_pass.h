@@ -14,6 +14,7 @@
 #include "tensor/host.h"
 
 typedef struct sbn_layer_pass sbn_layer_pass;
+typedef struct sbn_combining sbn_combining; /* src/launch/combining.h */
 
 typedef struct sbn_layer_pass_kind {
     const char *operation;
@@ -27,7 +28,7 @@ typedef struct sbn_layer_pass_kind {
     const sbn_format *format; /* the narrow one */
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
-                  const sbn_wait *wait, cl_event *event);
+                  const sbn_combining *combining, const sbn_wait *wait, cl_event *event);
     /*
      * Computes what step 3 needs from the group's accumulators: narrow ones of all channels,
      * wide ones of those of lp->wide, once these have been added to them.
@@ -39,9 +40,9 @@ typedef struct sbn_layer_pass_kind {
     sbn_channel_table *(*table)(sbn_layer_pass *lp, size_t replica);
     /* Enqueues step 3 of a replica. */
     int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
-    /* Enqueues all of it in one launch: src/launch/whole.h. NULL: never. */
-    int (*whole)(sbn_layer_pass *lp, sbn_replica *replica, int tracks, sbn_wait *wait,
-                 cl_event *event);
+    /* Enqueues all of it in one launch: src/launch/at_once.h. NULL: never. */
+    int (*whole)(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
+                 const sbn_wait *wait, cl_event *event);
     /* Enqueues the store of a replica's gradients behind step 3. Or NULL. */
     int (*store)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Keeps the statistics that the host has combined. Or NULL. */

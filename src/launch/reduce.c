@@ -1,5 +1,6 @@
 #include "launch/reduce.h"
 
+#include "launch/combining.h"
 #include "plan/launch_plan.h"
 
 /* Room for what the slices leave, and for their sum. */
@@ -124,7 +125,8 @@ int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica)
     const cl_mem out = plan.slices > 1 ? work->partial.mem : work->accumulators.mem;
     work->reduced = (sbn_reduced){out, plan.slices};
     work->wide_is_clear = 0;
-    status = lp->kind->reduce(lp, replica, &plan, &wait, &reduced);
+    const sbn_combining none = sbn__combining_none(out);
+    status = lp->kind->reduce(lp, replica, &plan, &none, &wait, &reduced);
     if (!status && plan.slices > 1) {
         const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
         sbn_wait done = sbn__layer_pass_wait(lp, replica);
@@ -163,8 +165,9 @@ int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica)
         return status;
     work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
     work->wide_is_clear = 0;
+    const sbn_combining none = sbn__combining_none(work->partial.mem);
     cl_event reduced = NULL;
-    status = lp->kind->reduce(lp, replica, &plan, &wait, &reduced);
+    status = lp->kind->reduce(lp, replica, &plan, &none, &wait, &reduced);
     if (reduced)
         sbn__move_event(&work->next, &reduced);
     if (status || !plan.adds_slices)

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
+#include "launch/at_once.h"
 #include "launch/combine.h"
 #include "launch/reduce.h"
 #include "launch/running_table.h"
 #include "launch/tracking.h"
-#include "launch/whole.h"
 #include "pass/sums.h"
 
 /* Marks the saved statistics as this pass's, with the moments where they have been computed. */
@@ -38,9 +38,15 @@ static void commit_on_devices(sbn_layer_pass *lp)
     save(lp, 0);
 }
 
+/* The gradients of weight and bias are stored already. */
+static int apply_alone(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    return lp->kind->apply(lp, replica);
+}
+
 static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    const int status = lp->kind->apply(lp, replica);
+    const int status = apply_alone(lp, replica);
     return status || !lp->kind->store ? status : lp->kind->store(lp, replica);
 }
 
@@ -109,6 +115,12 @@ static const sbn_steps devices_combine = {
     .apply = apply,
 };
 
+static const sbn_steps reduction_combines = {
+    .combine = sbn__reduce_and_combine,
+    .commit = commit_on_devices,
+    .apply = apply_alone,
+};
+
 static const sbn_steps one_launch = {
     .combine = sbn__whole,
     .commit = commit_on_devices,
@@ -122,6 +134,10 @@ const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)
     /* Without values there is nothing to enqueue, and zeros come from the host. */
     if (!devices || lp->own == 0)
         return &host_combines;
-    lp->strip = at_once ? sbn__whole_strip(lp) : 0;
-    return lp->strip > 0 ? &one_launch : &devices_combine;
+    if (!at_once)
+        return &devices_combine;
+    lp->strip = sbn__whole_strip(lp);
+    if (lp->strip > 0)
+        return &one_launch;
+    return sbn__reduction_combines(lp) ? &reduction_combines : &devices_combine;
 }

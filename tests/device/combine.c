@@ -98,9 +98,10 @@ static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const tri
         .slices3 = s->slices[3],
         .wide3 = wide[3],
     };
-    const sbn_own_wide_arguments own_wide = {.own_wide = wide[1], .owns = (cl_uint)t->owns};
+    const sbn_own_wide_arguments own_wide = {.own_wide = wide[1],
+                                             .owns = (cl_uint)t->owns,
+                                             .channels = CHANNELS};
     const sbn_combine_arguments combined = {
-        .channels = CHANNELS,
         .count = t->count,
         .eps = t->eps.eps,
         .clamps = (cl_uint)t->eps.clamp,

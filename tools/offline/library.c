@@ -156,15 +156,13 @@ static int shape_of(sbn_shape *shape, const char *line)
 }
 
 /*
- * What a pass of a replica that is alone enqueues (src/pass/start.c): the reduction, the adding of its
- * slices where there are many, the combining and the apply, and in a backward pass the gradients of
- * weight and bias.
+ * What a pass of a replica that is alone enqueues (src/pass/steps.c): the reduction, which combines what
+ * is of one slice, and the apply. Of several slices, which are added where they are many, combining is a
+ * command, and so are the gradients of weight and bias of a backward pass.
  */
-static unsigned commands_of(const sbn_shape *shape, const sbn_replica *replica, size_t length,
-                            int is_backward)
+static unsigned commands_of(const sbn_reduce_plan *reduce, int is_backward)
 {
-    const unsigned adds = (unsigned)sbn__plan_reduce(shape, replica, length).adds_slices;
-    return 2 + adds + 1 + (unsigned)is_backward;
+    return reduce->slices == 1 ? 2 : 3 + (unsigned)reduce->adds_slices + (unsigned)is_backward;
 }
 
 /* A line for each kernel of a pass, and one for the pass: its name, its work-groups, what each of them takes. */
@@ -180,8 +178,8 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
                reduce.work_groups[0] * reduce.work_groups[1], reduce.strip, reduce.slices,
                reduce.per_slice);
         printf("%s %s %s_pass commands=%u adds=%d\n", device, line,
-               is_backward ? "backward" : "forward",
-               commands_of(shape, replica, length, is_backward), reduce.adds_slices);
+               is_backward ? "backward" : "forward", commands_of(&reduce, is_backward),
+               reduce.adds_slices);
         const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
         size_t groups = 1;
         for (cl_uint i = 0; i < apply.dimensions; ++i)

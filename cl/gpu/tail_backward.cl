@@ -1,0 +1,24 @@
+/*
+ * GPU form, the end of step 1 of the backward pass, as tail_forward.cl. The gradients of weight and
+ * bias are stored, too.
+ */
+#define TAIL_PARAMETERS \
+    PARAMETERS(TAIL_ARGUMENTS), PARAMETERS(COMBINE_ARGUMENTS), \
+        PARAMETERS(BACKWARD_COMBINE_ARGUMENTS), PARAMETERS(STORE_ARGUMENTS)
+#define TAIL(memory) \
+    combine_strip(memory, log2_strip, channels, partial, wide, combines, count, eps, clamps, moments, \
+                  gradients, weight_grad, weight_grad_offset, has_weight_grad, bias_grad, \
+                  bias_grad_offset, has_bias_grad, accumulate)
+
+static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels, global const long *partial,
+                                  global long *wide, TAIL_PARAMETERS)
+{
+    const uint item = get_local_id(0), c = (get_group_id(0) << log2_strip) + item;
+    barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
+    if (!combines || item >> log2_strip != 0 || c >= channels)
+        return;
+    combine_backward(partial, 1, wide, partial, 0, wide, partial, 0, wide, partial, 0, wide, wide, 1,
+                     channels, memory + item * WIDE_ROOM, c, c + 1, count, eps, clamps, moments, gradients, partial, 0, 0);
+    store_gradients_of(c, c + 1, channels, gradients, weight_grad + weight_grad_offset,
+                       has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
+}

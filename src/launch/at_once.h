@@ -1,0 +1,30 @@
+/*
+ * Several steps in one launch, of a group of one replica: the reduction combines its channels
+ * (cl/gpu/tail_forward.cl), or a launch does all of a pass (cl/cpu/forward_whole.cl).
+ */
+#ifndef SBN_LAUNCH_AT_ONCE_H
+#define SBN_LAUNCH_AT_ONCE_H
+
+#include "launch/combining.h"
+#include "launch/layer_pass.h"
+
+/* Channels of a work-group that does all steps, or 0. */
+size_t sbn__whole_strip(const sbn_layer_pass *lp);
+
+/* 1 if the reduction can combine: in the GPU form, where it has one slice. */
+int sbn__reduction_combines(const sbn_layer_pass *lp);
+
+/*
+ * Enqueues all steps, or the first two, with the store of the gradients of weight and bias. With `tracks`
+ * the running statistics are updated. The event is the replica's next one, and that of step 3.
+ */
+int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
+int sbn__reduce_and_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
+
+/* All steps: functions of the layer pass's kind. */
+int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
+                       const sbn_wait *wait, cl_event *event);
+int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
+                        const sbn_wait *wait, cl_event *event);
+
+#endif

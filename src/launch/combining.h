@@ -1,0 +1,43 @@
+/*
+ * What a kernel that combines takes, and the tables that it writes: in a launch of its own (combine.h),
+ * behind a reduction or in that of a whole pass (at_once.h).
+ */
+#ifndef SBN_LAUNCH_COMBINING_H
+#define SBN_LAUNCH_COMBINING_H
+
+#include "launch/arguments.h"
+#include "launch/layer_pass.h"
+
+/* `statistics` and `tracking` are of a pass that fills saved statistics, `gradients` and `store` of others. */
+struct sbn_combining {
+    sbn_tail_arguments tail;
+    sbn_combine_arguments sums;
+    sbn_forward_combine_arguments statistics;
+    sbn_tracking_arguments tracking;
+    sbn_backward_combine_arguments gradients;
+    sbn_store_arguments store;
+};
+
+/* 1 if there are gradients of weight or bias to store. */
+int sbn__backward_stores(const sbn_layer_pass *lp, size_t replica);
+sbn_store_arguments sbn__store_arguments(const sbn_layer_pass *lp, size_t replica);
+
+/*
+ * Makes room in the tables, and adds to `wait` what uses them. With `tracks` the kernel updates the
+ * running statistics. The buffers must stay as they are until the kernel is enqueued.
+ */
+int sbn__combining_begin(sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
+                         int tracks, sbn_wait *wait);
+
+/* The kernel is enqueued. */
+int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
+                       cl_event event);
+
+/* Of a reduction that leaves combining to others. `any`: a buffer in the place of all that it does not use. */
+sbn_combining sbn__combining_none(cl_mem any);
+
+/* Appends what a reduction takes of it, behind those of the tensors. */
+void sbn__add_tail_of(sbn_arguments *arguments, const sbn_combining *combining,
+                      const sbn_layer_pass *lp, const sbn_replica *replica);
+
+#endif
