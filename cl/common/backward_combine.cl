@@ -1,12 +1,14 @@
 /*
  * Step 2 of a backward pass on a device: a work-item combines COMBINE_SPAN channels. combine.cl
- * describes the arguments; with is_own the gradients of weight and bias come from `own`.
+ * describes the arguments; with is_own the gradients of weight and bias come from `own`. They are
+ * stored, too, where the caller is to have them at once.
  */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void backward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
                       PARAMETERS(COMBINE_ARGUMENTS),
-                      PARAMETERS(BACKWARD_COMBINE_ARGUMENTS), PARAMETERS(OWN_ARGUMENTS))
+                      PARAMETERS(BACKWARD_COMBINE_ARGUMENTS), PARAMETERS(OWN_ARGUMENTS),
+                      PARAMETERS(STORE_ARGUMENTS))
 {
     ROOM_OF_ITEM;
     const uint begin = get_global_id(0) * COMBINE_SPAN;
@@ -14,5 +16,7 @@ void backward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENT
     combine_backward(from0, slices0, wide0, from1, slices1, wide1, from2, slices2, wide2, from3,
                      slices3, wide3, own_wide, owns, channels, room, begin, end, count, eps, clamps,
                      moments, gradients, own, own_slices, is_own);
+    store_gradients_of(begin, end, channels, gradients, weight_grad + weight_grad_offset,
+                       has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
 }
 #endif

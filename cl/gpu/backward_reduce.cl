@@ -19,7 +19,9 @@ void backward_reduce_large_planes(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARA
     const pass_tensors tensors = TENSORS(1, 0);
     reduce_large_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
                         &some_poor);
+#ifndef LARGE_PLANES_ALONE
     TAIL(shared);
+#endif
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP

@@ -10,15 +10,16 @@
                   gradients, weight_grad, weight_grad_offset, has_weight_grad, bias_grad, \
                   bias_grad_offset, has_bias_grad, accumulate)
 
-static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels, global const long *partial,
-                                  global long *wide, TAIL_PARAMETERS)
+static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels,
+                                  global const long *partial, global long *wide, TAIL_PARAMETERS)
 {
     const uint item = get_local_id(0), c = (get_group_id(0) << log2_strip) + item;
     barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
     if (!combines || item >> log2_strip != 0 || c >= channels)
         return;
     combine_backward(partial, 1, wide, partial, 0, wide, partial, 0, wide, partial, 0, wide, wide, 1,
-                     channels, memory + item * WIDE_ROOM, c, c + 1, count, eps, clamps, moments, gradients, partial, 0, 0);
+                     channels, memory + item * WIDE_ROOM, c, c + 1, count, eps, clamps, moments,
+                     gradients, partial, 0, 0);
     store_gradients_of(c, c + 1, channels, gradients, weight_grad + weight_grad_offset,
                        has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
 }

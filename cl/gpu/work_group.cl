@@ -126,6 +126,9 @@ static void carry_part(private long *limbs, int count, int most)
 /* Words that each work-item adds at once, and the local memory for that. */
 #define WORDS_AT_ONCE 4
 #define WORDS_SIZE (WORDS_AT_ONCE * ITEMS)
+#if 32 * WIDE_ROOM > WORDS_SIZE
+#error "the wide sums of a strip of 32 channels have no room there: tail_forward.cl"
+#endif
 
 /*
  * A tree sum of WORDS_AT_ONCE words per work-item, over work-items `apart` from each other, down to

@@ -97,9 +97,9 @@ typedef struct sbn_result {
  * - SBN_OUT_OF_MEMORY, OpenCL's codes. A device that fails after the ranks have agreed leaves the
  *   outputs undefined and the group failed: make one more pass, which fails at once and tells the
  *   other ranks. A command that a device refuses in a device-combined group (or clFlush, or
- *   clRetainEvent) leaves `saved` empty. For a single replica on a CPU, which may do all steps in
- *   one launch, it leaves `saved`, y and dx undefined, and, of shards in memory of the host, maybe
- *   gradients and running statistics. Nothing else changes then, and the group stays usable.
+ *   clRetainEvent) leaves `saved` empty; if the sums are combined by then, gradients and running
+ *   statistics have changed. For a single replica on a CPU, which may do all steps in one launch,
+ *   it leaves `saved`, y and dx undefined. Nothing else changes then, and the group stays usable.
  */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                         unsigned flags, sbn_result *result);
@@ -135,9 +135,8 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * begin another that adds to the same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
- * layer's, and for other shapes than those of the forward pass. weight_grad and bias_grad are
- * written last: an error leaves them as they were wherever sbn_forward leaves the running
- * statistics.
+ * layer's, and for other shapes than those of the forward pass. An error leaves
+ * weight_grad and bias_grad as they were wherever sbn_forward leaves the running statistics.
  */
 SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                          unsigned flags, sbn_result *result);

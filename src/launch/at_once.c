@@ -6,6 +6,7 @@
 #include "plan/launch_plan.h"
 #include "plan/sizes.h"
 #include "plan/whole.h"
+#include "program/compiler_options.h"
 
 size_t sbn__whole_strip(const sbn_layer_pass *lp)
 {
@@ -24,9 +25,15 @@ static sbn_reduce_plan plan_of(const sbn_layer_pass *lp)
 
 int sbn__reduction_combines(const sbn_layer_pass *lp)
 {
-    const sbn_group *group = lp->group;
-    return group->replica_count == 1 && group->replicas->form == SBN_FORM_GPU &&
-           plan_of(lp).slices == 1;
+    const sbn_replica *replica = lp->group->replicas;
+    if (lp->group->replica_count != 1 || replica->form != SBN_FORM_GPU)
+        return 0;
+    const sbn_reduce_plan plan = plan_of(lp);
+    const sbn_program *program = replica->programs[lp->layer->type][0];
+    return plan.slices == 1 &&
+           (plan.reduction != SBN_REDUCE_LARGE_PLANES ||
+            sbn__large_planes_combine(program->compiler, lp->kind->fills ? SBN_PROGRAM_FORWARD
+                                                                         : SBN_PROGRAM_BACKWARD));
 }
 
 /* Enqueues the launch of a kernel that combines. */
@@ -56,9 +63,8 @@ static int combine_by(launch *enqueue, sbn_layer_pass *lp, sbn_replica *replica,
         return status;
     if (!status)
         status = sbn__combining_end(&combining, lp, replica, enqueued);
-    const int kept = sbn__keep_event(replica, &lp->last[replica->index], enqueued);
     sbn__move_event(&work->next, &enqueued);
-    return status ? status : kept;
+    return status;
 }
 
 static int reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,

@@ -15,8 +15,8 @@ size_t sbn__whole_strip(const sbn_layer_pass *lp);
 int sbn__reduction_combines(const sbn_layer_pass *lp);
 
 /*
- * Enqueues all steps, or the first two, with the store of the gradients of weight and bias. With `tracks`
- * the running statistics are updated. The event is the replica's next one, and that of step 3.
+ * Enqueues all steps, or the first two, of a pass that is made at once, as sbn__device_combine does
+ * step 2.
  */
 int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
 int sbn__reduce_and_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks);

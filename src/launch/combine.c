@@ -66,6 +66,7 @@ static int launch(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
         kernel = &replica->sum_kernels.backward_combine;
         sbn__add_backward_combine(&arguments, &combining->gradients);
         sbn__add_own(&arguments, &own);
+        sbn__add_store(&arguments, &combining->store);
     }
     return sbn__launch(replica, kernel, arguments.list, arguments.count, 1, &work_groups, wait,
                        event);

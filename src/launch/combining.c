@@ -56,6 +56,8 @@ static int begin_backward(sbn_combining *combining, sbn_layer_pass *lp, sbn_repl
         .gradients = lp->gradients.device[r].mem,
     };
     combining->store = sbn__store_arguments(lp, r);
+    if (!lp->at_once)
+        combining->store.has_weight_grad = combining->store.has_bias_grad = 0;
     return status;
 }
 
@@ -81,6 +83,9 @@ int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_r
     if (!status)
         status = lp->kind->fills ? sbn__tracking_enqueued(lp, &combining->tracking, replica, event)
                                  : sbn__channel_table_touched(statistics, replica, event);
+    /* Step 3 may have nothing to do; what it enqueues waits for this, and takes its place. */
+    if (!status && lp->at_once)
+        status = sbn__keep_event(replica, &lp->last[replica->index], event);
     return status;
 }
 

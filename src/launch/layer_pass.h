@@ -73,8 +73,9 @@ struct sbn_layer_pass {
     uint32_t place; /* of the layer among the calls that other ranks must make, too */
     double weight;  /* of the batch in running statistics, where the host combines */
     size_t strip;   /* channels of a work-group, where one launch does all steps */
-    int pending;    /* its accumulators are to be combined, or the wide ones to be added */
-    size_t at;      /* where they stand among the words of the pass: src/pass/sums.h */
+    int at_once; /* the caller ends it before it does anything else, and it is alone in its pass */
+    int pending; /* its accumulators are to be combined, or the wide ones to be added */
+    size_t at;   /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;
     /*
      * What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing.

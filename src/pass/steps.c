@@ -38,15 +38,9 @@ static void commit_on_devices(sbn_layer_pass *lp)
     save(lp, 0);
 }
 
-/* The gradients of weight and bias are stored already. */
-static int apply_alone(sbn_layer_pass *lp, sbn_replica *replica)
-{
-    return lp->kind->apply(lp, replica);
-}
-
 static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    const int status = apply_alone(lp, replica);
+    const int status = lp->kind->apply(lp, replica);
     return status || !lp->kind->store ? status : lp->kind->store(lp, replica);
 }
 
@@ -57,6 +51,12 @@ static int apply_from_host(sbn_layer_pass *lp, sbn_replica *replica)
     if (!status)
         status = apply(lp, replica);
     return status ? status : sbn__tracking_on_host(lp, replica);
+}
+
+/* Devices have stored the gradients of a pass that is made at once. */
+static int apply_behind_devices(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    return lp->at_once ? lp->kind->apply(lp, replica) : apply(lp, replica);
 }
 
 /* The host is to write tables, and to read running statistics or update them. */
@@ -112,13 +112,13 @@ static const sbn_steps devices_combine = {
     .reduce = sbn__reduce_on_device,
     .combine = sbn__device_combine,
     .commit = commit_on_devices,
-    .apply = apply,
+    .apply = apply_behind_devices,
 };
 
 static const sbn_steps reduction_combines = {
     .combine = sbn__reduce_and_combine,
     .commit = commit_on_devices,
-    .apply = apply_alone,
+    .apply = apply_behind_devices,
 };
 
 static const sbn_steps one_launch = {
@@ -134,10 +134,9 @@ const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)
     /* Without values there is nothing to enqueue, and zeros come from the host. */
     if (!devices || lp->own == 0)
         return &host_combines;
-    if (!at_once)
-        return &devices_combine;
-    lp->strip = sbn__whole_strip(lp);
+    lp->at_once = at_once;
+    lp->strip = at_once ? sbn__whole_strip(lp) : 0;
     if (lp->strip > 0)
         return &one_launch;
-    return sbn__reduction_combines(lp) ? &reduction_combines : &devices_combine;
+    return at_once && sbn__reduction_combines(lp) ? &reduction_combines : &devices_combine;
 }

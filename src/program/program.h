@@ -16,7 +16,8 @@ enum { SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD, SBN_PROGRAM_APPLY, SBN_PROGRAM
 typedef enum sbn_compiler {
     SBN_COMPILER_PLAIN,
     SBN_COMPILER_REGISTERS,   /* NVIDIA's, which takes a limit */
-    SBN_COMPILER_SUB_GROUPS16 /* Intel's, for threads of 16 or 32 work-items */
+    SBN_COMPILER_INTEL,       /* whose threads have 8 work-items or more */
+    SBN_COMPILER_SUB_GROUPS16 /* ... 16 or 32 */
 } sbn_compiler;
 
 /*

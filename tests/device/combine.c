@@ -54,7 +54,8 @@ static const trial trials[] = {
     {12544 * 32 + 1, {1e-5, 1}, 0.1, 0, 1},
 };
 
-static cl_mem sources[SOURCES], wide[SOURCES], moments, table, running;
+static cl_mem sources[SOURCES], wide[SOURCES], moments, table, running, stored;
+static float gradients_stored[2 * CHANNELS];
 
 static void open_buffers(const sums *s, int backward)
 {
@@ -65,6 +66,7 @@ static void open_buffers(const sums *s, int backward)
     moments = buffer_of(sizeof expected.moments, expected.moments);
     table = backward ? buffer_of(sizeof expected.gradients, expected.gradients)
                      : buffer_of(sizeof expected.coefficients, expected.coefficients);
+    stored = buffer_of(sizeof gradients_stored, gradients_stored);
     running = buffer_of(sizeof expected.running + sizeof expected.batches, expected.running);
 }
 
@@ -77,6 +79,7 @@ static void close_buffers(int backward)
     read_back(moments, sizeof from_device.moments, from_device.moments);
     read_back(table, backward ? sizeof from_device.gradients : sizeof from_device.coefficients,
               backward ? from_device.gradients : from_device.coefficients);
+    read_back(stored, sizeof gradients_stored, gradients_stored);
     read_back(running, sizeof from_device.running + sizeof from_device.batches,
               from_device.running);
 }
@@ -124,6 +127,13 @@ static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const tri
         .own_slices = s->slices[1],
         .is_own = (cl_uint)t->flag,
     };
+    const sbn_store_arguments store = {
+        .weight_grad = stored,
+        .has_weight_grad = 1,
+        .bias_grad = stored,
+        .bias_grad_offset = CHANNELS,
+        .has_bias_grad = 1,
+    };
     sbn_arguments arguments = {.count = 0};
     sbn__add_source(&arguments, &from);
     sbn__add_own_wide(&arguments, &own_wide);
@@ -131,6 +141,7 @@ static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const tri
     if (backward) {
         sbn__add_backward_combine(&arguments, &of_backward);
         sbn__add_own(&arguments, &own);
+        sbn__add_store(&arguments, &store);
     } else {
         sbn__add_forward_combine(&arguments, &of_forward);
         sbn__add_tracking(&arguments, &tracking);
@@ -140,6 +151,13 @@ static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const tri
              "argument");
     launch(kernel, form);
     close_buffers(backward);
+}
+
+/* The gradients of weight and bias are stored as they are in their table. */
+static int gradients_given(int backward)
+{
+    const float *const from = from_device.gradients + SBN_ROW_WEIGHT_GRAD * CHANNELS;
+    return !backward || memcmp(gradients_stored, from, sizeof gradients_stored) == 0;
 }
 
 /* Wide accumulators are as before, except that those of source 1 may be 0 where they were added. */
@@ -182,7 +200,7 @@ static void check(const sbn_program *program, int backward)
             expect_backward(&expected, &s, t->count, t->eps, t->flag);
         else
             expect_forward(&expected, &s, t->count, t->eps, t->weight, t->flag);
-        tap_ok(rows_equal(&from_device, &expected) && wide_left(&s, t),
+        tap_ok(rows_equal(&from_device, &expected) && wide_left(&s, t) && gradients_given(backward),
                "%s form%s, %s: %llu values, eps %g%s",
                program->form == SBN_FORM_CPU ? "CPU" : "GPU",
                *program->options ? ", without doubles" : "", backward ? "backward" : "forward",

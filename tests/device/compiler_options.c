@@ -162,8 +162,8 @@ static void checks(void)
     by("not_cl_nv_compiler_options", 32, 9, SBN_COMPILER_PLAIN);
     by("not_cl_nv_compiler_options cl_nv_compiler_options", 32, 9, SBN_COMPILER_REGISTERS);
     by("cl_intel_required_subgroup_size", 16, 0, SBN_COMPILER_SUB_GROUPS16);
-    by("cl_intel_required_subgroup_size", 8, 0, SBN_COMPILER_PLAIN);
-    by("cl_intel_required_subgroup_size", 0, 0, SBN_COMPILER_PLAIN);
+    by("cl_intel_required_subgroup_size", 8, 0, SBN_COMPILER_INTEL);
+    by("cl_intel_required_subgroup_size", 0, 0, SBN_COMPILER_INTEL);
     by("cl_khr_fp64", 16, 0, SBN_COMPILER_PLAIN);
 
     const sbn_compiler nvidia = SBN_COMPILER_REGISTERS, intel = SBN_COMPILER_SUB_GROUPS16;
@@ -173,8 +173,11 @@ static void checks(void)
     options(nvidia, SBN_PROGRAM_BACKWARD, 1, "-w", "-cl-nv-maxrregcount=128");
     options(nvidia, SBN_PROGRAM_APPLY, 0, "", "");
     options(nvidia, SBN_PROGRAM_BACKWARD, 0, "-w -cl-nv-maxrregcount=255", "");
-    options(intel, SBN_PROGRAM_BACKWARD, 0, "", "-D SUB_GROUP=16");
-    options(intel, SBN_PROGRAM_FORWARD, 1, "-cl-nv-maxrregcount=255", "-D SUB_GROUP=16");
+    static const char both[] = "-D SUB_GROUP=16 -D LARGE_PLANES_ALONE ";
+    options(intel, SBN_PROGRAM_BACKWARD, 0, "", both);
+    options(intel, SBN_PROGRAM_FORWARD, 1, "-cl-nv-maxrregcount=255", both);
+    options(SBN_COMPILER_INTEL, SBN_PROGRAM_FORWARD, 0, "", "");
+    options(SBN_COMPILER_INTEL, SBN_PROGRAM_BACKWARD, 0, "", "-D LARGE_PLANES_ALONE ");
 
     builds();
     large_buffers();

@@ -134,6 +134,16 @@ static void checks(void)
     for (int on_host = 0; on_host < 2; ++on_host)
         check_commands(&problems[3], NULL, on_host);
     check_late_input(&problems[3], NULL, 1);
+    /* The GPU form's reductions combine, in and out of order, of all kinds; and fail in part. */
+    training_form = SBN_FORM_GPU;
+    for (int kind = 0; kind < 2; ++kind) {
+        for (size_t i = 0; i < PROBLEMS; ++i)
+            if (problems[i].samples[1] == 0)
+                check_bits(&problems[i], queues[kind]);
+        check_commands(&problems[0], queues[kind], 0);
+        check_failed_commands(&problems[9], queues[kind], WRAP_LAUNCH);
+    }
+    training_form = SBN_FORM_AUTO;
     /* Devices without doubles combine, too. */
     training_options = "-D NO_DOUBLES";
     check_bits(&problems[0], queues[0]);

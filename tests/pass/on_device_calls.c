@@ -54,8 +54,8 @@ static calls count_calls(void)
 
 /*
  * What a pass enqueues, doc/performance.md: for each replica with values the reduction, its combining
- * and the apply; or one launch, where a replica is alone; in a backward pass of several the gradients.
- * The wide accumulators of several are made 0 before. On queues in order a command waits for those that
+ * and the apply; where a replica is alone one launch, or two in the GPU form, whose reduction combines;
+ * where the host combines the store of the gradients of weight and bias, too. The wide accumulators of several are made 0 before. On queues in order a command waits for those that
  * other queues have, each of which is the last of one, and for what the caller gave; nothing is asked
  * for its state unless the pass before was given an event, and each queue is flushed once. Where the
  * host combines, it asks for copies that it has waited for, and flushes for them.
@@ -64,7 +64,7 @@ static void check_pass(training *t, int is_backward, int on_host, cl_event given
 {
     sbn_result result = SBN_RESULT_INIT;
     const long replicas = (long)t->replicas;
-    const long later = replicas * (1 + (is_backward && (replicas > 1 || on_host)));
+    const long later = replicas * (1 + (is_backward && on_host));
     for (long r = 0; r < replicas; ++r) {
         t->shards[r].num_wait = given != NULL;
         t->shards[r].wait_list = &given;
@@ -80,7 +80,8 @@ static void check_pass(training *t, int is_backward, int on_host, cl_event given
     const long waited_for = after.waited_for - before.waited_for;
     const long copies = after.reads + after.writes - before.reads - before.writes;
     const long least = on_host || replicas > 1 ? later : 0, others = on_host ? 0 : replicas - 1;
-    const long most = on_host ? 2 * replicas + later : replicas == 1 ? 1 : 2 * replicas + later;
+    const long alone = training_form == SBN_FORM_GPU ? 2 : 1;
+    const long most = replicas == 1 && !on_host ? alone : 2 * replicas + later;
     const long expected = (t->apart ? (launches - least) * others : 0) +
                           (given ? launches + fills + replicas + copies / 2 : 0);
     const int in_order = t->group->replicas->in_order;

@@ -5,6 +5,7 @@
 
 fixture training_device;
 const char *training_options = "";
+sbn_kernel_form training_form = SBN_FORM_AUTO;
 
 static size_t replicas_of(const problem *p)
 {
@@ -43,6 +44,7 @@ void training_open(training *t, const problem *p, cl_command_queue queue, int on
     of_group.queues = t->queues;
     of_group.replicas = t->replicas;
     of_group.build_options = training_options;
+    of_group.form = training_form;
     must(sbn_group_create(&of_group, &t->group), "sbn_group_create");
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     if (on_host)

@@ -34,8 +34,9 @@ typedef struct training {
     sbn_shard shards[MOST_REPLICAS];
 } training;
 
-/* For the compiler; "": none. */
+/* For the compiler, "": none; and the form of the kernels. */
 extern const char *training_options;
+extern sbn_kernel_form training_form;
 
 /* queue: of all replicas; NULL: each has one of its own, in order. on_host: the host combines. */
 void training_open(training *t, const problem *p, cl_command_queue queue, int on_host);

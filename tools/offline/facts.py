@@ -115,7 +115,7 @@ def step_facts(device, target, kernel, add_slices, shape, plan):
 
 @dataclass
 class PassFacts:
-    """A pass of a replica that is alone, as it is enqueued; `more` commands have next to nothing to do."""
+    """A pass of a replica that is alone, as it is enqueued; of `more` kernels each has next to nothing to do."""
     device: str
     problem: str
     name: str        # forward, backward
@@ -152,7 +152,8 @@ def pass_facts(device, target, kernels, problem, plans, is_backward):
         if 'reduce' in kernel_name and more['adds']:
             time += model.time_of(device, target, kernels['apply', 'add_slices'],
                                   walk.add_slices(kernel_name, shape, plan)).total
-    rest = more['commands'] - 2 - more['adds']
+    # Behind a reduction combining takes no longer than in a command of its own.
+    rest = max(more['commands'] - 2 - more['adds'], 1)
     total = time + rest * device.small + (more['commands'] - 1) * device.launch
     return PassFacts(device.name, problem, name, more['commands'], rest, time, total)
 

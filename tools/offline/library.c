@@ -156,18 +156,20 @@ static int shape_of(sbn_shape *shape, const char *line)
 }
 
 /*
- * What a pass of a replica that is alone enqueues (src/pass/steps.c): the reduction, which combines what
- * is of one slice, and the apply. Of several slices, which are added where they are many, combining is a
- * command, and so are the gradients of weight and bias of a backward pass.
+ * What a pass of a replica that is alone enqueues (src/pass/steps.c): the reduction, the adding of its
+ * slices where there are many, the combining, unless the reduction can do it, and the apply.
  */
-static unsigned commands_of(const sbn_reduce_plan *reduce, int is_backward)
+static unsigned commands_of(const sbn_reduce_plan *reduce, sbn_compiler compiler, int is_backward)
 {
-    return reduce->slices == 1 ? 2 : 3 + (unsigned)reduce->adds_slices + (unsigned)is_backward;
+    const int program = is_backward ? SBN_PROGRAM_BACKWARD : SBN_PROGRAM_FORWARD;
+    const int combines = reduce->slices == 1 && (reduce->reduction != SBN_REDUCE_LARGE_PLANES ||
+                                                 sbn__large_planes_combine(compiler, program));
+    return combines ? 2 : 3 + (unsigned)reduce->adds_slices;
 }
 
 /* A line for each kernel of a pass, and one for the pass: its name, its work-groups, what each of them takes. */
 static void print_plans(const char *device, const char *line, const sbn_shape *shape,
-                        const sbn_replica *replica)
+                        const sbn_replica *replica, sbn_compiler compiler)
 {
     const sbn_format *formats[] = {&sbn_forward_narrow, &sbn_backward_narrow};
     for (int is_backward = 0; is_backward < 2; ++is_backward) {
@@ -178,7 +180,7 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
                reduce.work_groups[0] * reduce.work_groups[1], reduce.strip, reduce.slices,
                reduce.per_slice);
         printf("%s %s %s_pass commands=%u adds=%d\n", device, line,
-               is_backward ? "backward" : "forward", commands_of(&reduce, is_backward),
+               is_backward ? "backward" : "forward", commands_of(&reduce, compiler, is_backward),
                reduce.adds_slices);
         const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
         size_t groups = 1;
@@ -192,25 +194,29 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
 
 static int print_all(FILE *file)
 {
-    char devices[MOST][64], line[PROBLEM_LINE + 16], word[PROBLEM_LINE + 16];
-    size_t units[MOST], count = 0;
+    char devices[MOST][64], extension[64], line[PROBLEM_LINE + 16], word[PROBLEM_LINE + 16];
+    size_t units[MOST], sub_group, count = 0;
     unsigned long long caches[MOST];
+    unsigned capability;
+    sbn_compiler compilers[MOST];
     while (fgets(line, sizeof line, file)) {
         sbn_shape shape;
-        if (count < MOST && sscanf(line, "device %63s %zu %llu", devices[count], &units[count],
-                                   &caches[count]) == 3) {
-            ++count;
+        if (count < MOST &&
+            sscanf(line, "device %63s %zu %llu %63s %zu %u", devices[count], &units[count],
+                   &caches[count], extension, &sub_group, &capability) == 6) {
+            compilers[count++] = sbn__compiler_by(extension, sub_group, capability);
             continue;
         }
         if (sscanf(line, "shape %1023s", word) != 1)
-            return fail(line, "expected \"device NAME UNITS CACHE\" or \"shape PROBLEM\"");
+            return fail(line, "expected \"device NAME UNITS CACHE EXTENSION SUB_GROUP "
+                              "CAPABILITY\" or \"shape PROBLEM\"");
         if (shape_of(&shape, word))
             return 1;
         for (size_t i = 0; i < count; ++i) {
             const sbn_replica replica = {.compute_units = units[i],
                                          .cache_size = caches[i],
                                          .form = SBN_FORM_GPU};
-            print_plans(devices[i], word, &shape, &replica);
+            print_plans(devices[i], word, &shape, &replica, compilers[i]);
         }
     }
     return ferror(file) ? fail("plans", "cannot be read") : 0;
