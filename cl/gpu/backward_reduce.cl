@@ -1,7 +1,7 @@
 /*
  * GPU form, step 1 of the backward pass: its kernels. They have the same arguments and differ in how
- * work-items map to the tensor's blocks, which the file of each body says: reduce_planes.cl for
- * channels first, reduce_columns.cl for channels last, reduce_rows.cl for planes of one element.
+ * work-items map to the tensor's blocks, which the file of each body says: reduce_planes.cl, and
+ * reduce_rows.cl for planes of one element. Columns are planes whose channels come last.
  * sums_backward.cl has the arithmetic.
  */
 #define TENSOR_PARAMETERS PARAMETERS(BACKWARD_REDUCE_ARGUMENTS) ACTIVATION_PARAMETERS
@@ -39,13 +39,32 @@ void backward_reduce_small_planes(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARA
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_columns(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
+void backward_reduce_large_columns(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
-    local long words[WORDS_SIZE];
-    local int all_flags[ITEMS];
+    local long shared[SHARED_SIZE];
+    local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
+    local int all_flags[SLOTS];
+    local int poor[TASKS], some_poor;
     const pass_tensors tensors = TENSORS(channels, 1);
-    reduce_columns(&tensors, SLICE, words, all_flags);
-    TAIL(words);
+    reduce_large_columns(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
+                        &some_poor);
+#ifndef LARGE_PLANES_ALONE
+    TAIL(shared);
+#endif
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_small_columns(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
+{
+    local long shared[SHARED_SIZE];
+    local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS],
+        folded[PASS_SUMS * TASKS];
+    local int all_flags[SLOTS];
+    local int poor[TASKS], some_poor;
+    const pass_tensors tensors = TENSORS(channels, 1);
+    reduce_small_columns(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
+                        &some_poor);
+    TAIL(shared);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP

@@ -1,11 +1,12 @@
 /*
- * GPU form, step 1, channels first: what the reductions of large and small planes share.
+ * GPU form, step 1: what the reductions of large and small planes share, channels first and last.
  *
  * Work-group (strip of 2^log2_strip channels, at most SLOTS; slice): a slice is `per_slice` of each
  * channel's `units` blocks, over all samples. Each block is a task. Tasks are numbered channel by
  * channel within a unit, so that small planes are read in the order of memory. A work-item sums a
  * lane of 2^LOG2_AT_ONCE blocks at once, of at most MOST_LOADS elements: of one block of a large
- * plane, of 2^LOG2_SMALL_PLANES planes of up to SMALL_PLANE elements.
+ * plane, of 2^LOG2_SMALL_PLANES planes of up to SMALL_PLANE elements. Neighbouring work-items have
+ * neighbouring lanes, or, where channels are last, neighbouring channels.
  */
 #define LOG2_SMALL_PLANES 2
 #define SLOTS (ITEMS >> LOG2_LANES)
@@ -17,10 +18,14 @@
 #endif
 #define BANKS (LANES + 1) /* a row of lanes, padded against bank conflicts */
 #define LANES_SIZE (TASKS * BANKS)
+/* Which lane of which slot a work-item has; and a row of pivots, which is padded where channels are last. */
+#define LANE_OF(item, last) ((last) ? (item) >> (LOG2_ITEMS - LOG2_LANES) : (item) & (LANES - 1))
+#define SLOT_OF(item, last) ((last) ? (item) & (SLOTS - 1) : (item) >> LOG2_LANES)
+#define PIVOTS_OF(last) (LANES + (last))
 /* Turns of a batch of tasks. Between them, two sets of rows of pivots: one is read, one written. */
 #define TURNS(log2_at_once) (TASKS >> (log2_at_once) >> (LOG2_ITEMS - LOG2_LANES))
 #define PIVOTS_SIZE(log2_at_once) \
-    ((SLOTS << (log2_at_once)) * LANES * (TURNS(log2_at_once) > 1 ? 2 : 1))
+    ((SLOTS << (log2_at_once)) * BANKS * (TURNS(log2_at_once) > 1 ? 2 : 1))
 #define MOST_LIMBS (PASS_LIMBS1 > PASS_LIMBS2 ? PASS_LIMBS1 : PASS_LIMBS2)
 /* The same local memory holds lanes, and at the end words of limbs. */
 #define FLOATS_SIZE (PASS_SUMS * LANES_SIZE)
@@ -29,6 +34,7 @@
 /* A work-group's tasks. */
 typedef struct plane_tasks {
     uint channels, plane, blocks, begin, log2_strip;
+    bool last; /* channels are */
 } plane_tasks;
 
 /* Where the block of a task begins, and how long it is. */
@@ -41,9 +47,13 @@ static INLINED block_place locate_plane(private const pass_tensors *tensors,
     const uint start = (unit - sample * tasks->blocks) * BLOCK;
     *n = min((uint)BLOCK, tasks->plane - start);
     const ulong plane = (ulong)sample * tasks->channels + channel;
-    const ulong place = plane * tasks->plane + start;
-    const block_place block = {place, sample AND_BIT(pass_first_bit(tensors, place, sample, plane,
-                                                                    tasks->plane))};
+    const ulong pixel = (ulong)sample * tasks->plane + start;
+    const ulong place = tasks->last ? pixel * tasks->channels + channel
+                                    : plane * tasks->plane + start;
+    const ulong row = tasks->last ? pixel : sample;
+    const block_place block = {place, row AND_BIT(pass_first_bit(
+                                          tensors, place, row, tasks->last ? pixel : plane,
+                                          tasks->plane))};
     return block;
 }
 
@@ -58,7 +68,7 @@ static INLINED void sum_again(local float *lanes, uint to, private const pass_te
     pass_elements one;
     pass_sums sums;
     pass_clear(&sums);
-    _Pragma("unroll 1") for (uint i = get_local_id(0) & (LANES - 1); i < n; i += LANES)
+    _Pragma("unroll 1") for (uint i = LANE_OF((uint)get_local_id(0), tasks->last); i < n; i += LANES)
     {
         pass_load(&one, 0, tensors, block, i);
         pass_add(&sums, &largest, &one, 0, true, pivot, line);

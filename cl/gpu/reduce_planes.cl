@@ -1,13 +1,13 @@
 /*
- * GPU form, step 1, channels first: sums x, or x and dy, into accumulators. The kernels are in
+ * GPU form, step 1: sums x, or x and dy, into accumulators. The kernels are in
  * forward_reduce.cl and backward_reduce.cl; planes.cl says how work-items map to blocks,
  * work_group.cl lists what the pass's file gives.
  *
- * A program has this text twice, for large_planes.cl and for small_planes.cl, which define
- * REDUCE_PLANES, the function's name, and LOG2_AT_ONCE. A function for both took more registers.
+ * A program has this text for large and small planes, channels first and last: large_planes.cl and
+ * others before it define REDUCE_PLANES, the function's name, LOG2_AT_ONCE, and LAST. One function
+ * took more registers.
  *
- *   1. In a turn, LANES neighbouring items take the lanes of a block, each item a lane of AT_ONCE
- *      blocks. They meet for the pivot, and leave their sums in local memory; as an element is
+ *   1. In a turn, LANES items take the lanes of a block, each item a lane of AT_ONCE blocks. They meet for the pivot, and leave their sums in local memory; as an element is
  *      added, the one of the next turn is loaded in its place.
  *   2. After all turns the items fold the lanes of TASKS blocks, each a sum of a block. Blocks
  *      whose pivot was poor are summed and folded once more.
@@ -32,17 +32,18 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                                   local int *some_poor)
 {
     local float *lanes = (local float *)shared;
-    const uint item = get_local_id(0), lane = item & (LANES - 1), slot = item >> LOG2_LANES;
+    const uint item = get_local_id(0), lane = LANE_OF(item, LAST), slot = SLOT_OF(item, LAST);
     const uint own_task = item & (TASKS - 1), part = item >> LOG2_TASKS;
     const uint strip_mask = (1u << log2_strip) - 1, first = get_group_id(0) << log2_strip;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice), tasks = (stop - begin) << log2_strip;
-    const plane_tasks all = {channels, plane, blocks, begin, log2_strip};
+    const plane_tasks all = {channels, plane, blocks, begin, log2_strip, LAST};
     /* The channel of the work-item's lanes, and that of the blocks that it adds. */
     const uint lane_channel = first + (slot & strip_mask);
     const uint task_channel = first + (own_task & strip_mask);
     pass_line lane_line, task_line;
-    pass_line_of(tensors, min(lane_channel, channels - 1), lane_channel * plane + lane, &lane_line);
+    pass_line_of(tensors, min(lane_channel, channels - 1),
+                 LAST ? lane_channel : lane_channel * plane + lane, &lane_line);
     pass_line_of(tensors, min(task_channel, channels - 1), 0, &task_line);
     pass_elements elements;
     uint sizes[AT_ONCE];
@@ -74,11 +75,11 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                                      ++turn)
             {
                 local float *rows = pivot_rows +
-                                    (TURNS(LOG2_AT_ONCE) > 1 ? (turn & 1) * SLOTS * LANES : 0) +
-                                    slot * LANES;
+                                    (TURNS(LOG2_AT_ONCE) > 1 ? (turn & 1) * SLOTS * PIVOTS_OF(LAST) : 0) +
+                                    slot * PIVOTS_OF(LAST);
                 UNROLL for (uint a = 0; a < AT_ONCE; ++a)
                 {
-                    rows[a * SLOTS * LANES + lane] =
+                    rows[a * SLOTS * PIVOTS_OF(LAST) + lane] =
                         lane < sizes[a] ? pass_value(&elements, a * STEPS, lane_line) *
                                               pivot_reciprocal(sizes[a], last_reciprocal)
                                         : 0.0f;
@@ -91,7 +92,7 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                     uint n;
                     const block_place block = locate_plane(tensors, &all, exists ? task : 0,
                                                            exists ? lane_channel : first, &n);
-                    const float pivot = fold_row(rows + a * SLOTS * LANES);
+                    const float pivot = fold_row(rows + a * SLOTS * PIVOTS_OF(LAST));
                     float largest = 0.0f;
                     pass_sums sums;
                     pass_clear(&sums);
@@ -191,9 +192,10 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
         out[item * PASS_LENGTH + PASS_LIMBS] = all_flags[item];
 }
 
-/* The other kind may follow. */
+/* Another kind may follow. */
 #undef REDUCE_PLANES
 #undef LOG2_AT_ONCE
+#undef LAST
 #undef AT_ONCE
 #undef STEPS
 #undef OF_TURN

@@ -219,20 +219,6 @@ static void pass_take(private pass_sums *sums, private float *largest,
     *largest = folded[3 * size + at];
 }
 
-static void pass_fold_lanes(private pass_sums *sums, private const pass_sums *lanes)
-{
-    float e[LANES], d[LANES], product[LANES];
-    UNROLL for (uint l = 0; l < LANES; ++l)
-    {
-        e[l] = lanes[l].e;
-        d[l] = lanes[l].d;
-        product[l] = lanes[l].product;
-    }
-    sums->e = fold_lanes(e);
-    sums->d = fold_lanes(d);
-    sums->product = fold_lanes(product);
-}
-
 /* As in sums_forward.cl. */
 static bool pass_moves(private float *pivot, uint n, private const pass_sums *sums, float largest,
                        float last_reciprocal)

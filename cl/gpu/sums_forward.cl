@@ -103,19 +103,6 @@ static void pass_take(private pass_sums *sums, private float *largest,
     sums->q = folded[size + at];
 }
 
-/* Folds the lanes of a block that one work-item has in registers. */
-static void pass_fold_lanes(private pass_sums *sums, private const pass_sums *lanes)
-{
-    float a[LANES], q[LANES];
-    UNROLL for (uint l = 0; l < LANES; ++l)
-    {
-        a[l] = lanes[l].a;
-        q[l] = lanes[l].q;
-    }
-    sums->a = fold_lanes(a);
-    sums->q = fold_lanes(q);
-}
-
 /* Where a block is to be summed once more (pivots.cl), moves its pivot, and gives true. */
 static bool pass_moves(private float *pivot, uint n, private const pass_sums *sums, float largest,
                        float last_reciprocal)

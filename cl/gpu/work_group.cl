@@ -17,8 +17,7 @@
  *   pass_elements                     what a work-item has loaded: pass_load loads an element,
  *                                     pass_value is what is summed of it; pass_summed does both
  *   pass_sums                         the sums of a lane, or of a block: pass_clear, pass_add; in
- *                                     local memory pass_keep, pass_fold, pass_take; in registers
- *                                     pass_fold_lanes
+ *                                     local memory pass_keep, pass_fold, pass_take
  *   pass_moves                        whether a block is summed once more, around another pivot
  *   pass_misses, pass_add_part        whether a block does not fit the format; add a part of one
  *   pass_faint                        from where on blocks fit
@@ -87,22 +86,14 @@ static ulong element_of(block_place block, block_walk walk, uint gap, uint i)
 }
 
 /* Folds the lanes of a block, in the order of doc/order.md. */
-static float fold_lanes(private const float *lanes)
+static float fold_row(local const float *row)
 {
     float a[8], b[4];
     UNROLL for (uint l = 0; l < 8; ++l)
-        a[l] = lanes[l] + lanes[l + 8];
+        a[l] = row[l] + row[l + 8];
     UNROLL for (uint l = 0; l < 4; ++l)
         b[l] = a[l] + a[l + 4];
     return (b[0] + b[2]) + (b[1] + b[3]);
-}
-
-static float fold_row(local const float *row)
-{
-    float lanes[LANES];
-    UNROLL for (uint l = 0; l < LANES; ++l)
-        lanes[l] = row[l];
-    return fold_lanes(lanes);
 }
 
 static float largest_of_row(local const float *row)
@@ -144,30 +135,6 @@ static void add_words(local long *words, uint item, uint apart, uint least)
                 words[k * ITEMS + item] += words[k * ITEMS + item + apart];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-/*
- * Adds the accumulators of a work-group in which work-item i has channel i mod strip, number c of
- * the tensor, and writes them: `count` limbs, and the flags, which all_flags has already.
- */
-static void store_columns(private long *limbs, uint count, local long *words,
-                          local const int *all_flags, uint strip, uint c, uint channels,
-                          global long *out)
-{
-    const uint item = get_local_id(0);
-    UNROLL for (uint k = 0; k < count; k += WORDS_AT_ONCE)
-    {
-        /* A work-item has read the words before these of itself alone. */
-        UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
-            words[w * ITEMS + item] = k + w < count ? limbs[k + w] : 0;
-        add_words(words, item, ITEMS >> 1, strip);
-        if (item < strip && c < channels)
-            UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
-                if (k + w < count)
-                    out[k + w] = words[w * ITEMS + item];
-    }
-    if (item < strip && c < channels)
-        out[count] = all_flags[item];
 }
 
 static uint magnitude_of(float v)

@@ -48,7 +48,10 @@ static const kernel_pair reductions[SBN_REDUCTIONS] = {
                                  SBN_FORM_GPU},
     [SBN_REDUCE_SMALL_PLANES] = {"forward_reduce_small_planes", "backward_reduce_small_planes",
                                  SBN_FORM_GPU},
-    [SBN_REDUCE_COLUMNS] = {"forward_reduce_columns", "backward_reduce_columns", SBN_FORM_GPU},
+    [SBN_REDUCE_LARGE_COLUMNS] = {"forward_reduce_large_columns", "backward_reduce_large_columns",
+                                  SBN_FORM_GPU},
+    [SBN_REDUCE_SMALL_COLUMNS] = {"forward_reduce_small_columns", "backward_reduce_small_columns",
+                                  SBN_FORM_GPU},
     [SBN_REDUCE_ROWS] = {"forward_reduce_rows", "backward_reduce_rows", SBN_FORM_GPU},
 };
 static const kernel_pair walks[SBN_WALKS] = {

@@ -13,10 +13,17 @@ enum {
     SBN_REDUCE_NHWC,
     SBN_REDUCE_LARGE_PLANES,
     SBN_REDUCE_SMALL_PLANES,
-    SBN_REDUCE_COLUMNS,
+    SBN_REDUCE_LARGE_COLUMNS, /* planes, channels last */
+    SBN_REDUCE_SMALL_COLUMNS,
     SBN_REDUCE_ROWS,
     SBN_REDUCTIONS
 };
+
+static inline int sbn__reduces_large_planes(int reduction)
+{
+    return reduction == SBN_REDUCE_LARGE_PLANES || reduction == SBN_REDUCE_LARGE_COLUMNS;
+}
+
 /* Kernels that differ by sbn_layout have an array of them. */
 enum { SBN_LAYOUTS = SBN_LAYOUT_NHWC + 1 };
 /* Apply kernels walk over a tensor in one of these ways: cl/cpu/apply_walk.cl, cl/gpu/apply.cl. */

@@ -31,7 +31,7 @@ int sbn__reduction_combines(const sbn_layer_pass *lp)
     const sbn_reduce_plan plan = plan_of(lp);
     const sbn_program *program = replica->programs[lp->layer->type][0];
     return plan.slices == 1 &&
-           (plan.reduction != SBN_REDUCE_LARGE_PLANES ||
+           (!sbn__reduces_large_planes(plan.reduction) ||
             sbn__large_planes_combine(program->compiler, lp->kind->fills ? SBN_PROGRAM_FORWARD
                                                                          : SBN_PROGRAM_BACKWARD));
 }

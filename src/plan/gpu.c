@@ -21,8 +21,9 @@ static const gpu_reduction reductions[SBN_REDUCTIONS] = {
     /* An item has a lane. 64 blocks fill the work-items that add blocks once: 64 KB of a tensor. */
     [SBN_REDUCE_LARGE_PLANES] = {LANE_SETS, LANE_SETS, 64, 128},
     [SBN_REDUCE_SMALL_PLANES] = {LANE_SETS, 4 * LANE_SETS, 64, 256},
-    /* An item has a block, of one channel. 32 channels are a cache line of 128 bytes. */
-    [SBN_REDUCE_COLUMNS] = {32, SBN_GPU_ITEMS, SBN_GPU_ITEMS, 4 * SBN_GPU_ITEMS},
+    /* The same of neighbouring channels, of which 16 have 64 bytes. */
+    [SBN_REDUCE_LARGE_COLUMNS] = {LANE_SETS, LANE_SETS, 64, 128},
+    [SBN_REDUCE_SMALL_COLUMNS] = {LANE_SETS, 4 * LANE_SETS, 64, 256},
     /* An item has a run of rows. */
     [SBN_REDUCE_ROWS] = {32, SBN_GPU_ITEMS *SBN_GPU_LOADS, SBN_GPU_ITEMS *SBN_GPU_LOADS,
                          8 * SBN_GPU_ITEMS *SBN_GPU_LOADS},
@@ -58,9 +59,10 @@ static int reduction_of(const sbn_shape *shape)
 {
     if (shape->plane == 1)
         return SBN_REDUCE_ROWS;
+    const int is_small = shape->plane <= SBN_GPU_SMALL_PLANE;
     if (shape->layout == SBN_LAYOUT_NHWC)
-        return SBN_REDUCE_COLUMNS;
-    return shape->plane <= SBN_GPU_SMALL_PLANE ? SBN_REDUCE_SMALL_PLANES : SBN_REDUCE_LARGE_PLANES;
+        return is_small ? SBN_REDUCE_SMALL_COLUMNS : SBN_REDUCE_LARGE_COLUMNS;
+    return is_small ? SBN_REDUCE_SMALL_PLANES : SBN_REDUCE_LARGE_PLANES;
 }
 
 /*

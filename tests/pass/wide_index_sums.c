@@ -32,7 +32,8 @@ static const reduction reductions[] = {
     {SBN_FORM_CPU, SBN_REDUCE_NHWC, 1, 0x7fffffff, 1, 32, 5},
     {SBN_FORM_GPU, SBN_REDUCE_LARGE_PLANES, 0, 1u << 24, 300, 1, 0},
     {SBN_FORM_GPU, SBN_REDUCE_SMALL_PLANES, 0, 1u << 27, 49, 8, 3},
-    {SBN_FORM_GPU, SBN_REDUCE_COLUMNS, 1, 1u << 29, 9, 32, 5},
+    {SBN_FORM_GPU, SBN_REDUCE_LARGE_COLUMNS, 1, 1u << 24, 300, 16, 4},
+    {SBN_FORM_GPU, SBN_REDUCE_SMALL_COLUMNS, 1, 1u << 29, 9, 16, 4},
     {SBN_FORM_GPU, SBN_REDUCE_ROWS, 1, 0x7fffffff, 1, 32, 5},
 };
 

@@ -162,7 +162,7 @@ static int shape_of(sbn_shape *shape, const char *line)
 static unsigned commands_of(const sbn_reduce_plan *reduce, sbn_compiler compiler, int is_backward)
 {
     const int program = is_backward ? SBN_PROGRAM_BACKWARD : SBN_PROGRAM_FORWARD;
-    const int combines = reduce->slices == 1 && (reduce->reduction != SBN_REDUCE_LARGE_PLANES ||
+    const int combines = reduce->slices == 1 && (!sbn__reduces_large_planes(reduce->reduction) ||
                                                  sbn__large_planes_combine(compiler, program));
     return combines ? 2 : 3 + (unsigned)reduce->adds_slices;
 }

@@ -79,18 +79,6 @@ def reduce_planes(kernel, shape, plan, steps):
                 more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
 
 
-def reduce_columns(kernel, shape, plan):
-    """A round is a block of each item; the backward pass loads what makes the pivot apart."""
-    tensors, _ = tensors_of(kernel)
-    units = min(plan['per_slice'], shape.samples * shape.blocks)
-    return Walk(groups=plan['groups'], rounds=ceil(units * plan['strip'], ITEMS),
-                runs=ceil(min(shape.plane, BLOCK), LANES), run_length=LANES, tensors=tensors,
-                size=element_size(kernel), latencies=tensors - 1, local=4 * words(kernel.name), end=1,
-                sweeps=True,
-                bytes=bytes_of(kernel, shape),
-                more_bytes=plan['slices'] * shape.channels * words(kernel.name) * 8)
-
-
 def reduce_rows(kernel, shape, plan):
     """A round is a run of rows of each item: 16, or 8 of each tensor."""
     tensors, _ = tensors_of(kernel)
@@ -119,7 +107,8 @@ def add_slices(name, shape, plan):
 
 REDUCTIONS = {'large_planes': lambda *a: reduce_planes(*a, BLOCK // LANES),
               'small_planes': lambda *a: reduce_planes(*a, SMALL_PLANE // LANES),
-              'columns': reduce_columns, 'rows': reduce_rows}
+              'large_columns': lambda *a: reduce_planes(*a, BLOCK // LANES),
+              'small_columns': lambda *a: reduce_planes(*a, SMALL_PLANE // LANES), 'rows': reduce_rows}
 
 
 def walk_of(kernel, shape, plan):
