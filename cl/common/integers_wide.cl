@@ -89,7 +89,8 @@ static number wide_value(WIDE_SPACE const long *digits, int count, bool negative
 static number wide_n2_variance(WIDE_SPACE const long *sum, WIDE_SPACE const long *squares,
                                bool negative, ulong n)
 {
-    const int up = 2 * WIDE_LOW1 - WIDE_LOW2, whole = up / WIDE_BITS, bits = up % WIDE_BITS;
+    const uint up = 2 * WIDE_LOW1 - WIDE_LOW2, bits = up & (WIDE_BITS - 1);
+    const int whole = (int)quotient(up, WIDE_BITS);
     wide_top top = {0, 0, 0, 0, 0, 0};
     ulong low = 0, word = 0;
     long high = 0;

@@ -26,7 +26,7 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_red
     sbn_arguments arguments = {.count = 0};
     sbn__add_backward_reduce(&arguments, &own);
     sbn__fuse_activation(&fused, layer, shard, &lp->saved->masks[r], own.coefficients, &arguments);
-    sbn__add_tail_of(&arguments, combining, lp, replica);
+    sbn__add_tail_of(&arguments, combining, 0, replica);
     sbn_wait all = *wait;
     sbn_kernels *kernels;
     /* A residual alone makes no difference here. */

@@ -99,14 +99,14 @@ sbn_combining sbn__combining_none(cl_mem any)
     };
 }
 
-void sbn__add_tail_of(sbn_arguments *arguments, const sbn_combining *combining,
-                      const sbn_layer_pass *lp, const sbn_replica *replica)
+void sbn__add_tail_of(sbn_arguments *arguments, const sbn_combining *combining, int fills,
+                      const sbn_replica *replica)
 {
     if (replica->form == SBN_FORM_CPU)
         return;
     sbn__add_tail(arguments, &combining->tail);
     sbn__add_combine(arguments, &combining->sums);
-    if (lp->kind->fills) {
+    if (fills) {
         sbn__add_forward_combine(arguments, &combining->statistics);
         sbn__add_tracking(arguments, &combining->tracking);
     } else {

@@ -36,8 +36,8 @@ int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_r
 /* Of a reduction that leaves combining to others. `any`: a buffer in the place of all that it does not use. */
 sbn_combining sbn__combining_none(cl_mem any);
 
-/* Appends what a reduction takes of it, behind those of the tensors. */
-void sbn__add_tail_of(sbn_arguments *arguments, const sbn_combining *combining,
-                      const sbn_layer_pass *lp, const sbn_replica *replica);
+/* Appends what a reduction takes of it, behind its tensors; `fills`: one of the forward pass. */
+void sbn__add_tail_of(sbn_arguments *arguments, const sbn_combining *combining, int fills,
+                      const sbn_replica *replica);
 
 #endif

@@ -17,7 +17,7 @@ int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_redu
     sbn_arguments arguments = {.count = 0};
     sbn_kernels *kernels;
     sbn__add_forward_reduce(&arguments, &own);
-    sbn__add_tail_of(&arguments, combining, lp, replica);
+    sbn__add_tail_of(&arguments, combining, 1, replica);
     const int status = sbn__reduce_kernels(lp->layer, replica, 0, g->x_gap != 0, &kernels);
     return status ? status
                   : sbn__reduce_launch(lp, replica, &kernels->forward_reduce[plan->reduction],

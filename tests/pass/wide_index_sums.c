@@ -7,7 +7,7 @@
 
 #include "exact/format.h"
 #include "group/group.h"
-#include "launch/arguments.h"
+#include "launch/combining.h"
 
 #include "support/address_space.h"
 #include "support/fixture.h"
@@ -88,6 +88,8 @@ static void launch(const reduction *r, size_t channels, int back, cl_mem to, cl_
         sbn__add_backward_reduce(&arguments, &of_backward);
     else
         sbn__add_forward_reduce(&arguments, &of_forward);
+    const sbn_combining none = sbn__combining_none(of_both.partial);
+    sbn__add_tail_of(&arguments, &none, !back, replica);
     sbn__add_slice(&arguments, &of_both);
     if (r->form == SBN_FORM_CPU)
         sbn__add_cpu_slice(&arguments, &of_cpu);

@@ -31,20 +31,42 @@ class Kernel:
     code: list = field(default_factory=list)
     labels: dict = field(default_factory=dict)  # name -> index into code
     disassembled: bool = True
+    loops: list = None  # loops_of
 
     def count(self, kind, first=0, last=None):
         return sum(i.kind == kind for i in self.code[first:last])
 
 
+def is_within(kernel, first, last):
+    """Whether a path leads from the first of these instructions to the last without leaving them. AMD's
+    compiler puts rare blocks behind all others, from where they jump back."""
+    seen, ahead = set(), [first]
+    while ahead:
+        at = ahead.pop()
+        if at == last:
+            return True
+        if at in seen or not first <= at <= last:
+            continue
+        seen.add(at)
+        instruction = kernel.code[at]
+        if instruction.kind == 'branch' and instruction.target in kernel.labels:
+            ahead.append(kernel.labels[instruction.target])
+        if not instruction.text.startswith('s_branch'):
+            ahead.append(at + 1)
+    return False
+
+
 def loops_of(kernel):
     """Ranges (first, last) of instructions, one for each label that is jumped back to."""
-    ends = {}
-    for at, instruction in enumerate(kernel.code):
-        if instruction.kind == 'branch' and instruction.target in kernel.labels:
-            to = kernel.labels[instruction.target]
-            if to <= at:
-                ends[to] = max(ends.get(to, at), at)
-    return sorted(ends.items())
+    if kernel.loops is None:
+        ends = {}
+        for at, instruction in enumerate(kernel.code):
+            if instruction.kind == 'branch' and instruction.target in kernel.labels:
+                to = kernel.labels[instruction.target]
+                if to <= at and is_within(kernel, to, at):
+                    ends[to] = max(ends.get(to, at), at)
+        kernel.loops = sorted(ends.items())
+    return kernel.loops
 
 
 def contains(outer, inner):
