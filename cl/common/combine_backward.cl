@@ -45,9 +45,10 @@ static void put_gradients(uint c, uint some, uint channels, number n, words clam
  * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
  */
 static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
-                             WIDE_SPACE long *room, uint begin, uint end, ulong count, number eps, uint clamps,
-                             global const number *moments, global float *gradients,
-                             global const long *own, uint own_slices, uint is_own)
+                             WIDE_SPACE long *room, uint begin, uint end, ulong count,
+                             number eps, uint clamps, global const number *moments,
+                             global float *gradients, global const long *own, uint own_slices,
+                             uint is_own)
 {
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);

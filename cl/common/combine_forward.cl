@@ -67,8 +67,9 @@ static void track(uint c, uint some, uint channels, global const number *moments
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */
 static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
-                            WIDE_SPACE long *room, uint begin, uint end, ulong count, number eps, uint clamps,
-                            global float *coefficients, global number *moments)
+                            WIDE_SPACE long *room, uint begin, uint end, ulong count,
+                            number eps, uint clamps, global float *coefficients,
+                            global number *moments)
 {
     const number n = OF_COUNT(count);
     for (uint c = begin; c < end; c += ABREAST) {

@@ -15,8 +15,8 @@
 /* Step 2 of a strip. */
 #define COMBINE_STRIP \
     combine_forward(accumulators, 1, wide, accumulators, 0, wide, accumulators, 0, wide, \
-                    accumulators, 0, wide, wide, 1, channels, room, c, c + width, count, eps, clamps, \
-                    coefficients, moments)
+                    accumulators, 0, wide, wide, 1, channels, room, c, c + width, count, eps, \
+                    clamps, coefficients, moments)
 
 #define TRACK_STRIP \
     track(c, width, channels, moments, means, means_offset, vars, vars_offset, layers, tracks, \

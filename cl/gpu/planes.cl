@@ -18,10 +18,9 @@
 #endif
 #define BANKS (LANES + 1) /* a row of lanes, padded against bank conflicts */
 #define LANES_SIZE (TASKS * BANKS)
-/* Which lane of which slot a work-item has; and a row of pivots, which is padded where channels are last. */
+/* Which lane of which slot a work-item has. */
 #define LANE_OF(item, last) ((last) ? (item) >> (LOG2_ITEMS - LOG2_LANES) : (item) & (LANES - 1))
 #define SLOT_OF(item, last) ((last) ? (item) & (SLOTS - 1) : (item) >> LOG2_LANES)
-#define PIVOTS_OF(last) (LANES + (last))
 /* Turns of a batch of tasks. Between them, two sets of rows of pivots: one is read, one written. */
 #define TURNS(log2_at_once) (TASKS >> (log2_at_once) >> (LOG2_ITEMS - LOG2_LANES))
 #define PIVOTS_SIZE(log2_at_once) \
@@ -68,7 +67,8 @@ static INLINED void sum_again(local float *lanes, uint to, private const pass_te
     pass_elements one;
     pass_sums sums;
     pass_clear(&sums);
-    _Pragma("unroll 1") for (uint i = LANE_OF((uint)get_local_id(0), tasks->last); i < n; i += LANES)
+    const uint lane = LANE_OF((uint)get_local_id(0), tasks->last);
+    _Pragma("unroll 1") for (uint i = lane; i < n; i += LANES)
     {
         pass_load(&one, 0, tensors, block, i);
         pass_add(&sums, &largest, &one, 0, true, pivot, line);

@@ -7,8 +7,9 @@
  * others before it define REDUCE_PLANES, the function's name, LOG2_AT_ONCE, and LAST. One function
  * took more registers.
  *
- *   1. In a turn, LANES items take the lanes of a block, each item a lane of AT_ONCE blocks. They meet for the pivot, and leave their sums in local memory; as an element is
- *      added, the one of the next turn is loaded in its place.
+ *   1. In a turn, LANES items take the lanes of a block, each item a lane of AT_ONCE blocks. They
+ *      meet for the pivot, and leave their sums in local memory; as an element is added, the one of
+ *      the next turn is loaded in its place.
  *   2. After all turns the items fold the lanes of TASKS blocks, each a sum of a block. Blocks
  *      whose pivot was poor are summed and folded once more.
  *   3. PARTS items add a block, one part each. An item's blocks are all of one channel, so that it
@@ -20,6 +21,7 @@
 #define AT_ONCE (1 << LOG2_AT_ONCE)
 #define STEPS (MOST_LOADS >> LOG2_AT_ONCE)
 #define OF_TURN (SLOTS << LOG2_AT_ONCE)
+#define PIVOTS (LANES + LAST) /* of a row: padded where neighbouring items are in others */
 
 /*
  * The body of a kernel, which has the local memory: `shared` of SHARED_SIZE, `pivot_rows` of
@@ -75,11 +77,11 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                                      ++turn)
             {
                 local float *rows = pivot_rows +
-                                    (TURNS(LOG2_AT_ONCE) > 1 ? (turn & 1) * SLOTS * PIVOTS_OF(LAST) : 0) +
-                                    slot * PIVOTS_OF(LAST);
+                                    (TURNS(LOG2_AT_ONCE) > 1 ? (turn & 1) * SLOTS * PIVOTS : 0) +
+                                    slot * PIVOTS;
                 UNROLL for (uint a = 0; a < AT_ONCE; ++a)
                 {
-                    rows[a * SLOTS * PIVOTS_OF(LAST) + lane] =
+                    rows[a * SLOTS * PIVOTS + lane] =
                         lane < sizes[a] ? pass_value(&elements, a * STEPS, lane_line) *
                                               pivot_reciprocal(sizes[a], last_reciprocal)
                                         : 0.0f;
@@ -92,7 +94,7 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                     uint n;
                     const block_place block = locate_plane(tensors, &all, exists ? task : 0,
                                                            exists ? lane_channel : first, &n);
-                    const float pivot = fold_row(rows + a * SLOTS * PIVOTS_OF(LAST));
+                    const float pivot = fold_row(rows + a * SLOTS * PIVOTS);
                     float largest = 0.0f;
                     pass_sums sums;
                     pass_clear(&sums);
@@ -199,3 +201,4 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
 #undef AT_ONCE
 #undef STEPS
 #undef OF_TURN
+#undef PIVOTS

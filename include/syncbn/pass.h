@@ -11,8 +11,9 @@
  *
  * Who combines decides what blocks:
  *
- *   device-combined   all replicas of the group are in one cl_context, at most 64, on devices that
- *                     have doubles, and no other rank takes part. A training pass only enqueues.
+ *   device-combined   all replicas of the group are in one cl_context, at most 4, on one device or
+ *                     on devices that work in the host's memory, and no other rank takes part. A
+ *                     training pass only enqueues.
  *   host-combined     all other groups. sbn_forward and sbn_backward wait for the sums.
  *
  * Device-combined, a pass returns before its statistics are known. What needs them waits for them:

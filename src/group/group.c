@@ -68,13 +68,19 @@ static int check_config(const sbn_group_config *config)
     return SBN_SUCCESS;
 }
 
-/* Where there are several contexts, no device sees the others' sums. */
+/*
+ * Where there are several contexts, no device sees the others' sums. Between devices with memory of their
+ * own drivers copy whole buffers, back and forth: the host is asked for sums alone.
+ */
 static int can_combine(const sbn_group *group)
 {
+    const sbn_replica *first = group->replicas;
     int can = group->replica_count > 0 && group->replica_count <= SBN_MAX_COMBINED;
-    for (size_t r = 0; r < group->replica_count; ++r)
-        can = can && group->replicas[r].sum_kernels.combine &&
-              group->replicas[r].context == group->replicas->context;
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        const sbn_replica *other = &group->replicas[r];
+        can = can && other->sum_kernels.combine && other->context == first->context &&
+              (other->device == first->device || (other->unified && first->unified));
+    }
     return can;
 }
 

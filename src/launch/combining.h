@@ -1,6 +1,6 @@
 /*
- * What a kernel that combines takes, and the tables that it writes: in a launch of its own (combine.h),
- * behind a reduction or in that of a whole pass (at_once.h).
+ * What a kernel that combines takes, and the tables that it writes: in a launch of its own
+ * (combine.h), behind a reduction or in that of a whole pass (at_once.h).
  */
 #ifndef SBN_LAUNCH_COMBINING_H
 #define SBN_LAUNCH_COMBINING_H
@@ -8,7 +8,7 @@
 #include "launch/arguments.h"
 #include "launch/layer_pass.h"
 
-/* `statistics` and `tracking` are of a pass that fills saved statistics, `gradients` and `store` of others. */
+/* Of a pass that fills saved statistics `statistics` and `tracking`, of others `gradients` and `store`. */
 struct sbn_combining {
     sbn_tail_arguments tail;
     sbn_combine_arguments sums;
@@ -33,7 +33,7 @@ int sbn__combining_begin(sbn_combining *combining, sbn_layer_pass *lp, sbn_repli
 int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
                        cl_event event);
 
-/* Of a reduction that leaves combining to others. `any`: a buffer in the place of all that it does not use. */
+/* Of a reduction that does not combine; `any`: a buffer in the place of all that it does not use. */
 sbn_combining sbn__combining_none(cl_mem any);
 
 /* Appends what a reduction takes of it, behind its tensors; `fills`: one of the forward pass. */

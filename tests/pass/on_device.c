@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "group/group.h"
 #include "pass/on_device_training.h"
 #include "support/programs_kept.h"
 #include "support/wraps.h"
@@ -102,6 +103,50 @@ static void check_bits(const problem *p, cl_command_queue queue)
            results[1][0].wide);
 }
 
+/* Whether a group of two queues combines on its devices. */
+static int combines(cl_command_queue first, cl_command_queue second, cl_bool unified)
+{
+    cl_command_queue both[] = {first, second};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *group;
+    config.queues = both;
+    config.replicas = 2;
+    wraps_device_says(CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified);
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    wraps_device_says(0, NULL, 0);
+    const int combined = group->combines;
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+    return combined;
+}
+
+/* Several devices of a context combine if they share the host's memory; one device in any case. */
+static void check_devices(void)
+{
+    const cl_device_partition_property halves[] = {CL_DEVICE_PARTITION_BY_COUNTS, 1, 1, 0, 0};
+    cl_device_id parts[2];
+    cl_command_queue of[2];
+    cl_int code;
+    tap_ok(combines(queues[0], queues[1], CL_FALSE) && combines(queues[0], queues[1], CL_TRUE),
+           "one device combines what two queues have, whatever its memory");
+    if (clCreateSubDevices(training_device.device, halves, 2, parts, NULL) != CL_SUCCESS) {
+        tap_skip("the device has no two units apart");
+        return;
+    }
+    cl_context context = clCreateContext(NULL, 2, parts, NULL, NULL, &code);
+    must(code, "clCreateContext");
+    for (int i = 0; i < 2; ++i) {
+        of[i] = clCreateCommandQueue(context, parts[i], 0, &code);
+        must(code, "clCreateCommandQueue");
+    }
+    tap_ok(combines(of[0], of[1], CL_TRUE), "two devices that work in the host's memory combine");
+    tap_ok(!combines(of[0], of[1], CL_FALSE), "two with memory of their own do not");
+    for (int i = 0; i < 2; ++i) {
+        clReleaseCommandQueue(of[i]);
+        clReleaseDevice(parts[i]);
+    }
+    clReleaseContext(context);
+}
+
 static void checks(void)
 {
     enum { PROBLEMS = sizeof problems / sizeof *problems };
@@ -130,6 +175,7 @@ static void checks(void)
         check_late_errors(&problems[0], queues[kind]);
         check_late_errors(&problems[3], queues[kind]);
     }
+    check_devices();
     check_bits(&problems[3], NULL);
     for (int on_host = 0; on_host < 2; ++on_host)
         check_commands(&problems[3], NULL, on_host);

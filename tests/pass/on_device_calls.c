@@ -55,10 +55,11 @@ static calls count_calls(void)
 /*
  * What a pass enqueues, doc/performance.md: for each replica with values the reduction, its combining
  * and the apply; where a replica is alone one launch, or two in the GPU form, whose reduction combines;
- * where the host combines the store of the gradients of weight and bias, too. The wide accumulators of several are made 0 before. On queues in order a command waits for those that
- * other queues have, each of which is the last of one, and for what the caller gave; nothing is asked
- * for its state unless the pass before was given an event, and each queue is flushed once. Where the
- * host combines, it asks for copies that it has waited for, and flushes for them.
+ * where the host combines the store of the gradients of weight and bias, too. The wide accumulators of
+ * several are made 0 before. On queues in order a command waits for those that other queues have, each
+ * of which is the last of one, and for what the caller gave; nothing is asked for its state unless the
+ * pass before was given an event, and each queue is flushed once. Where the host combines, it asks for
+ * copies that it has waited for, and flushes for them.
  */
 static void check_pass(training *t, int is_backward, int on_host, cl_event given)
 {
