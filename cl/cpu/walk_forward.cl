@@ -1,6 +1,6 @@
 /*
- * CPU form, step 3 of the forward pass, evaluation, recomputation and folding: y from x. The
- * formula is in coefficients_forward.cl; how work-items map to elements, in apply_walk.cl.
+ * CPU form, step 3 of the forward pass, evaluation, recomputation and folding: y from x, an fma with
+ * the coefficients of coefficients_forward.cl. How work-items map to elements is in apply_walk.cl.
  */
 
 /*

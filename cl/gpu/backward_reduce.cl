@@ -2,7 +2,7 @@
  * GPU form, step 1 of the backward pass: its kernels. They have the same arguments and differ in how
  * work-items map to the tensor's blocks, which the file of each body says: reduce_planes.cl, and
  * reduce_rows.cl for planes of one element. Columns are planes whose channels come last.
- * sums_backward.cl has the arithmetic.
+ * sums_backward.cl has the arithmetic, of rows in pass_add_run.
  */
 #define TENSOR_PARAMETERS PARAMETERS(BACKWARD_REDUCE_ARGUMENTS) ACTIVATION_PARAMETERS
 #define TENSORS(stride, rows) \

@@ -2,7 +2,7 @@
  * GPU form, step 1 of the forward pass: its kernels. They have the same arguments and differ in how
  * work-items map to the tensor's blocks, which the file of each body says: reduce_planes.cl, and
  * reduce_rows.cl for planes of one element. Columns are planes whose channels come last.
- * sums_forward.cl has the arithmetic.
+ * sums_forward.cl has the arithmetic, of rows in pass_add_run.
  */
 #define TENSOR_PARAMETERS PARAMETERS(FORWARD_REDUCE_ARGUMENTS)
 #define TENSORS(stride, rows) {{stride, rows}, x + x_offset, GAP(x_gap)}
