@@ -147,10 +147,10 @@ libsyncbn_core_la_SOURCES = \
 	src/launch/apply.c \
 	src/launch/apply.h \
 	src/launch/arguments.h \
-	src/launch/backward.c \
-	src/launch/backward.h \
 	src/launch/at_once.c \
 	src/launch/at_once.h \
+	src/launch/backward.c \
+	src/launch/backward.h \
 	src/launch/combine.c \
 	src/launch/combine.h \
 	src/launch/combining.c \

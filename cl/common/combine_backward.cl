@@ -19,7 +19,7 @@ static void wide_sums_of(WIDE_SPACE long *limbs, ulong count, private number *fi
     const bool minus = wide_digits(limbs, WIDE_LIMBS1);
     const bool negative = wide_digits(limbs + WIDE_ROOM1, WIDE_LIMBS2);
     *first = wide_value(limbs, WIDE_ROOM1, minus, WIDE_LOW1);
-    *second = wide_value(limbs + WIDE_ROOM1, WIDE_LIMBS2 + 2, negative, WIDE_LOW2);
+    *second = wide_value(limbs + WIDE_ROOM1, WIDE_ROOM2, negative, WIDE_LOW2);
 }
 
 /* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */

@@ -96,11 +96,11 @@ static number wide_n2_variance(WIDE_SPACE const long *sum, WIDE_SPACE const long
     long high = 0;
     ONE_BY_ONE for (int j = 0; j < WIDE_VARIANCE_DIGITS; ++j) {
         const int k = j - whole;
-        const ulong digit = k >= 0 && k < WIDE_LIMBS2 + 2 ? (ulong)squares[k] << bits : 0;
+        const ulong digit = k >= 0 && k < WIDE_ROOM2 ? (ulong)squares[k] << bits : 0;
         const ulong product = digit * n;
         low += product;
         high += (long)mul_hi(digit, n) + (low < product);
-        ONE_BY_ONE for (int i = max(0, j - WIDE_LIMBS1 - 1); i <= min(j, WIDE_LIMBS1 + 1); ++i) {
+        ONE_BY_ONE for (int i = max(0, j - WIDE_ROOM1 + 1); i <= min(j, WIDE_ROOM1 - 1); ++i) {
             const ulong square = (ulong)sum[i] * (ulong)sum[j - i];
             high -= low < square;
             low -= square;

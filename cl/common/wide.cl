@@ -13,7 +13,8 @@
  * at WIDE_ROOM1. Each sum has room for two more.
  */
 #define WIDE_ROOM1 (WIDE_LIMBS1 + 2)
-#define WIDE_ROOM (WIDE_ROOM1 + WIDE_LIMBS2 + 2)
+#define WIDE_ROOM2 (WIDE_LIMBS2 + 2)
+#define WIDE_ROOM (WIDE_ROOM1 + WIDE_ROOM2)
 #if CPU_FORM
 #define WIDE_SPACE private
 #else

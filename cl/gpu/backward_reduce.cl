@@ -12,58 +12,36 @@
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
 void backward_reduce_large_planes(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
-    local long shared[SHARED_SIZE];
-    local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
-    local int all_flags[SLOTS];
-    local int poor[TASKS], some_poor;
+    PLANES_MEMORY_OF(0);
     const pass_tensors tensors = TENSORS(1, 0);
-    reduce_large_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
-                        &some_poor);
-#ifndef LARGE_PLANES_ALONE
-    TAIL(shared);
-#endif
+    reduce_large_planes(&tensors, SLICE, PLANES_MEMORY);
+    LARGE_PLANES_TAIL(shared);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
 void backward_reduce_small_planes(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
-    local long shared[SHARED_SIZE];
-    local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS],
-        folded[PASS_SUMS * TASKS];
-    local int all_flags[SLOTS];
-    local int poor[TASKS], some_poor;
+    PLANES_MEMORY_OF(LOG2_SMALL_PLANES);
     const pass_tensors tensors = TENSORS(1, 0);
-    reduce_small_planes(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
-                        &some_poor);
+    reduce_small_planes(&tensors, SLICE, PLANES_MEMORY);
     TAIL(shared);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
 void backward_reduce_large_columns(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
-    local long shared[SHARED_SIZE];
-    local float pivot_rows[PIVOTS_SIZE(0)], pivots[TASKS], folded[PASS_SUMS * TASKS];
-    local int all_flags[SLOTS];
-    local int poor[TASKS], some_poor;
+    PLANES_MEMORY_OF(0);
     const pass_tensors tensors = TENSORS(channels, 1);
-    reduce_large_columns(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
-                        &some_poor);
-#ifndef LARGE_PLANES_ALONE
-    TAIL(shared);
-#endif
+    reduce_large_columns(&tensors, SLICE, PLANES_MEMORY);
+    LARGE_PLANES_TAIL(shared);
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
 void backward_reduce_small_columns(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
-    local long shared[SHARED_SIZE];
-    local float pivot_rows[PIVOTS_SIZE(LOG2_SMALL_PLANES)], pivots[TASKS],
-        folded[PASS_SUMS * TASKS];
-    local int all_flags[SLOTS];
-    local int poor[TASKS], some_poor;
+    PLANES_MEMORY_OF(LOG2_SMALL_PLANES);
     const pass_tensors tensors = TENSORS(channels, 1);
-    reduce_small_columns(&tensors, SLICE, shared, pivot_rows, pivots, folded, all_flags, poor,
-                        &some_poor);
+    reduce_small_columns(&tensors, SLICE, PLANES_MEMORY);
     TAIL(shared);
 }
 

@@ -30,6 +30,13 @@
 #define FLOATS_SIZE (PASS_SUMS * LANES_SIZE)
 #define SHARED_SIZE (FLOATS_SIZE > 2 * WORDS_SIZE ? (FLOATS_SIZE >> 1) + 1 : WORDS_SIZE)
 
+/* The local memory of a kernel, and as its body takes it. */
+#define PLANES_MEMORY_OF(log2_at_once) \
+    local long shared[SHARED_SIZE]; \
+    local float pivot_rows[PIVOTS_SIZE(log2_at_once)], pivots[TASKS], folded[PASS_SUMS * TASKS]; \
+    local int all_flags[SLOTS], poor[TASKS], some_poor
+#define PLANES_MEMORY shared, pivot_rows, pivots, folded, all_flags, poor, &some_poor
+
 /* A work-group's tasks. */
 typedef struct plane_tasks {
     uint channels, plane, blocks, begin, log2_strip;

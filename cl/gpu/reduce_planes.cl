@@ -23,11 +23,7 @@
 #define OF_TURN (SLOTS << LOG2_AT_ONCE)
 #define PIVOTS (LANES + LAST) /* of a row: padded where neighbouring items are in others */
 
-/*
- * The body of a kernel, which has the local memory: `shared` of SHARED_SIZE, `pivot_rows` of
- * PIVOTS_SIZE, `pivots` of TASKS, `folded` of PASS_SUMS * TASKS, `all_flags` of SLOTS, `poor` of
- * TASKS: which blocks are summed again.
- */
+/* The body of a kernel, which has the local memory. `poor`: which blocks are summed again. */
 static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PARAMETERS,
                                   local long *shared, local float *pivot_rows, local float *pivots,
                                   local float *folded, local int *all_flags, local int *poor,

@@ -136,8 +136,8 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * begin another that adds to the same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
- * layer's, and for other shapes than those of the forward pass. An error leaves
- * weight_grad and bias_grad as they were wherever sbn_forward leaves the running statistics.
+ * layer's, and for other shapes than those of the forward pass. An error leaves weight_grad and
+ * bias_grad as they were wherever sbn_forward leaves the running statistics.
  */
 SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                          unsigned flags, sbn_result *result);

@@ -19,11 +19,6 @@ enum {
     SBN_REDUCTIONS
 };
 
-static inline int sbn__reduces_large_planes(int reduction)
-{
-    return reduction == SBN_REDUCE_LARGE_PLANES || reduction == SBN_REDUCE_LARGE_COLUMNS;
-}
-
 /* Kernels that differ by sbn_layout have an array of them. */
 enum { SBN_LAYOUTS = SBN_LAYOUT_NHWC + 1 };
 /* Apply kernels walk over a tensor in one of these ways: cl/cpu/apply_walk.cl, cl/gpu/apply.cl. */

@@ -3,10 +3,10 @@
 #include "launch/backward.h"
 #include "launch/forward.h"
 #include "launch/reduce.h"
+#include "plan/gpu.h"
 #include "plan/launch_plan.h"
 #include "plan/sizes.h"
 #include "plan/whole.h"
-#include "program/compiler_options.h"
 
 size_t sbn__whole_strip(const sbn_layer_pass *lp)
 {
@@ -29,11 +29,8 @@ int sbn__reduction_combines(const sbn_layer_pass *lp)
     if (lp->group->replica_count != 1 || replica->form != SBN_FORM_GPU)
         return 0;
     const sbn_reduce_plan plan = plan_of(lp);
-    const sbn_program *program = replica->programs[lp->layer->type][0];
-    return plan.slices == 1 &&
-           (!sbn__reduces_large_planes(plan.reduction) ||
-            sbn__large_planes_combine(program->compiler, lp->kind->fills ? SBN_PROGRAM_FORWARD
-                                                                         : SBN_PROGRAM_BACKWARD));
+    return sbn__plan_combines(&plan, replica->programs[lp->layer->type][0]->compiler,
+                              lp->kind->fills ? SBN_PROGRAM_FORWARD : SBN_PROGRAM_BACKWARD);
 }
 
 /* Enqueues the launch of a kernel that combines. */

@@ -1,6 +1,7 @@
 #include "plan/gpu.h"
 
 #include "plan/sizes.h"
+#include "program/compiler_options.h"
 #include "program/kernel_constants.h"
 
 /*
@@ -116,6 +117,13 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
         .adds_slices = slices >= SLICES_TO_ADD,
         .per_slice = (cl_uint)per_slice,
     };
+}
+
+int sbn__plan_combines(const sbn_reduce_plan *plan, sbn_compiler compiler, int program)
+{
+    const int is_large = plan->reduction == SBN_REDUCE_LARGE_PLANES ||
+                         plan->reduction == SBN_REDUCE_LARGE_COLUMNS;
+    return plan->slices == 1 && (!is_large || sbn__large_planes_combine(compiler, program));
 }
 
 /* Work-groups within planes. */

@@ -18,6 +18,7 @@
 
 #include "base/activation.h"
 #include "check/problem.h"
+#include "plan/gpu.h"
 #include "plan/launch_plan.h"
 #include "program/compiler_options.h"
 #include "program/program_text.h"
@@ -162,9 +163,7 @@ static int shape_of(sbn_shape *shape, const char *line)
 static unsigned commands_of(const sbn_reduce_plan *reduce, sbn_compiler compiler, int is_backward)
 {
     const int program = is_backward ? SBN_PROGRAM_BACKWARD : SBN_PROGRAM_FORWARD;
-    const int combines = reduce->slices == 1 && (!sbn__reduces_large_planes(reduce->reduction) ||
-                                                 sbn__large_planes_combine(compiler, program));
-    return combines ? 2 : 3 + (unsigned)reduce->adds_slices;
+    return sbn__plan_combines(reduce, compiler, program) ? 2 : 3 + (unsigned)reduce->adds_slices;
 }
 
 /* A line for each kernel of a pass, and one for the pass: its name, its work-groups, what each of them takes. */
