@@ -1,5 +1,5 @@
 /*
- * GPU form, step 1: what the reductions of large and small planes share, channels first and last.
+ * GPU form, step 1: what the reductions of large and small planes share.
  *
  * Work-group (strip of 2^log2_strip channels, at most SLOTS; slice): a slice is `per_slice` of each
  * channel's `units` blocks, over all samples. Each block is a task. Tasks are numbered channel by
@@ -19,8 +19,8 @@
 #define BANKS (LANES + 1) /* a row of lanes, padded against bank conflicts */
 #define LANES_SIZE (TASKS * BANKS)
 /* Which lane of which slot a work-item has. */
-#define LANE_OF(item, last) ((last) ? (item) >> (LOG2_ITEMS - LOG2_LANES) : (item) & (LANES - 1))
-#define SLOT_OF(item, last) ((last) ? (item) & (SLOTS - 1) : (item) >> LOG2_LANES)
+#define LANE_OF(item) (CHANNELS_LAST ? (item) >> (LOG2_ITEMS - LOG2_LANES) : (item) & (LANES - 1))
+#define SLOT_OF(item) (CHANNELS_LAST ? (item) & (SLOTS - 1) : (item) >> LOG2_LANES)
 /* Turns of a batch of tasks. Between them, two sets of rows of pivots: one is read, one written. */
 #define TURNS(log2_at_once) (TASKS >> (log2_at_once) >> (LOG2_ITEMS - LOG2_LANES))
 #define PIVOTS_SIZE(log2_at_once) \
@@ -40,7 +40,6 @@
 /* A work-group's tasks. */
 typedef struct plane_tasks {
     uint channels, plane, blocks, begin, log2_strip;
-    bool last; /* channels are */
 } plane_tasks;
 
 /* Where the block of a task begins, and how long it is. */
@@ -54,11 +53,11 @@ static INLINED block_place locate_plane(private const pass_tensors *tensors,
     *n = min((uint)BLOCK, tasks->plane - start);
     const ulong plane = (ulong)sample * tasks->channels + channel;
     const ulong pixel = (ulong)sample * tasks->plane + start;
-    const ulong place = tasks->last ? pixel * tasks->channels + channel
+    const ulong place = CHANNELS_LAST ? pixel * tasks->channels + channel
                                     : plane * tasks->plane + start;
-    const ulong row = tasks->last ? pixel : sample;
+    const ulong row = CHANNELS_LAST ? pixel : sample;
     const block_place block = {place, row AND_BIT(pass_first_bit(
-                                          tensors, place, row, tasks->last ? pixel : plane,
+                                          tensors, place, row, CHANNELS_LAST ? pixel : plane,
                                           tasks->plane))};
     return block;
 }
@@ -74,7 +73,7 @@ static INLINED void sum_again(local float *lanes, uint to, private const pass_te
     pass_elements one;
     pass_sums sums;
     pass_clear(&sums);
-    const uint lane = LANE_OF((uint)get_local_id(0), tasks->last);
+    const uint lane = LANE_OF((uint)get_local_id(0));
     _Pragma("unroll 1") for (uint i = lane; i < n; i += LANES)
     {
         pass_load(&one, 0, tensors, block, i);

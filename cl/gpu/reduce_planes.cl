@@ -3,9 +3,8 @@
  * forward_reduce.cl and backward_reduce.cl; planes.cl says how work-items map to blocks,
  * work_group.cl lists what the pass's file gives.
  *
- * A program has this text for large and small planes, channels first and last: large_planes.cl and
- * others before it define REDUCE_PLANES, the function's name, LOG2_AT_ONCE, and LAST. One function
- * took more registers.
+ * A program has this text for large and for small planes: large_planes.cl and small_planes.cl before it
+ * define REDUCE_PLANES, the function's name, and LOG2_AT_ONCE. One function took more registers.
  *
  *   1. In a turn, LANES items take the lanes of a block, each item a lane of AT_ONCE blocks. They
  *      meet for the pivot, and leave their sums in local memory; as an element is added, the one of
@@ -21,7 +20,7 @@
 #define AT_ONCE (1 << LOG2_AT_ONCE)
 #define STEPS (MOST_LOADS >> LOG2_AT_ONCE)
 #define OF_TURN (SLOTS << LOG2_AT_ONCE)
-#define PIVOTS (LANES + LAST) /* of a row: padded where neighbouring items are in others */
+#define PIVOTS (LANES + CHANNELS_LAST) /* of a row: padded where neighbouring items are in others */
 
 /* The body of a kernel, which has the local memory. `poor`: which blocks are summed again. */
 static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PARAMETERS,
@@ -30,18 +29,18 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                                   local int *some_poor)
 {
     local float *lanes = (local float *)shared;
-    const uint item = get_local_id(0), lane = LANE_OF(item, LAST), slot = SLOT_OF(item, LAST);
+    const uint item = get_local_id(0), lane = LANE_OF(item), slot = SLOT_OF(item);
     const uint own_task = item & (TASKS - 1), part = item >> LOG2_TASKS;
     const uint strip_mask = (1u << log2_strip) - 1, first = get_group_id(0) << log2_strip;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice), tasks = (stop - begin) << log2_strip;
-    const plane_tasks all = {channels, plane, blocks, begin, log2_strip, LAST};
+    const plane_tasks all = {channels, plane, blocks, begin, log2_strip};
     /* The channel of the work-item's lanes, and that of the blocks that it adds. */
     const uint lane_channel = first + (slot & strip_mask);
     const uint task_channel = first + (own_task & strip_mask);
     pass_line lane_line, task_line;
     pass_line_of(tensors, min(lane_channel, channels - 1),
-                 LAST ? lane_channel : lane_channel * plane + lane, &lane_line);
+                 CHANNELS_LAST ? lane_channel : lane_channel * plane + lane, &lane_line);
     pass_line_of(tensors, min(task_channel, channels - 1), 0, &task_line);
     pass_elements elements;
     uint sizes[AT_ONCE];
@@ -193,7 +192,6 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
 /* Another kind may follow. */
 #undef REDUCE_PLANES
 #undef LOG2_AT_ONCE
-#undef LAST
 #undef AT_ONCE
 #undef STEPS
 #undef OF_TURN

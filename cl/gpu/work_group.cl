@@ -86,6 +86,9 @@ typedef struct block_walk {
     uint stride, rows;
 } block_walk;
 
+/* A program's blocks lie within planes or, with CHANNELS_LAST, across rows of channels. */
+#define BLOCK_WALK {CHANNELS_LAST ? channels : 1, CHANNELS_LAST}
+
 /* Where element i is, with `gap` others between rows. */
 static ulong element_of(block_place block, block_walk walk, uint gap, uint i)
 {

@@ -106,49 +106,59 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     return SBN_SUCCESS;
 }
 
-int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int views,
+int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
                       const char *options, const char *folder)
 {
-    const int variant = sbn__variant_of(fusion, views);
-    sbn_program **program = &replica->programs[type][variant];
-    sbn_kernels *kernels = &replica->kernels[type][variant];
-    if (*program)
-        return SBN_SUCCESS;
+    sbn_kernels **kernels = &replica->kernels[type][sbn__variant_of(fusion, part)];
+    const sbn_kernels *first = replica->kernels[type][0];
     const sbn_program wanted = {
         .context = replica->context,
         .device = replica->device,
         .form = replica->form,
         .type = type,
         .fusion = fusion,
-        .views = views,
-        .half_by_bits = variant ? replica->programs[type][0]->half_by_bits : 0,
+        .part = part,
+        .half_by_bits = first ? first->program->half_by_bits : 0,
         .options = options,
     };
-    int status = sbn__program_acquire(&wanted, folder, program);
-    if (!status)
-        status = sbn__kernels_create(kernels, *program);
-    if (!status && type == SBN_F32 && !variant)
-        status = sbn__sum_kernels_create(&replica->sum_kernels, *program);
+    sbn_program *program;
+    if (*kernels)
+        return SBN_SUCCESS;
+    sbn_kernels *made = sbn__allocate(sizeof *made);
+    if (!made)
+        return sbn__fail_memory("the kernels");
+    int status = sbn__program_acquire(&wanted, folder, &program);
+    if (status) {
+        sbn__free(made);
+        return status;
+    }
+    *kernels = made;
+    status = sbn__kernels_create(made, program);
     if (status)
-        sbn__replica_unload(replica, type, variant);
+        sbn__replica_unload(kernels);
     return status;
 }
 
-void sbn__replica_unload(sbn_replica *replica, sbn_type type, int variant)
+void sbn__replica_unload(sbn_kernels **kernels)
 {
-    sbn__kernels_release(&replica->kernels[type][variant]);
-    sbn__program_release(replica->programs[type][variant]);
-    memset(&replica->kernels[type][variant], 0, sizeof replica->kernels[type][variant]);
-    replica->programs[type][variant] = NULL;
+    if (*kernels)
+        sbn__kernels_release(*kernels);
+    sbn__free(*kernels);
+    *kernels = NULL;
+}
+
+int sbn__replica_combines(const sbn_replica *replica)
+{
+    return replica->form == SBN_FORM_GPU ||
+           replica->kernels[SBN_F32][0]->forward_combine.kernel != NULL;
 }
 
 void sbn__replica_close(sbn_replica *replica)
 {
     const cl_command_queue queues[] = {replica->transfer_queue, replica->queue};
-    sbn__sum_kernels_release(&replica->sum_kernels);
     for (int type = 0; type < SBN_TYPES; ++type)
         for (int variant = 0; variant < SBN_VARIANTS; ++variant)
-            sbn__replica_unload(replica, (sbn_type)type, variant);
+            sbn__replica_unload(&replica->kernels[type][variant]);
     for (int i = 0; i < 2; ++i)
         if (queues[i]) {
             clReleaseCommandQueue(queues[i]);

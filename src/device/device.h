@@ -31,9 +31,7 @@ typedef struct sbn_replica {
     cl_ulong cache_size, largest_buffer; /* that its kernels address */
     sbn_kernel_form form;
     sbn_tuning tuning;
-    sbn_program *programs[SBN_TYPES][SBN_VARIANTS]; /* whose kernels are loaded; else NULL */
-    sbn_kernels kernels[SBN_TYPES][SBN_VARIANTS];   /* 0: without a fusion */
-    sbn_sum_kernels sum_kernels;
+    sbn_kernels *kernels[SBN_TYPES][SBN_VARIANTS]; /* those that are loaded; 0: without a fusion */
 } sbn_replica;
 
 /* Retains the queue and queries its device. */
@@ -41,13 +39,16 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
 void sbn__replica_close(sbn_replica *replica);
 
 /*
- * Makes the kernels for tensors of a type with a fusion, unless they are there: floats' without one
- * first, with which those come that do not touch tensors, and a type's without one before those
- * with one, and before those of `views`. `folder`: as of sbn__program_acquire.
+ * Makes the kernels of a variant for tensors of a type, unless they are there: floats' first variant
+ * before all others, because it has the kernels that do not touch tensors, and a type's first one
+ * before its others. `folder`: as of sbn__program_acquire.
  */
-int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int views,
+int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
                       const char *options, const char *folder);
-void sbn__replica_unload(sbn_replica *replica, sbn_type type, int variant);
+void sbn__replica_unload(sbn_kernels **kernels);
+
+/* 1 if the device has kernels that combine, once floats' first variant is loaded. */
+int sbn__replica_combines(const sbn_replica *replica);
 
 /* sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
 int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code);

@@ -5,6 +5,7 @@
 #include "base/activation.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "program/programs.h"
 
 static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id device,
                          const char *name)
@@ -48,10 +49,6 @@ static const kernel_pair reductions[SBN_REDUCTIONS] = {
                                  SBN_FORM_GPU},
     [SBN_REDUCE_SMALL_PLANES] = {"forward_reduce_small_planes", "backward_reduce_small_planes",
                                  SBN_FORM_GPU},
-    [SBN_REDUCE_LARGE_COLUMNS] = {"forward_reduce_large_columns", "backward_reduce_large_columns",
-                                  SBN_FORM_GPU},
-    [SBN_REDUCE_SMALL_COLUMNS] = {"forward_reduce_small_columns", "backward_reduce_small_columns",
-                                  SBN_FORM_GPU},
     [SBN_REDUCE_ROWS] = {"forward_reduce_rows", "backward_reduce_rows", SBN_FORM_GPU},
 };
 static const kernel_pair walks[SBN_WALKS] = {
@@ -59,11 +56,11 @@ static const kernel_pair walks[SBN_WALKS] = {
     [SBN_WALK_ROWS] = {"forward_apply_rows", "backward_apply_rows", SBN_FORM_AUTO},
     [SBN_WALK_PLANES] = {"forward_apply_planes", "backward_apply_planes", SBN_FORM_GPU},
 };
-
 static const kernel_pair wholes[SBN_LAYOUTS] = {
     [SBN_LAYOUT_NCHW] = {"forward_whole_nchw", "backward_whole_nchw", SBN_FORM_CPU},
     [SBN_LAYOUT_NHWC] = {"forward_whole_nhwc", "backward_whole_nhwc", SBN_FORM_CPU},
 };
+static const kernel_pair combine = {"forward_combine", "backward_combine", SBN_FORM_AUTO};
 
 const char *sbn__reduction_name(int reduction, int is_backward)
 {
@@ -75,104 +72,96 @@ const char *sbn__walk_name(int walk, int is_backward)
     return is_backward ? walks[walk].backward : walks[walk].forward;
 }
 
-/* `forward`, `backward`: the numbers of the programs that have them. */
+/* Those of the two, if wanted, whose programs exist: the numbers of these are `forward` and `backward`. */
 static int create_pair(sbn_kernel *of_forward, sbn_kernel *of_backward, const kernel_pair *pair,
                        const sbn_program *owner, int forward, int backward)
 {
     int status = SBN_SUCCESS;
     if (pair->form != SBN_FORM_AUTO && pair->form != owner->form)
         return SBN_SUCCESS;
-    if (of_forward)
+    if (of_forward && owner->programs[forward])
         status = create_kernel(of_forward, owner->programs[forward], owner->device, pair->forward);
-    return status ? status
-                  : create_kernel(of_backward, owner->programs[backward], owner->device,
-                                  pair->backward);
+    if (!status && of_backward && owner->programs[backward])
+        status = create_kernel(of_backward, owner->programs[backward], owner->device,
+                               pair->backward);
+    return status;
 }
 
-/* Intermediate languages of CPUs lack the kernels that combine: cl/common/common.cl. */
-static int may_lack(int status, int *has)
+static int create_reductions(sbn_kernels *kernels, const sbn_program *program)
 {
-    *has = !status;
-    if (status != CL_INVALID_KERNEL_NAME)
-        return status;
-    sbn__error_clear();
-    return SBN_SUCCESS;
+    int status = SBN_SUCCESS;
+    const int plain = !program->fusion, sums = plain || sbn__fusion_sums(program->fusion);
+    for (int r = 0; r < SBN_REDUCTIONS && !status; ++r)
+        if (r != SBN_REDUCE_ROWS || sbn__part_is_channels_last(program->part))
+            status = create_pair(plain ? &kernels->forward_reduce[r] : NULL,
+                                 sums ? &kernels->backward_reduce[r] : NULL, &reductions[r],
+                                 program, SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD);
+    return status;
 }
 
-static int create_whole(sbn_kernels *kernels, const sbn_program *program)
+static int create_combine(sbn_kernels *kernels, const sbn_program *program)
 {
-    int status = SBN_SUCCESS, has;
+    int status = SBN_SUCCESS;
+    if (!program->fusion)
+        status = create_pair(&kernels->forward_combine, &kernels->backward_combine, &combine,
+                             program, SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD);
     for (int layout = 0; layout < SBN_LAYOUTS && !status; ++layout)
         status = create_pair(&kernels->forward_whole[layout], &kernels->backward_whole[layout],
                              &wholes[layout], program, SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD);
-    return may_lack(status, &has);
+    /* Intermediate languages of CPUs lack the kernels that combine: cl/common/common.cl. */
+    if (status == CL_INVALID_KERNEL_NAME) {
+        sbn__error_clear();
+        return SBN_SUCCESS;
+    }
+    return status;
 }
 
-int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program)
+static int create_apply(sbn_kernels *kernels, const sbn_program *program)
 {
-    memset(kernels, 0, sizeof *kernels);
+    const cl_program apply = program->programs[SBN_PROGRAM_APPLY];
     int status = SBN_SUCCESS;
-    const int plain = !program->fusion;
-    const int sums = plain || sbn__fusion_sums(program->fusion);
-    for (int r = 0; r < SBN_REDUCTIONS && !status && sums; ++r)
-        status = create_pair(plain ? &kernels->forward_reduce[r] : NULL,
-                             &kernels->backward_reduce[r], &reductions[r], program,
-                             SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD);
-    if (status || program->views)
-        return status;
     for (int walk = 0; walk < SBN_WALKS && !status; ++walk)
         status = create_pair(&kernels->forward_apply[walk], &kernels->backward_apply[walk],
                              &walks[walk], program, SBN_PROGRAM_APPLY, SBN_PROGRAM_APPLY);
-    return status ? status : create_whole(kernels, program);
+    if (status || program->fusion)
+        return status;
+    status = create_kernel(&kernels->add_slices, apply, program->device, "add_slices");
+    return status ? status
+                  : create_kernel(&kernels->store_gradients, apply, program->device,
+                                  "store_gradients");
 }
 
-static int create_combine(sbn_sum_kernels *kernels, const sbn_program *program)
-{
-    static const kernel_pair combine = {"forward_combine", "backward_combine", SBN_FORM_AUTO};
-    const int status = create_pair(&kernels->forward_combine, &kernels->backward_combine, &combine,
-                                   program, SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD);
-    return may_lack(status, &kernels->combine);
-}
-
-int sbn__sum_kernels_create(sbn_sum_kernels *kernels, const sbn_program *program)
+int sbn__kernels_create(sbn_kernels *kernels, sbn_program *program)
 {
     memset(kernels, 0, sizeof *kernels);
-    cl_program apply = program->programs[SBN_PROGRAM_APPLY];
-    int status = create_kernel(&kernels->add_slices, apply, program->device, "add_slices");
+    kernels->program = program;
+    int status = create_reductions(kernels, program);
     if (!status)
-        status = create_kernel(&kernels->store_gradients, apply, program->device,
-                               "store_gradients");
-    return status ? status : create_combine(kernels, program);
+        status = create_combine(kernels, program);
+    return status || !program->programs[SBN_PROGRAM_APPLY] ? status
+                                                           : create_apply(kernels, program);
 }
 
-static void release_kernel(sbn_kernel *kernel)
+static void release_kernels(sbn_kernel *kernels, size_t count)
 {
-    if (kernel->kernel) {
-        clReleaseKernel(kernel->kernel);
-        sbn__handle_closed();
-    }
+    for (size_t i = 0; i < count; ++i)
+        if (kernels[i].kernel) {
+            clReleaseKernel(kernels[i].kernel);
+            sbn__handle_closed();
+        }
 }
 
 void sbn__kernels_release(sbn_kernels *kernels)
 {
-    for (int r = 0; r < SBN_REDUCTIONS; ++r) {
-        release_kernel(&kernels->forward_reduce[r]);
-        release_kernel(&kernels->backward_reduce[r]);
-    }
-    for (int layout = 0; layout < SBN_LAYOUTS; ++layout) {
-        release_kernel(&kernels->forward_whole[layout]);
-        release_kernel(&kernels->backward_whole[layout]);
-    }
-    for (int walk = 0; walk < SBN_WALKS; ++walk) {
-        release_kernel(&kernels->forward_apply[walk]);
-        release_kernel(&kernels->backward_apply[walk]);
-    }
-}
-
-void sbn__sum_kernels_release(sbn_sum_kernels *kernels)
-{
-    release_kernel(&kernels->forward_combine);
-    release_kernel(&kernels->backward_combine);
-    release_kernel(&kernels->add_slices);
-    release_kernel(&kernels->store_gradients);
+    release_kernels(kernels->forward_reduce, SBN_REDUCTIONS);
+    release_kernels(kernels->backward_reduce, SBN_REDUCTIONS);
+    release_kernels(&kernels->forward_combine, 1);
+    release_kernels(&kernels->backward_combine, 1);
+    release_kernels(kernels->forward_apply, SBN_WALKS);
+    release_kernels(kernels->backward_apply, SBN_WALKS);
+    release_kernels(kernels->forward_whole, SBN_LAYOUTS);
+    release_kernels(kernels->backward_whole, SBN_LAYOUTS);
+    release_kernels(&kernels->add_slices, 1);
+    release_kernels(&kernels->store_gradients, 1);
+    sbn__program_release(kernels->program);
 }

@@ -13,8 +13,6 @@ enum {
     SBN_REDUCE_NHWC,
     SBN_REDUCE_LARGE_PLANES,
     SBN_REDUCE_SMALL_PLANES,
-    SBN_REDUCE_LARGE_COLUMNS, /* planes, channels last */
-    SBN_REDUCE_SMALL_COLUMNS,
     SBN_REDUCE_ROWS,
     SBN_REDUCTIONS
 };
@@ -31,34 +29,23 @@ typedef struct sbn_kernel {
     size_t local[3];
 } sbn_kernel;
 
-/*
- * Kernels that read and write tensors of one type. Of reductions and walks there are those of the
- * replica's form.
- */
+/* The kernels of a program: those that it has. */
 typedef struct sbn_kernels {
+    sbn_program *program;
     sbn_kernel forward_reduce[SBN_REDUCTIONS];
     sbn_kernel backward_reduce[SBN_REDUCTIONS];
-    sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
-    /* The CPU form has these by layout, where it can combine. */
-    sbn_kernel forward_whole[SBN_LAYOUTS], backward_whole[SBN_LAYOUTS];
-} sbn_kernels;
-
-/* Kernels that do not touch tensors. */
-typedef struct sbn_sum_kernels {
-    sbn_kernel add_slices, store_gradients;
     sbn_kernel forward_combine, backward_combine;
-    int combine; /* the device has the last ones */
-} sbn_sum_kernels;
+    sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
+    sbn_kernel forward_whole[SBN_LAYOUTS], backward_whole[SBN_LAYOUTS];
+    sbn_kernel add_slices, store_gradients;
+} sbn_kernels;
 
 /* The kernels' names. */
 const char *sbn__reduction_name(int reduction, int is_backward);
 const char *sbn__walk_name(int walk, int is_backward);
 
-/* Programs with a fusion have only the kernels that differ by it. */
-int sbn__kernels_create(sbn_kernels *kernels, const sbn_program *program);
+/* Of a new program, which the kernels then own, whatever is returned. */
+int sbn__kernels_create(sbn_kernels *kernels, sbn_program *program);
 void sbn__kernels_release(sbn_kernels *kernels);
-/* The programs may be those of any type. */
-int sbn__sum_kernels_create(sbn_sum_kernels *kernels, const sbn_program *program);
-void sbn__sum_kernels_release(sbn_sum_kernels *kernels);
 
 #endif

@@ -78,7 +78,7 @@ static int can_combine(const sbn_group *group)
     int can = group->replica_count > 0 && group->replica_count <= SBN_MAX_COMBINED;
     for (size_t r = 0; r < group->replica_count; ++r) {
         const sbn_replica *other = &group->replicas[r];
-        can = can && other->sum_kernels.combine && other->context == first->context &&
+        can = can && sbn__replica_combines(other) && other->context == first->context &&
               (other->device == first->device || (other->unified && first->unified));
     }
     return can;
@@ -130,7 +130,7 @@ static int load(sbn_group *group, sbn_type type, int fusion)
         status = sbn__replica_load(&group->replicas[r], type, fusion, 0, group->build_options,
                                    group->program_cache);
     for (size_t r = 0; r < group->replica_count && status; ++r)
-        sbn__replica_unload(&group->replicas[r], type, fusion);
+        sbn__replica_unload(&group->replicas[r].kernels[type][fusion]);
     return status;
 }
 

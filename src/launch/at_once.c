@@ -29,7 +29,7 @@ int sbn__reduction_combines(const sbn_layer_pass *lp)
     if (lp->group->replica_count != 1 || replica->form != SBN_FORM_GPU)
         return 0;
     const sbn_reduce_plan plan = plan_of(lp);
-    return sbn__plan_combines(&plan, replica->programs[lp->layer->type][0]->compiler,
+    return sbn__plan_combines(&plan, replica->kernels[lp->layer->type][0]->program->compiler,
                               lp->kind->fills ? SBN_PROGRAM_FORWARD : SBN_PROGRAM_BACKWARD);
 }
 
@@ -129,7 +129,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combi
     sbn__add_forward_combine(&arguments, &combining->statistics);
     sbn__add_tracking(&arguments, &combining->tracking);
     sbn__fuse_forward(&fused, layer, shard, mask, coefficients, &arguments);
-    sbn_kernels *kernels = &replica->kernels[layer->type][layer->fusion];
+    sbn_kernels *kernels = replica->kernels[layer->type][layer->fusion];
     return launch_whole(lp, replica, &kernels->forward_whole[lp->shapes->layout], &arguments, wait,
                         event);
 }
@@ -155,7 +155,7 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
     if (fusion)
         sbn__fuse_backward(&fused, lp->layer, &shard, &lp->saved->masks[r], outputs,
                            tensors.coefficients, &arguments);
-    sbn_kernels *kernels = &replica->kernels[lp->layer->type][fusion];
+    sbn_kernels *kernels = replica->kernels[lp->layer->type][fusion];
     return launch_whole(lp, replica, &kernels->backward_whole[lp->shapes->layout], &arguments, wait,
                         event);
 }

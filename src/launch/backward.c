@@ -30,9 +30,8 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_red
     sbn_wait all = *wait;
     sbn_kernels *kernels;
     /* A residual alone makes no difference here. */
-    int status = sbn__reduce_kernels(layer, replica,
-                                     sbn__fusion_sums(layer->fusion) ? layer->fusion : 0,
-                                     (g->x_gap | g->dy_gap) != 0, &kernels);
+    int status = sbn__reduce_kernels(lp, replica,
+                                     sbn__fusion_sums(layer->fusion) ? layer->fusion : 0, &kernels);
     if (!status)
         status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
@@ -126,7 +125,7 @@ int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, int constant,
     if (!status)
         status = sbn__channel_table_wait(gradients, replica, &wait);
     if (!status)
-        status = sbn__launch_apply(replica, replica->kernels[g->type][fusion].backward_apply, g,
+        status = sbn__launch_apply(replica, replica->kernels[g->type][fusion]->backward_apply, g,
                                    &arguments, &wait, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
@@ -157,7 +156,7 @@ int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica)
     if (status)
         return status;
     cl_event stored;
-    status = sbn__launch(replica, &replica->sum_kernels.store_gradients, arguments.list,
+    status = sbn__launch(replica, &replica->kernels[SBN_F32][0]->store_gradients, arguments.list,
                          arguments.count, 1, &groups, &wait, &stored);
     if (status)
         return status;

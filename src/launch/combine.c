@@ -1,6 +1,7 @@
 #include "launch/combine.h"
 
 #include "launch/combining.h"
+#include "launch/reduce.h"
 
 int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica)
 {
@@ -54,7 +55,11 @@ static int launch(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
     const sbn_form_sizes *sizes = sbn__form_sizes(replica->form);
     const size_t span = (size_t)sizes->combine_items * (size_t)sizes->combine_span;
     const size_t work_groups = (lp->layer->channels + span - 1) / span;
-    sbn_kernel *kernel = &replica->sum_kernels.forward_combine;
+    sbn_kernels *kernels;
+    const int status = sbn__reduce_kernels(lp, replica, 0, &kernels);
+    if (status)
+        return status;
+    sbn_kernel *kernel = &kernels->forward_combine;
     sbn_arguments arguments = {.count = 0};
     sbn__add_source(&arguments, &sources);
     sbn__add_own_wide(&arguments, &wide);
@@ -63,7 +68,7 @@ static int launch(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
         sbn__add_forward_combine(&arguments, &combining->statistics);
         sbn__add_tracking(&arguments, &combining->tracking);
     } else {
-        kernel = &replica->sum_kernels.backward_combine;
+        kernel = &kernels->backward_combine;
         sbn__add_backward_combine(&arguments, &combining->gradients);
         sbn__add_own(&arguments, &own);
         sbn__add_store(&arguments, &combining->store);

@@ -33,15 +33,22 @@ int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn
     return status;
 }
 
-int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fusion, int views,
+int sbn__reduce_kernels(const sbn_layer_pass *lp, sbn_replica *replica, int fusion,
                         sbn_kernels **kernels)
 {
-    const sbn_group *group = layer->group;
-    const int own = views && sbn__form_sizes(replica->form)->own_views;
-    *kernels = &replica->kernels[layer->type][sbn__variant_of(fusion, own)];
-    return own ? sbn__replica_load(replica, layer->type, fusion, own, group->build_options,
-                                   group->program_cache)
-               : SBN_SUCCESS;
+    const sbn_shape *g = &lp->shapes[replica->index];
+    const sbn_group *group = lp->group;
+    const sbn_type type = lp->layer->type;
+    const int is_backward = !lp->kind->fills;
+    const int views = g->x_gap != 0 || (is_backward && g->dy_gap != 0);
+    const int last = g->layout == SBN_LAYOUT_NHWC || g->plane == 1;
+    const int part = replica->form == SBN_FORM_GPU
+                         ? sbn__part_of_reductions(is_backward, last, views)
+                         : 0;
+    const int status = sbn__replica_load(replica, type, fusion, part, group->build_options,
+                                         group->program_cache);
+    *kernels = replica->kernels[type][sbn__variant_of(fusion, part)];
+    return status;
 }
 
 int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
@@ -101,8 +108,8 @@ int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_re
     sbn_arguments arguments = {.count = 0};
     sbn__add_slice_sources(&arguments, &sources);
     sbn__add_add_slices(&arguments, &own);
-    return sbn__launch(replica, &replica->sum_kernels.add_slices, arguments.list, arguments.count,
-                       1, &groups, wait, event);
+    return sbn__launch(replica, &replica->kernels[SBN_F32][0]->add_slices, arguments.list,
+                       arguments.count, 1, &groups, wait, event);
 }
 
 int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica)

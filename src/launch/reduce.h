@@ -6,10 +6,10 @@
 #include "launch/layer_pass.h"
 
 /*
- * The replica's kernels with a fusion, whose reductions are to be launched: of views those that
- * take gaps, which are loaded when they are first needed.
+ * The replica's kernels that reduce and combine its shard in this pass, with a fusion. They are loaded
+ * when they are first needed.
  */
-int sbn__reduce_kernels(const sbn_batchnorm *layer, sbn_replica *replica, int fusion, int views,
+int sbn__reduce_kernels(const sbn_layer_pass *lp, sbn_replica *replica, int fusion,
                         sbn_kernels **kernels);
 
 /* Enqueues a reduction, into the replica's `reduced`. It adds the arguments for slices. */

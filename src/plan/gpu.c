@@ -19,12 +19,9 @@ typedef struct gpu_reduction {
 enum { LANE_SETS = SBN_GPU_ITEMS / 16 };
 
 static const gpu_reduction reductions[SBN_REDUCTIONS] = {
-    /* An item has a lane. 64 blocks fill the work-items that add blocks once: 64 KB of a tensor. */
+    /* An item has a lane; channels last, 16 neighbouring channels have 64 bytes. 64 blocks fill the work-items that add blocks once: 64 KB of a tensor. */
     [SBN_REDUCE_LARGE_PLANES] = {LANE_SETS, LANE_SETS, 64, 128},
     [SBN_REDUCE_SMALL_PLANES] = {LANE_SETS, 4 * LANE_SETS, 64, 256},
-    /* The same of neighbouring channels, of which 16 have 64 bytes. */
-    [SBN_REDUCE_LARGE_COLUMNS] = {LANE_SETS, LANE_SETS, 64, 128},
-    [SBN_REDUCE_SMALL_COLUMNS] = {LANE_SETS, 4 * LANE_SETS, 64, 256},
     /* An item has a run of rows. */
     [SBN_REDUCE_ROWS] = {32, SBN_GPU_ITEMS *SBN_GPU_LOADS, SBN_GPU_ITEMS *SBN_GPU_LOADS,
                          8 * SBN_GPU_ITEMS *SBN_GPU_LOADS},
@@ -60,10 +57,7 @@ static int reduction_of(const sbn_shape *shape)
 {
     if (shape->plane == 1)
         return SBN_REDUCE_ROWS;
-    const int is_small = shape->plane <= SBN_GPU_SMALL_PLANE;
-    if (shape->layout == SBN_LAYOUT_NHWC)
-        return is_small ? SBN_REDUCE_SMALL_COLUMNS : SBN_REDUCE_LARGE_COLUMNS;
-    return is_small ? SBN_REDUCE_SMALL_PLANES : SBN_REDUCE_LARGE_PLANES;
+    return shape->plane <= SBN_GPU_SMALL_PLANE ? SBN_REDUCE_SMALL_PLANES : SBN_REDUCE_LARGE_PLANES;
 }
 
 /*
@@ -74,7 +68,7 @@ static cl_uint log2_strip_of(const sbn_shape *shape, int reduction, size_t wante
 {
     const gpu_reduction *kernel = &reductions[reduction];
     size_t most = sbn__at_most(kernel->most_strip, shape->channels);
-    if (reduction == SBN_REDUCE_LARGE_PLANES && shape->blocks > 1) {
+    if (shape->layout == SBN_LAYOUT_NCHW && shape->blocks > 1) {
         const size_t filled = sbn__at_least(kernel->least / shape->channel_blocks, 1);
         most = sbn__at_most(most, sbn__at_most(filled, shape->channels / wanted));
     }
@@ -121,9 +115,8 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
 
 int sbn__plan_combines(const sbn_reduce_plan *plan, sbn_compiler compiler, int program)
 {
-    const int is_large = plan->reduction == SBN_REDUCE_LARGE_PLANES ||
-                         plan->reduction == SBN_REDUCE_LARGE_COLUMNS;
-    return plan->slices == 1 && (!is_large || sbn__large_planes_combine(compiler, program));
+    return plan->slices == 1 && (plan->reduction != SBN_REDUCE_LARGE_PLANES ||
+                                 sbn__large_planes_combine(compiler, program));
 }
 
 /* Work-groups within planes. */

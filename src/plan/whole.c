@@ -70,7 +70,7 @@ static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, siz
 /* The CPU form has such kernels, where it can combine. */
 size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    if (replica->form != SBN_FORM_CPU || !replica->sum_kernels.combine)
+    if (replica->form != SBN_FORM_CPU || !sbn__replica_combines(replica))
         return 0;
     return shape->layout == SBN_LAYOUT_NHWC ? whole_rows(shape, replica, tensors)
                                             : whole_planes(shape, replica, tensors);

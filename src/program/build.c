@@ -109,7 +109,7 @@ static int build(sbn_program *owner, int which, int cache)
     sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
     int status = sbn__program_text(&text, which, owner->form, owner->type, owner->fusion,
-                                   owner->views, owner->half_by_bits, owner->compiler,
+                                   owner->part, owner->half_by_bits, owner->compiler,
                                    owner->options);
     if (status)
         return status;
@@ -157,7 +157,7 @@ static int build_apply(sbn_program *program, int cache)
 
 static int exists(const sbn_program *program, int which)
 {
-    return sbn__program_exists(which, program->form, program->fusion, program->views);
+    return sbn__program_exists(which, program->form, program->fusion, program->part);
 }
 
 int sbn__program_build(sbn_program *program, int cache)

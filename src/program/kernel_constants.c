@@ -42,7 +42,6 @@ static const sbn_form_sizes forms[] = {
             .mask_bits = SBN_GPU_TILE / SBN_GPU_APPLY_ITEMS,
             .mask_word = sizeof(cl_uchar),
             .slice_words = SBN_GPU_SLICE_WORDS,
-            .own_views = 1,
             .self_test_items = SBN_SELF_TEST_CASES,
         },
 };

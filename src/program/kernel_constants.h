@@ -74,7 +74,6 @@ typedef struct sbn_form_sizes {
     int mask_bits;     /* elements that a word of a mask has bits for (cl/common/fusion.cl) */
     int mask_word;     /* its bytes */
     int slice_words;   /* int64s of a work-group that adds slices */
-    int own_views;     /* 1: reductions of views are programs of their own */
     int self_test_items;
 } sbn_form_sizes;
 

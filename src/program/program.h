@@ -21,17 +21,40 @@ typedef enum sbn_compiler {
 } sbn_compiler;
 
 /*
- * All groups share them (src/program/programs.h), as far as they exist (sbn__program_exists). Views
- * have programs in the GPU form, for step 1 alone, because all other kernels take the gaps of views
- * without a cost.
+ * Which kernels: 0, all of the CPU form, or those of the GPU form that do not reduce; else the GPU
+ * form's reductions of a pass for one layout, with channels last where planes have one element, dense
+ * or in views, whose gaps cost reductions registers and nothing else.
  */
+enum { SBN_PARTS = 1 + 8 };
+
+static inline int sbn__part_of_reductions(int is_backward, int channels_last, int views)
+{
+    return 1 + is_backward + 2 * channels_last + 4 * views;
+}
+
+static inline int sbn__part_is_backward(int part)
+{
+    return part > 0 && (part - 1) & 1;
+}
+
+static inline int sbn__part_is_channels_last(int part)
+{
+    return part > 0 && (part - 1) & 2;
+}
+
+static inline int sbn__part_is_of_views(int part)
+{
+    return part > 0 && (part - 1) & 4;
+}
+
+/* All groups share them (src/program/programs.h), as far as they exist (sbn__program_exists). */
 typedef struct sbn_program {
     cl_context context;
     cl_device_id device;
     sbn_kernel_form form;
     sbn_type type;
     int fusion; /* of base/activation.h; without self-tests, which the plain one has passed */
-    int views;
+    int part;
     int half_by_bits; /* GPU form: OpenCL's functions convert halves wrongly (cl/common/storage.cl) */
     const char *options; /* the caller's, for the compiler; behind the struct */
     sbn_compiler compiler;
@@ -42,11 +65,11 @@ typedef struct sbn_program {
 } sbn_program;
 
 /* The programs of a type, as a number below SBN_VARIANTS. */
-enum { SBN_VARIANTS = 2 * SBN_FUSIONS };
+enum { SBN_VARIANTS = SBN_PARTS * SBN_FUSIONS };
 
-static inline int sbn__variant_of(int fusion, int views)
+static inline int sbn__variant_of(int fusion, int part)
 {
-    return fusion + SBN_FUSIONS * views;
+    return fusion + SBN_FUSIONS * part;
 }
 
 #endif

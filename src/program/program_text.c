@@ -33,13 +33,15 @@ const char *sbn__program_name(int program)
     return kinds[program].name;
 }
 
-/* The CPU form has whole passes, which every fusion changes. */
-int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int views)
+int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int part)
 {
-    if (program == SBN_PROGRAM_APPLY)
-        return !views;
-    return !fusion || form == SBN_FORM_CPU ||
-           (kinds[program].is_backward && sbn__fusion_sums(fusion));
+    /* Whole passes: every fusion changes them. */
+    if (form == SBN_FORM_CPU)
+        return part == 0;
+    if (program == SBN_PROGRAM_APPLY || part == 0)
+        return program == SBN_PROGRAM_APPLY && part == 0;
+    return kinds[program].is_backward == sbn__part_is_backward(part) &&
+           (!fusion || (sbn__part_is_backward(part) && sbn__fusion_sums(fusion)));
 }
 
 static const sbn_kernel_source *find_list(const char *name)
@@ -65,10 +67,10 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
 }
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int views, int half_by_bits, sbn_compiler compiler,
+                      int fusion, int part, int half_by_bits, sbn_compiler compiler,
                       const char *more)
 {
-    char summation[512], sizes[768], of_pass[512] = "", own[160] = "";
+    char summation[512], sizes[768], of_pass[512] = "", own[192] = "";
     const sbn_format *format = kinds[program].format;
     const sbn_activation activation = sbn__fusion_activation(fusion);
     sbn__summation_macros(summation, sizeof summation);
@@ -76,10 +78,11 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
     add_sources(&text->sources, program, form, fusion);
     snprintf(own, sizeof own,
              "-D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d "
-             "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d -D VIEWS=%d ",
+             "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d -D VIEWS=%d "
+             "-D CHANNELS_LAST=%d ",
              type == SBN_F16, type == SBN_BF16, half_by_bits, sbn__fusion_residual(fusion),
              activation == SBN_RELU, activation == SBN_LEAKY_RELU, sbn__fusion_from_output(fusion),
-             views);
+             sbn__part_is_of_views(part), sbn__part_is_channels_last(part));
     if (format)
         sbn__format_macros(format, of_pass, sizeof of_pass);
     /* The library's macros come last, because the later of two definitions holds. */

@@ -24,18 +24,15 @@ typedef struct sbn_program_text {
 /* "forward" */
 const char *sbn__program_name(int program);
 
-/*
- * 1 if a variant has such a program. Those with a fusion have only programs with kernels that differ
- * by it; those for views have step 1 alone.
- */
-int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int views);
+/* 1 if a variant has such a program: with a fusion only if it has kernels that differ by it. */
+int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int part);
 
 /*
- * `fusion`, `views`, `half_by_bits`: as in sbn_program. `compiler`: of the device. `more`: the
+ * `fusion`, `part`, `half_by_bits`: as in sbn_program. `compiler`: of the device. `more`: the
  * caller's options, which precede the library's.
  */
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int views, int half_by_bits, sbn_compiler compiler,
+                      int fusion, int part, int half_by_bits, sbn_compiler compiler,
                       const char *more);
 
 #endif

@@ -17,7 +17,7 @@ static sbn_program *find(const sbn_program *wanted)
     sbn_program *one = programs;
     while (one && (one->context != wanted->context || one->device != wanted->device ||
                    one->form != wanted->form || one->type != wanted->type ||
-                   one->fusion != wanted->fusion || one->views != wanted->views ||
+                   one->fusion != wanted->fusion || one->part != wanted->part ||
                    strcmp(one->options, wanted->options) != 0))
         one = one->next;
     return one;

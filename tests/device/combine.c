@@ -220,16 +220,21 @@ int main(void)
         return fixture_missing();
     queue = fixture_queue(&device, 0);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
-        sbn_program *program;
-        const sbn_program wanted = {.context = device.context,
-                                    .device = device.device,
-                                    .form = programs[i].form,
-                                    .type = SBN_F32,
-                                    .options = programs[i].options};
-        must(sbn__program_acquire(&wanted, "", &program), "programs");
-        for (int backward = 0; backward < 2; ++backward)
+        const sbn_kernel_form form = programs[i].form;
+        for (int backward = 0; backward < 2; ++backward) {
+            sbn_program *program;
+            const sbn_program wanted = {.context = device.context,
+                                        .device = device.device,
+                                        .form = form,
+                                        .type = SBN_F32,
+                                        .part = form == SBN_FORM_GPU
+                                                    ? sbn__part_of_reductions(backward, 0, 0)
+                                                    : 0,
+                                        .options = programs[i].options};
+            must(sbn__program_acquire(&wanted, "", &program), "programs");
             check(program, backward);
-        sbn__program_release(program);
+            sbn__program_release(program);
+        }
     }
     clReleaseCommandQueue(queue);
     fixture_close(&device);

@@ -8,6 +8,7 @@
 #include <syncbn.h>
 
 #include "base/activation.h"
+#include "group/group.h"
 #include "program/compiler_options.h"
 #include "program/program_text.h"
 #include "support/fixture.h"
@@ -45,6 +46,12 @@ static void of_device(const char *extensions, cl_device_info question, const voi
            extensions, form, expected, got, status ? sbn_last_error() : "");
 }
 
+static int load_reductions(sbn_group *group)
+{
+    return sbn__replica_load(group->replicas, SBN_F32, 0, sbn__part_of_reductions(0, 0, 0),
+                             group->build_options, "");
+}
+
 /* How programs are built on such a device. */
 static void builds(void)
 {
@@ -64,18 +71,21 @@ static void builds(void)
 
     wraps_device_says(CL_DEVICE_EXTENSIONS, intel, sizeof intel);
     wraps_device_says(0x4108, sizes, sizeof sizes);
-    int status = sbn_group_create(&config, &group);
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    int status = load_reductions(group);
     tap_ok(status == SBN_SUCCESS, "kernels with sub-groups of 16 are compiled: %s",
            status ? sbn_last_error() : "");
-    sbn_group_destroy(group);
+    must(sbn_group_destroy(group), "sbn_group_destroy");
     wraps_device_says(0, NULL, 0);
 
     /* PoCL's compiler does not know NVIDIA's option, so that it must have come there. */
     wraps_device_says(CL_DEVICE_EXTENSIONS, nvidia, sizeof nvidia);
     wraps_device_says(0x4000, &nine, sizeof nine);
-    status = sbn_group_create(&config, &group);
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    status = load_reductions(group);
     tap_ok(status == SBN_UNSUPPORTED_DEVICE && strstr(sbn_last_error(), "build"),
            "a limit of registers reaches the compiler: %s", sbn_last_error());
+    must(sbn_group_destroy(group), "sbn_group_destroy");
     wraps_device_says(0, NULL, 0);
 }
 

@@ -124,6 +124,69 @@ static void check_failing_types(void)
     sbn_group_destroy(second);
 }
 
+/* The builds of a pass, forward or backward, over this shard. */
+static long builds_of_pass(sbn_batchnorm *layer, const sbn_shard *shard, sbn_saved *saved, int back)
+{
+    const long before = wraps_calls(WRAP_BUILD);
+    must(back ? sbn_backward(layer, shard, saved, 0, NULL)
+              : sbn_forward(layer, shard, saved, 0, NULL),
+         "a pass");
+    return wraps_calls(WRAP_BUILD) - before;
+}
+
+/* The GPU form's reductions are programs for each pass and layout, built by the first pass that needs them. */
+static void check_reductions(void)
+{
+    enum { CHANNELS = 1, PLANE = 9 };
+    const sbn_layout layouts[] = {SBN_LAYOUT_NCHW, SBN_LAYOUT_NHWC};
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *groups[2];
+    sbn_batchnorm *layers[2][2];
+    slice data;
+    config.queues = &queue;
+    config.replicas = 1;
+    config.form = SBN_FORM_GPU;
+    slice_open(&data, &device, queue, 0, 2, CHANNELS, PLANE, 1);
+    for (int i = 0; i < 2; ++i) {
+        const long before = wraps_calls(WRAP_BUILD);
+        must(sbn_group_create(&config, &groups[i]), "sbn_group_create");
+        for (int last = 0; last < 2; ++last) {
+            sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
+            of_layer.channels = CHANNELS;
+            of_layer.layout = layouts[last];
+            must(sbn_batchnorm_create(groups[i], &of_layer, &layers[i][last]), "a layer");
+        }
+        tap_ok(wraps_calls(WRAP_BUILD) - before == !i, "GPU form, group %d: builds %d program", i,
+               !i);
+    }
+    for (int i = 0; i < 2; ++i)
+        for (int last = 0; last < 2; ++last) {
+            sbn_batchnorm *layer = layers[i][last];
+            sbn_saved *saved;
+            must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+            long before = wraps_calls(WRAP_BUILD);
+            must(sbn_evaluate(layer, &data.shard), "sbn_evaluate");
+            tap_ok(wraps_calls(WRAP_BUILD) == before, "evaluation builds none");
+            if (!i) {
+                wraps_fail(WRAP_BUILD, 1);
+                expect(sbn_forward(layer, &data.shard, saved, 0, NULL), SBN_UNSUPPORTED_DEVICE,
+                       "cannot build the kernels", "a build fails in a pass");
+                wraps_fail(WRAP_BUILD, 0);
+            }
+            for (int back = 0; back < 2; ++back) {
+                tap_ok(builds_of_pass(layer, &data.shard, saved, back) == !i,
+                       "%s, channels %s: a first pass builds %d", back ? "backward" : "forward",
+                       last ? "last" : "first", !i);
+                tap_ok(builds_of_pass(layer, &data.shard, saved, back) == 0, "the second none");
+            }
+            must(sbn_saved_destroy(saved), "sbn_saved_destroy");
+            must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
+        }
+    for (int i = 0; i < 2; ++i)
+        must(sbn_group_destroy(groups[i]), "sbn_group_destroy");
+    slice_close(&data);
+}
+
 typedef struct maker {
     pthread_t thread;
     int faulty, status;
@@ -176,6 +239,7 @@ static void checks(void)
     check_one_after_another();
     check_types();
     check_failing_types();
+    check_reductions();
     check_at_once(0);
     check_at_once(THREADS - 1);
     check_at_once(THREADS);

@@ -115,7 +115,7 @@ static void apply(int which, const sbn_walk_arguments *walk, cl_uint dimensions,
         sbn__add_forward_apply(&arguments, &forward_tables);
     }
     sbn__add_walk(&arguments, walk);
-    sbn_kernels *kernels = &replica->kernels[SBN_F32][0];
+    sbn_kernels *kernels = replica->kernels[SBN_F32][0];
     launch(back ? &kernels->backward_apply[which] : &kernels->forward_apply[which], arguments.list,
            arguments.count, dimensions, groups);
 }
@@ -232,7 +232,7 @@ static void check_add_slices(void)
     sbn_arguments arguments = {.count = 0};
     sbn__add_slice_sources(&arguments, &sources);
     sbn__add_add_slices(&arguments, &own);
-    launch(&replica->sum_kernels.add_slices, arguments.list, arguments.count, 1,
+    launch(&replica->kernels[SBN_F32][0]->add_slices, arguments.list, arguments.count, 1,
            (const size_t[]){1});
     int all_right = 1;
     for (int i = 0; i < WORDS; ++i) {

@@ -32,8 +32,8 @@ static const reduction reductions[] = {
     {SBN_FORM_CPU, SBN_REDUCE_NHWC, 1, 0x7fffffff, 1, 32, 5},
     {SBN_FORM_GPU, SBN_REDUCE_LARGE_PLANES, 0, 1u << 24, 300, 1, 0},
     {SBN_FORM_GPU, SBN_REDUCE_SMALL_PLANES, 0, 1u << 27, 49, 8, 3},
-    {SBN_FORM_GPU, SBN_REDUCE_LARGE_COLUMNS, 1, 1u << 24, 300, 16, 4},
-    {SBN_FORM_GPU, SBN_REDUCE_SMALL_COLUMNS, 1, 1u << 29, 9, 16, 4},
+    {SBN_FORM_GPU, SBN_REDUCE_LARGE_PLANES, 1, 1u << 24, 300, 16, 4},
+    {SBN_FORM_GPU, SBN_REDUCE_SMALL_PLANES, 1, 1u << 29, 9, 16, 4},
     {SBN_FORM_GPU, SBN_REDUCE_ROWS, 1, 0x7fffffff, 1, 32, 5},
 };
 
@@ -95,7 +95,9 @@ static void launch(const reduction *r, size_t channels, int back, cl_mem to, cl_
         sbn__add_cpu_slice(&arguments, &of_cpu);
     else
         sbn__add_gpu_slice(&arguments, &of_gpu);
-    sbn_kernels *kernels = &replica->kernels[SBN_F32][0];
+    const int part = r->form == SBN_FORM_GPU ? sbn__part_of_reductions(back, r->last, 0) : 0;
+    must(sbn__replica_load(replica, SBN_F32, 0, part, NULL, ""), "sbn__replica_load");
+    sbn_kernels *kernels = replica->kernels[SBN_F32][sbn__variant_of(0, part)];
     sbn_kernel *kernel = back ? &kernels->backward_reduce[r->kernel]
                               : &kernels->forward_reduce[r->kernel];
     const size_t groups[] = {1, 1};

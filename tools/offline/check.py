@@ -25,15 +25,14 @@ from targets import TARGETS, traits
 
 # The variants of library.c for which the model is asked.
 VARIANTS = ['', '+relu', '+residual+relu', '+output', '+views']
-SUMS = ['forward', 'backward']
+SUMS = ['forward', 'last_forward', 'backward', 'last_backward']
 PROGRAMS = SUMS + ['apply']
 # A fusion changes no sums of the forward pass.
-PROGRAMS += [name + variant for variant in VARIANTS[1:3]
-             for name in ('backward', 'apply')]
+PROGRAMS += [name + variant for variant in VARIANTS[1:4] for name in (*SUMS[2:], 'apply')]
 # Views have their own programs for step 1 alone.
-PROGRAMS += ['backward+output', 'apply+output'] + [name + '+views' for name in SUMS]
+PROGRAMS += [name + '+views' for name in SUMS]
 MODELLED = [name + kind for kind in ('', '+f16', '+bf16') for name in SUMS + ['apply']]
-PROGRAMS += MODELLED[3:]
+PROGRAMS += MODELLED[len(SUMS) + 1:]
 
 
 class Tap:
@@ -117,11 +116,6 @@ def check_targets(tap, limits, targets, compiled):
     return all_facts
 
 
-def program_of(kernel_name):
-    """The program that has a kernel of a pass."""
-    return 'apply' if 'apply' in kernel_name else kernel_name.split('_')[0]
-
-
 def steps_of(device, kernels, plans):
     """What the model says of a device, with the kernels of its target by (program, kernel)."""
     target = TARGETS[device.target]
@@ -132,7 +126,7 @@ def steps_of(device, kernels, plans):
         shape = walk.shape_of(problem)
         for variant in VARIANTS:
             applies = 'apply' in kernel_name
-            kernel = kernels.get((program_of(kernel_name) + variant, kernel_name))
+            kernel = kernels.get((walk.program_of(kernel_name, shape) + variant, kernel_name))
             if not kernel:
                 continue
             if applies:

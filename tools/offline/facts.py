@@ -146,8 +146,7 @@ def pass_facts(device, target, kernels, problem, plans, is_backward):
     for kernel_name, plan in plans.items():
         if not kernel_name.startswith(name) or kernel_name.endswith('_pass'):
             continue
-        program = 'apply' if 'apply' in kernel_name else name
-        kernel = kernels[program + variant, kernel_name]
+        kernel = kernels[walk.program_of(kernel_name, shape) + variant, kernel_name]
         time += model.time_of(device, target, kernel, walk.walk_of(kernel, shape, plan)).total
         if 'reduce' in kernel_name and more['adds']:
             time += model.time_of(device, target, kernels['apply', 'add_slices'],

@@ -3,8 +3,9 @@
  *
  *   library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY]
  *                           writes each program of the GPU form as FOLDER/NAME.cl, NAME.options:
- *                           "backward" and, of the variants, "backward+relu"; for a device
- *                           with the extension, this least sub-group and compute capability
+ *                           "backward", "last_backward" for channels last and, of the variants,
+ *                           "backward+relu"; for a device with the extension, this least sub-group
+ *                           and compute capability
  *   library kernels FOLDER  writes each program of both forms as FOLDER/FORM_NAME.cl, to be read and
  *                           compiled alone: the library's macros, then its files, each named
  *   library plans FILE      prints how shapes are launched on devices, one line for each kernel
@@ -60,16 +61,29 @@ static int close_written(FILE *file)
     return fclose(file) || failed ? fail("texts", "cannot be written") : 0;
 }
 
-static int write_text(const char *folder, sbn_compiler compiler, int program, const variant *v)
+/* A program of a variant; `last`: its reductions are those of channels last. */
+static int text_of(sbn_program_text *text, char name[64], sbn_kernel_form form,
+                   sbn_compiler compiler, int program, const variant *v, int last)
+{
+    const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
+    const int is_whole = form == SBN_FORM_CPU || program == SBN_PROGRAM_APPLY;
+    const int part = is_whole
+                         ? 0
+                         : sbn__part_of_reductions(program == SBN_PROGRAM_BACKWARD, last, v->views);
+    if ((is_whole && (last || v->views)) || !sbn__program_exists(program, form, fusion, part))
+        return 0;
+    snprintf(name, 64, "%s%s%s", last ? "last_" : "", sbn__program_name(program), v->name);
+    return sbn__program_text(text, program, form, v->type, fusion, part, 0, compiler, "") ? -1 : 1;
+}
+
+static int write_text(const char *folder, sbn_compiler compiler, int program, const variant *v,
+                      int last)
 {
     sbn_program_text text;
     char name[64];
-    snprintf(name, sizeof name, "%s%s", sbn__program_name(program), v->name);
-    const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
-    if (!sbn__program_exists(program, SBN_FORM_GPU, fusion, v->views))
-        return 0;
-    if (sbn__program_text(&text, program, SBN_FORM_GPU, v->type, fusion, v->views, 0, compiler, ""))
-        return fail("texts", sbn_last_error());
+    const int made = text_of(&text, name, SBN_FORM_GPU, compiler, program, v, last);
+    if (made <= 0)
+        return made ? fail("texts", sbn_last_error()) : 0;
     FILE *source = open_in(folder, name, "cl");
     if (!source)
         return 1;
@@ -97,19 +111,16 @@ static void print_macros(FILE *file, char *options)
     }
 }
 
-static int write_kernels(const char *folder, sbn_kernel_form form, int program, const variant *v)
+static int write_kernels(const char *folder, sbn_kernel_form form, int program, const variant *v,
+                         int last)
 {
     sbn_program_text text;
-    char name[64];
-    snprintf(name, sizeof name, "%s_%s%s", form == SBN_FORM_CPU ? "cpu" : "gpu",
-             sbn__program_name(program), v->name);
-    const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
-    if (!sbn__program_exists(program, form, fusion, v->views) || (v->views && form == SBN_FORM_CPU))
-        return 0;
-    if (sbn__program_text(&text, program, form, v->type, fusion, v->views, 0, SBN_COMPILER_PLAIN,
-                          ""))
-        return fail("kernels", sbn_last_error());
-    FILE *file = open_in(folder, name, "cl");
+    char name[64], of_form[80];
+    const int made = text_of(&text, name, form, SBN_COMPILER_PLAIN, program, v, last);
+    if (made <= 0)
+        return made ? fail("kernels", sbn_last_error()) : 0;
+    snprintf(of_form, sizeof of_form, "%s_%s", form == SBN_FORM_CPU ? "cpu" : "gpu", name);
+    FILE *file = open_in(folder, of_form, "cl");
     if (!file)
         return 1;
     print_macros(file, text.options);
@@ -121,22 +132,24 @@ static int write_kernels(const char *folder, sbn_kernel_form form, int program, 
     return close_written(file);
 }
 
-static int write_all_kernels(const char *folder)
+static int write_both_forms(const char *folder, sbn_compiler compiler, int program,
+                            const variant *v, int last)
 {
-    int status = 0;
-    for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form)
-        for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
-            for (int program = 0; program < SBN_PROGRAMS && !status; ++program)
-                status = write_kernels(folder, (sbn_kernel_form)form, program, &variants[i]);
-    return status;
+    (void)compiler;
+    const int status = write_kernels(folder, SBN_FORM_CPU, program, v, last);
+    return status ? status : write_kernels(folder, SBN_FORM_GPU, program, v, last);
 }
 
-static int write_texts(const char *folder, sbn_compiler compiler)
+typedef int writer(const char *folder, sbn_compiler compiler, int program, const variant *v,
+                   int last);
+
+static int write_all(writer *write, const char *folder, sbn_compiler compiler)
 {
     int status = 0;
     for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
-        for (int program = 0; program < SBN_PROGRAMS && !status; ++program)
-            status = write_text(folder, compiler, program, &variants[i]);
+        for (int program = 0; program < SBN_PROGRAMS; ++program)
+            for (int last = 0; last < 2 && !status; ++last)
+                status = write(folder, compiler, program, &variants[i], last);
     return status;
 }
 
@@ -224,12 +237,13 @@ static int print_all(FILE *file)
 int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "texts") == 0)
-        return write_texts(argv[2], SBN_COMPILER_PLAIN);
+        return write_all(write_text, argv[2], SBN_COMPILER_PLAIN);
     if (argc == 6 && strcmp(argv[1], "texts") == 0)
-        return write_texts(argv[2], sbn__compiler_by(argv[3], strtoul(argv[4], NULL, 10),
-                                                     (cl_uint)strtoul(argv[5], NULL, 10)));
+        return write_all(write_text, argv[2],
+                         sbn__compiler_by(argv[3], strtoul(argv[4], NULL, 10),
+                                          (cl_uint)strtoul(argv[5], NULL, 10)));
     if (argc == 3 && strcmp(argv[1], "kernels") == 0)
-        return write_all_kernels(argv[2]);
+        return write_all(write_both_forms, argv[2], SBN_COMPILER_PLAIN);
     FILE *file = argc == 3 && strcmp(argv[1], "plans") == 0 ? fopen(argv[2], "r") : NULL;
     if (!file)
         return fail(

@@ -75,23 +75,25 @@ static void print_log(cl_program program, cl_device_id device)
     free(log);
 }
 
-static int print_program(cl_context context, const device_info *d, int which)
+static int print_program(cl_context context, const device_info *d, int which, int part)
 {
     sbn_program_text text;
     cl_int code;
     const int is_nvidia = strstr(d->vendor, "NVIDIA") != NULL;
     sbn_compiler compiler;
     if (sbn__compiler_of(d->id, SBN_FORM_GPU, &compiler) ||
-        sbn__program_text(&text, which, SBN_FORM_GPU, SBN_F32, 0, 0, 0, compiler,
+        sbn__program_text(&text, which, SBN_FORM_GPU, SBN_F32, 0, part, 0, compiler,
                           is_nvidia ? "-cl-nv-verbose" : ""))
         return fail(sbn_last_error(), SBN_UNSUPPORTED_DEVICE);
     cl_program program = clCreateProgramWithSource(context, text.sources.count, text.sources.texts,
                                                    text.sources.lengths, &code);
     if (code)
         return fail("clCreateProgramWithSource", code);
+    char name[32];
+    snprintf(name, sizeof name, "%s%s", sbn__part_is_channels_last(part) ? "last_" : "",
+             sbn__program_name(which));
     code = clBuildProgram(program, 1, &d->id, text.options, NULL, NULL);
-    const int failed = code ? fail("clBuildProgram", code)
-                            : print_kernels(program, d->id, sbn__program_name(which));
+    const int failed = code ? fail("clBuildProgram", code) : print_kernels(program, d->id, name);
     print_log(program, d->id);
     clReleaseProgram(program);
     return failed;
@@ -105,8 +107,10 @@ static int print_device(const device_info *d, size_t number)
     if (code)
         return fail("clCreateContext", code);
     int failed = 0;
-    for (int which = 0; which < SBN_PROGRAMS; ++which)
-        failed |= print_program(context, d, which);
+    for (int part = 0; part < SBN_PARTS; ++part)
+        for (int which = 0; which < SBN_PROGRAMS; ++which)
+            if (sbn__program_exists(which, SBN_FORM_GPU, 0, part) && !sbn__part_is_of_views(part))
+                failed |= print_program(context, d, which, part);
     clReleaseContext(context);
     return failed;
 }

@@ -17,6 +17,7 @@ class Shape:
     samples: int
     channels: int
     plane: int
+    channels_last: bool
 
     @property
     def elements(self):
@@ -32,7 +33,15 @@ def shape_of(problem):
     plane = 1
     for extent in ('id', 'ih', 'iw', 'il'):
         plane *= int(numbers.get(extent, 1))
-    return Shape(int(numbers['mb']), int(numbers['ic']), plane)
+    return Shape(int(numbers['mb']), int(numbers['ic']), plane, ',last' in problem)
+
+
+def program_of(kernel_name, shape):
+    """The program that has a kernel of a pass, without its variant."""
+    if 'apply' in kernel_name:
+        return 'apply'
+    last = shape.channels_last or shape.plane == 1
+    return ('last_' if last else '') + kernel_name.split('_')[0]
 
 
 def ceil(a, b):
@@ -107,8 +116,7 @@ def add_slices(name, shape, plan):
 
 REDUCTIONS = {'large_planes': lambda *a: reduce_planes(*a, BLOCK // LANES),
               'small_planes': lambda *a: reduce_planes(*a, SMALL_PLANE // LANES),
-              'large_columns': lambda *a: reduce_planes(*a, BLOCK // LANES),
-              'small_columns': lambda *a: reduce_planes(*a, SMALL_PLANE // LANES), 'rows': reduce_rows}
+              'rows': reduce_rows}
 
 
 def walk_of(kernel, shape, plan):
