@@ -1,7 +1,8 @@
 /*
  * GPU form, step 1 of the backward pass: its kernels. They have the same arguments and differ in how
  * work-items map to the tensor's blocks, which the file of each body says: reduce_planes.cl, and
- * reduce_rows.cl for planes of one element, whose programs are those of channels last.
+ * reduce_rows.cl for planes of one element, whose programs are those of channels last. Small
+ * planes come first: behind large ones Intel's compiler keeps 1 or 2 of 16 loads in flight for these.
  * sums_backward.cl has the arithmetic, of rows in pass_add_run.
  */
 #define TENSOR_PARAMETERS PARAMETERS(BACKWARD_REDUCE_ARGUMENTS) ACTIVATION_PARAMETERS
@@ -10,20 +11,20 @@
      coefficients ACTIVATION_OF(channels)}
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
-void backward_reduce_large_planes(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
-{
-    PLANES_MEMORY_OF(0);
-    const pass_tensors tensors = TENSORS;
-    reduce_large_planes(&tensors, SLICE, PLANES_MEMORY);
-    LARGE_PLANES_TAIL(shared);
-}
-
-kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
 void backward_reduce_small_planes(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
 {
     PLANES_MEMORY_OF(LOG2_SMALL_PLANES);
     const pass_tensors tensors = TENSORS;
     reduce_small_planes(&tensors, SLICE, PLANES_MEMORY);
+    TAIL(shared);
+}
+
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP
+void backward_reduce_large_planes(TENSOR_PARAMETERS, TAIL_PARAMETERS, SLICE_PARAMETERS)
+{
+    PLANES_MEMORY_OF(0);
+    const pass_tensors tensors = TENSORS;
+    reduce_large_planes(&tensors, SLICE, PLANES_MEMORY);
     TAIL(shared);
 }
 

@@ -1,8 +1,7 @@
 /*
  * GPU form, the end of step 1 of the forward pass. A work-group that has all blocks of its channels, of
  * a replica that is alone, does step 2 of them, too, with `combines`: a work-item takes a channel.
- * combine.cl describes the arguments. Large planes do not with LARGE_PLANES_ALONE
- * (src/program/compiler_options.c).
+ * combine.cl describes the arguments.
  *
  * `memory`: WORDS_SIZE int64s of local memory, which nothing else uses any more.
  */

@@ -37,13 +37,6 @@
 #define SLICE \
     channels, plane, blocks, per_slice, last_reciprocal, partial, wide, thin, units, log2_strip
 
-/* TAIL, of tail_forward.cl or tail_backward.cl, where the compiler has the registers for it. */
-#ifdef LARGE_PLANES_ALONE
-#define LARGE_PLANES_TAIL(memory)
-#else
-#define LARGE_PLANES_TAIL(memory) TAIL(memory)
-#endif
-
 /* Work-items of a sub-group, where the compiler is to be told (src/program/compiler_options.c). */
 #ifdef SUB_GROUP
 #define OF_SUB_GROUP __attribute__((intel_reqd_sub_group_size(SUB_GROUP)))

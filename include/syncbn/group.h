@@ -89,20 +89,29 @@ typedef struct sbn_group_config {
      * error. doc/mpi.md, "Kernel caches", has the rules.
      */
     const char *program_cache;
+    /*
+     * Called before a program is compiled that is not in program_cache, with a sentence that tells
+     * which and for what device: compiling takes up to seconds each. NULL: not called. The thread that
+     * creates the group or the layer, or makes the pass, calls it; it must not call the library.
+     */
+    void (*on_compile)(void *context, const char *sentence);
+    void *compile_context;
 } sbn_group_config;
 
 /* A timeout of 300 seconds, and zeros. Set `queues` and `replicas`. */
 #define SBN_GROUP_CONFIG_INIT \
     { \
         sizeof(sbn_group_config), NULL, 0, NULL, 300.0, SBN_TIMEOUT_FAIL, SBN_FORM_AUTO, NULL, \
-            NULL \
+            NULL, NULL, NULL \
     }
 
 /* Writes SBN_GROUP_CONFIG_INIT to a struct of `size` bytes. */
 SBN_API int sbn_group_config_init(sbn_group_config *config, size_t size);
 
 /*
- * Makes a group and compiles its kernels. Does not communicate with other ranks.
+ * Makes a group and compiles its kernels, in the GPU form but for those that sum over a tensor: the
+ * first pass of its kind compiles these (forward, backward; for each layout, views, type, fusion).
+ * Does not communicate with other ranks.
  *
  * Kernels are compiled once per device, context, form and build_options: groups share them, and the
  * last of these groups releases them. Before kernels that do not come from the cache, a self-test

@@ -102,8 +102,7 @@ typedef enum sbn_memory {
  * may interleave if they have the same pitch and share no element; with different pitches, the
  * ranges from first to last element must not overlap. A tensor that is written over another one has
  * the other's pitch. residual and residual_grad are dense, so residual_grad may be dy only where dy
- * is dense. The bits are those of dense tensors. In the GPU form the first pass that sums over a
- * view compiles kernels.
+ * is dense. The bits are those of dense tensors.
  *
  * Running statistics. With running_mean and running_var a layer that has running statistics uses
  * these buffers in the place of its own mean and variance, by the same settings; the number of

@@ -123,6 +123,8 @@ class GroupConfig(Structure):
         ("form", c_int),
         ("build_options", c_char_p),
         ("program_cache", c_char_p),
+        ("on_compile", c_void_p),
+        ("compile_context", c_void_p),
     ]
 
 

@@ -107,7 +107,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
 }
 
 int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
-                      const char *options, const char *folder)
+                      const sbn_building *how)
 {
     sbn_kernels **kernels = &replica->kernels[type][sbn__variant_of(fusion, part)];
     const sbn_kernels *first = replica->kernels[type][0];
@@ -119,7 +119,6 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
         .fusion = fusion,
         .part = part,
         .half_by_bits = first ? first->program->half_by_bits : 0,
-        .options = options,
     };
     sbn_program *program;
     if (*kernels)
@@ -127,7 +126,7 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
     sbn_kernels *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("the kernels");
-    int status = sbn__program_acquire(&wanted, folder, &program);
+    int status = sbn__program_acquire(&wanted, how, &program);
     if (status) {
         sbn__free(made);
         return status;

@@ -41,10 +41,10 @@ void sbn__replica_close(sbn_replica *replica);
 /*
  * Makes the kernels of a variant for tensors of a type, unless they are there: floats' first variant
  * before all others, because it has the kernels that do not touch tensors, and a type's first one
- * before its others. `folder`: as of sbn__program_acquire.
+ * before its others.
  */
 int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
-                      const char *options, const char *folder);
+                      const sbn_building *how);
 void sbn__replica_unload(sbn_kernels **kernels);
 
 /* 1 if the device has kernels that combine, once floats' first variant is loaded. */

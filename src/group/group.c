@@ -127,8 +127,7 @@ static int load(sbn_group *group, sbn_type type, int fusion)
 {
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = sbn__replica_load(&group->replicas[r], type, fusion, 0, group->build_options,
-                                   group->program_cache);
+        status = sbn__replica_load(&group->replicas[r], type, fusion, 0, &group->building);
     for (size_t r = 0; r < group->replica_count && status; ++r)
         sbn__replica_unload(&group->replicas[r].kernels[type][fusion]);
     return status;
@@ -181,6 +180,8 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
     status = keep(&made->build_options, config->build_options);
     if (!status)
         status = keep(&made->program_cache, config->program_cache);
+    made->building = (sbn_building){made->build_options, made->program_cache, config->on_compile,
+                                    config->compile_context};
     if (!status)
         status = open_replicas(made, config);
     if (status) {

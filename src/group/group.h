@@ -28,6 +28,7 @@ struct sbn_group {
 
     sbn_kernel_form form; /* as configured; a split passes it on */
     char *build_options, *program_cache;
+    sbn_building building; /* with these */
 
     int references;     /* handles that a split returned */
     atomic_int aborted; /* by any thread */

@@ -67,6 +67,8 @@ static int make_group(const splitting *s, int colour, cl_command_queue *queues, 
     config.form = group->form;
     config.build_options = group->build_options;
     config.program_cache = group->program_cache;
+    config.on_compile = group->building.on_compile;
+    config.compile_context = group->building.context;
     const int status = sbn__group_make(&config, made);
     for (size_t r = 0, i = 0; r < group->replica_count && !status; ++r)
         if (s->colours[r] == colour)

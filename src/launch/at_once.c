@@ -28,9 +28,7 @@ int sbn__reduction_combines(const sbn_layer_pass *lp)
     const sbn_replica *replica = lp->group->replicas;
     if (lp->group->replica_count != 1 || replica->form != SBN_FORM_GPU)
         return 0;
-    const sbn_reduce_plan plan = plan_of(lp);
-    return sbn__plan_combines(&plan, replica->kernels[lp->layer->type][0]->program->compiler,
-                              lp->kind->fills ? SBN_PROGRAM_FORWARD : SBN_PROGRAM_BACKWARD);
+    return plan_of(lp).slices == 1;
 }
 
 /* Enqueues the launch of a kernel that combines. */

@@ -1,7 +1,6 @@
 #include "plan/gpu.h"
 
 #include "plan/sizes.h"
-#include "program/compiler_options.h"
 #include "program/kernel_constants.h"
 
 /*
@@ -19,7 +18,10 @@ typedef struct gpu_reduction {
 enum { LANE_SETS = SBN_GPU_ITEMS / 16 };
 
 static const gpu_reduction reductions[SBN_REDUCTIONS] = {
-    /* An item has a lane; channels last, 16 neighbouring channels have 64 bytes. 64 blocks fill the work-items that add blocks once: 64 KB of a tensor. */
+    /*
+     * An item has a lane; channels last, 16 neighbouring channels have 64 bytes. 64 blocks fill the
+     * work-items that add blocks once: 64 KB of a tensor.
+     */
     [SBN_REDUCE_LARGE_PLANES] = {LANE_SETS, LANE_SETS, 64, 128},
     [SBN_REDUCE_SMALL_PLANES] = {LANE_SETS, 4 * LANE_SETS, 64, 256},
     /* An item has a run of rows. */
@@ -111,12 +113,6 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
         .adds_slices = slices >= SLICES_TO_ADD,
         .per_slice = (cl_uint)per_slice,
     };
-}
-
-int sbn__plan_combines(const sbn_reduce_plan *plan, sbn_compiler compiler, int program)
-{
-    return plan->slices == 1 && (plan->reduction != SBN_REDUCE_LARGE_PLANES ||
-                                 sbn__large_planes_combine(compiler, program));
 }
 
 /* Work-groups within planes. */

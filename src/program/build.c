@@ -102,8 +102,20 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
     return status ? status : sbn__self_test_storage(owner);
 }
 
+static void announce(const sbn_program *owner, int which, const sbn_building *how)
+{
+    char name[128] = "?", sentence[256];
+    if (!how->on_compile)
+        return;
+    clGetDeviceInfo(owner->device, CL_DEVICE_NAME, sizeof name, name, NULL);
+    snprintf(sentence, sizeof sentence, "compiling program \"%s\", %s%s, for device \"%s\"",
+             sbn__program_name(which), sbn__type_name(owner->type), owner->fusion ? ", fused" : "",
+             name);
+    how->on_compile(how->context, sentence);
+}
+
 /* Loads a program from the cache, or builds it from source and stores it in the cache. */
-static int build(sbn_program *owner, int which, int cache)
+static int build(sbn_program *owner, int which, int cache, const sbn_building *how)
 {
     cl_program *program = &owner->programs[which];
     sbn_program_text text;
@@ -113,14 +125,17 @@ static int build(sbn_program *owner, int which, int cache)
                                    owner->options);
     if (status)
         return status;
-    if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options))
+    if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options)) {
+        announce(owner, which, how);
         return build_text(program, owner, &text);
+    }
     if (sbn__cache_load(cache, &key, &binary))
         *program = sbn__binary_load(owner->context, owner->device, text.options, &binary);
     sbn__bytes_free(&binary);
     if (*program) {
         sbn__handle_opened();
     } else {
+        announce(owner, which, how);
         status = build_text(program, owner, &text);
         if (!status && sbn__binary_of(*program, owner->device, &binary))
             sbn__cache_store(cache, &key, &binary);
@@ -143,16 +158,16 @@ static void release_program(cl_program *program)
  * Builds the program with the self-tests; once more, with the library's own conversions, where the
  * driver's functions for halves do not pass the test, or do not compile.
  */
-static int build_apply(sbn_program *program, int cache)
+static int build_apply(sbn_program *program, int cache, const sbn_building *how)
 {
-    const int status = build(program, SBN_PROGRAM_APPLY, cache);
+    const int status = build(program, SBN_PROGRAM_APPLY, cache, how);
     if (status != SBN_UNSUPPORTED_DEVICE || program->type != SBN_F16 ||
         program->form != SBN_FORM_GPU || program->fusion)
         return status;
     release_program(&program->programs[SBN_PROGRAM_APPLY]);
     sbn__error_clear();
     program->half_by_bits = 1;
-    return build(program, SBN_PROGRAM_APPLY, cache);
+    return build(program, SBN_PROGRAM_APPLY, cache, how);
 }
 
 static int exists(const sbn_program *program, int which)
@@ -160,16 +175,16 @@ static int exists(const sbn_program *program, int which)
     return sbn__program_exists(which, program->form, program->fusion, program->part);
 }
 
-int sbn__program_build(sbn_program *program, int cache)
+int sbn__program_build(sbn_program *program, int cache, const sbn_building *how)
 {
     int status = sbn__build_options_check(program->options);
     if (!status)
         status = sbn__compiler_of(program->device, program->form, &program->compiler);
     if (!status && exists(program, SBN_PROGRAM_APPLY))
-        status = build_apply(program, cache);
+        status = build_apply(program, cache, how);
     for (int which = 0; which < SBN_PROGRAM_APPLY && !status; ++which)
         if (exists(program, which))
-            status = build(program, which, cache);
+            status = build(program, which, cache, how);
     if (status == SBN_UNSUPPORTED_DEVICE && *program->options)
         return blame_options(program);
     return status;

@@ -29,12 +29,6 @@ _Static_assert(3 * SBN_GPU_ITEMS * 80 <= 65536 && 2 * SBN_GPU_ITEMS * 128 <= 655
  */
 #define SUB_GROUPS16 "-D SUB_GROUP=16 "
 
-/*
- * Where the reduction of large planes combines, too, Intel's compiler runs out of registers and keeps 2
- * loads in flight, not 12 to 24: backward, and with 16 work-items a thread in either direction.
- */
-#define ALONE "-D LARGE_PLANES_ALONE "
-
 /* 1 if a list of names, apart by spaces, has this one. */
 static int has_name(const char *list, const char *name)
 {
@@ -49,9 +43,9 @@ sbn_compiler sbn__compiler_by(const char *extensions, size_t least_sub_group, cl
 {
     if (has_name(extensions, "cl_nv_compiler_options") && (capability == 9 || capability == 10))
         return SBN_COMPILER_REGISTERS;
-    if (!has_name(extensions, "cl_intel_required_subgroup_size"))
-        return SBN_COMPILER_PLAIN;
-    return least_sub_group == 16 ? SBN_COMPILER_SUB_GROUPS16 : SBN_COMPILER_INTEL;
+    return has_name(extensions, "cl_intel_required_subgroup_size") && least_sub_group == 16
+               ? SBN_COMPILER_SUB_GROUPS16
+               : SBN_COMPILER_PLAIN;
 }
 
 static size_t least_sub_group_of(cl_device_id device)
@@ -125,18 +119,10 @@ int sbn__fail_large(cl_ulong most, size_t bytes, const char *who, const char *na
         who, name, (unsigned long long)most, bytes);
 }
 
-int sbn__large_planes_combine(sbn_compiler compiler, int program)
-{
-    return compiler != SBN_COMPILER_SUB_GROUPS16 &&
-           (compiler != SBN_COMPILER_INTEL || program != SBN_PROGRAM_BACKWARD);
-}
-
 const char *sbn__compiler_options(sbn_compiler compiler, int program, int fusion, const char *more)
 {
     if (compiler == SBN_COMPILER_SUB_GROUPS16)
-        return SUB_GROUPS16 ALONE;
-    if (compiler == SBN_COMPILER_INTEL)
-        return sbn__large_planes_combine(compiler, program) ? "" : ALONE;
+        return SUB_GROUPS16;
     /* The rest takes fewer registers. */
     if (compiler == SBN_COMPILER_PLAIN || program == SBN_PROGRAM_APPLY ||
         strstr(more, "-cl-nv-maxrregcount"))

@@ -19,9 +19,6 @@ int sbn__largest_buffer(cl_device_id device, const char *options, cl_ulong *byte
 /* The error of a larger one. */
 int sbn__fail_large(cl_ulong most, size_t bytes, const char *who, const char *name);
 
-/* 1 if the reduction of large planes can combine what it sums: SBN_PROGRAM_FORWARD or ..._BACKWARD. */
-int sbn__large_planes_combine(sbn_compiler compiler, int program);
-
 /*
  * The options for a program of program_text.h with a fusion; "" where there is nothing to ask for. `more`:
  * the caller's options, of which a limit of registers holds.

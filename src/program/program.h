@@ -16,8 +16,7 @@ enum { SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD, SBN_PROGRAM_APPLY, SBN_PROGRAM
 typedef enum sbn_compiler {
     SBN_COMPILER_PLAIN,
     SBN_COMPILER_REGISTERS,   /* NVIDIA's, which takes a limit */
-    SBN_COMPILER_INTEL,       /* whose threads have 8 work-items or more */
-    SBN_COMPILER_SUB_GROUPS16 /* ... 16 or 32 */
+    SBN_COMPILER_SUB_GROUPS16 /* Intel's, where threads have 16 work-items or 32 */
 } sbn_compiler;
 
 /*
@@ -63,6 +62,13 @@ typedef struct sbn_program {
     size_t users;
     int built;
 } sbn_program;
+
+/* How a group builds programs; its configuration describes the members. */
+typedef struct sbn_building {
+    const char *options, *cache;
+    void (*on_compile)(void *context, const char *sentence);
+    void *context;
+} sbn_building;
 
 /* The programs of a type, as a number below SBN_VARIANTS. */
 enum { SBN_VARIANTS = SBN_PARTS * SBN_FUSIONS };

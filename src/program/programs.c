@@ -71,11 +71,11 @@ static sbn_program *find_or_make(const sbn_program *wanted, int *made)
     return found;
 }
 
-static int build(sbn_program *program, const char *folder)
+static int build(sbn_program *program, const sbn_building *how)
 {
-    const int use = folder || sbn__program_is_worth_caching(program->device);
-    const int cache = use ? sbn__cache_open(folder) : -1;
-    const int status = sbn__program_build(program, cache);
+    const int use = how->cache || sbn__program_is_worth_caching(program->device);
+    const int cache = use ? sbn__cache_open(how->cache) : -1;
+    const int status = sbn__program_build(program, cache, how);
     sbn__cache_close(cache);
     return status;
 }
@@ -84,10 +84,10 @@ static int build(sbn_program *program, const char *folder)
  * No other thread uses a program before it is built. If this build fails, a waiting thread builds
  * it.
  */
-static int build_made(sbn_program **program, const char *folder)
+static int build_made(sbn_program **program, const sbn_building *how)
 {
     sbn_program *made = *program;
-    const int status = build(made, folder);
+    const int status = build(made, how);
     pthread_mutex_lock(&mutex);
     if (status)
         unlink_program(made);
@@ -102,15 +102,15 @@ static int build_made(sbn_program **program, const char *folder)
     return status;
 }
 
-int sbn__program_acquire(const sbn_program *wanted, const char *folder, sbn_program **program)
+int sbn__program_acquire(const sbn_program *wanted, const sbn_building *how, sbn_program **program)
 {
     sbn_program like = *wanted;
     int made;
-    like.options = wanted->options ? wanted->options : "";
+    like.options = how->options ? how->options : "";
     *program = find_or_make(&like, &made);
     if (!*program)
         return sbn__fail_memory("the kernels");
-    return made ? build_made(program, folder) : SBN_SUCCESS;
+    return made ? build_made(program, how) : SBN_SUCCESS;
 }
 
 void sbn__program_release(sbn_program *program)

@@ -9,11 +9,10 @@
 #include "program/program.h"
 
 /*
- * Returns the programs that `wanted` describes up to its options, which may be NULL; they are built
- * unless a group of the process has them already. `folder`: the configuration's program_cache. Each
- * call needs an sbn__program_release.
+ * Returns the programs that `wanted` describes, but for their options; they are built unless a group
+ * of the process has them already. Each call needs an sbn__program_release.
  */
-int sbn__program_acquire(const sbn_program *wanted, const char *folder, sbn_program **program);
+int sbn__program_acquire(const sbn_program *wanted, const sbn_building *how, sbn_program **program);
 void sbn__program_release(sbn_program *program);
 
 #endif

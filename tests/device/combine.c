@@ -223,15 +223,15 @@ int main(void)
         const sbn_kernel_form form = programs[i].form;
         for (int backward = 0; backward < 2; ++backward) {
             sbn_program *program;
+            const sbn_building building = {.options = programs[i].options, .cache = ""};
             const sbn_program wanted = {.context = device.context,
                                         .device = device.device,
                                         .form = form,
                                         .type = SBN_F32,
                                         .part = form == SBN_FORM_GPU
                                                     ? sbn__part_of_reductions(backward, 0, 0)
-                                                    : 0,
-                                        .options = programs[i].options};
-            must(sbn__program_acquire(&wanted, "", &program), "programs");
+                                                    : 0};
+            must(sbn__program_acquire(&wanted, &building, &program), "programs");
             check(program, backward);
             sbn__program_release(program);
         }

@@ -49,7 +49,7 @@ static void of_device(const char *extensions, cl_device_info question, const voi
 static int load_reductions(sbn_group *group)
 {
     return sbn__replica_load(group->replicas, SBN_F32, 0, sbn__part_of_reductions(0, 0, 0),
-                             group->build_options, "");
+                             &group->building);
 }
 
 /* How programs are built on such a device. */
@@ -172,8 +172,8 @@ static void checks(void)
     by("not_cl_nv_compiler_options", 32, 9, SBN_COMPILER_PLAIN);
     by("not_cl_nv_compiler_options cl_nv_compiler_options", 32, 9, SBN_COMPILER_REGISTERS);
     by("cl_intel_required_subgroup_size", 16, 0, SBN_COMPILER_SUB_GROUPS16);
-    by("cl_intel_required_subgroup_size", 8, 0, SBN_COMPILER_INTEL);
-    by("cl_intel_required_subgroup_size", 0, 0, SBN_COMPILER_INTEL);
+    by("cl_intel_required_subgroup_size", 8, 0, SBN_COMPILER_PLAIN);
+    by("cl_intel_required_subgroup_size", 0, 0, SBN_COMPILER_PLAIN);
     by("cl_khr_fp64", 16, 0, SBN_COMPILER_PLAIN);
 
     const sbn_compiler nvidia = SBN_COMPILER_REGISTERS, intel = SBN_COMPILER_SUB_GROUPS16;
@@ -183,11 +183,8 @@ static void checks(void)
     options(nvidia, SBN_PROGRAM_BACKWARD, 1, "-w", "-cl-nv-maxrregcount=128");
     options(nvidia, SBN_PROGRAM_APPLY, 0, "", "");
     options(nvidia, SBN_PROGRAM_BACKWARD, 0, "-w -cl-nv-maxrregcount=255", "");
-    static const char both[] = "-D SUB_GROUP=16 -D LARGE_PLANES_ALONE ";
-    options(intel, SBN_PROGRAM_BACKWARD, 0, "", both);
-    options(intel, SBN_PROGRAM_FORWARD, 1, "-cl-nv-maxrregcount=255", both);
-    options(SBN_COMPILER_INTEL, SBN_PROGRAM_FORWARD, 0, "", "");
-    options(SBN_COMPILER_INTEL, SBN_PROGRAM_BACKWARD, 0, "", "-D LARGE_PLANES_ALONE ");
+    options(intel, SBN_PROGRAM_BACKWARD, 0, "", "-D SUB_GROUP=16 ");
+    options(intel, SBN_PROGRAM_FORWARD, 1, "-cl-nv-maxrregcount=255", "-D SUB_GROUP=16 ");
 
     builds();
     large_buffers();

@@ -4,6 +4,7 @@
  * thread that waits for another's build builds itself if that one fails.
  */
 #include <pthread.h>
+#include <stdio.h>
 
 #include "base/memory.h"
 #include "support/fixture.h"
@@ -124,6 +125,19 @@ static void check_failing_types(void)
     sbn_group_destroy(second);
 }
 
+/* What the configuration's on_compile was told. */
+typedef struct told {
+    long times;
+    char last[256];
+} told;
+
+static void tell(void *context, const char *sentence)
+{
+    told *of = context;
+    ++of->times;
+    snprintf(of->last, sizeof of->last, "%s", sentence);
+}
+
 /* The builds of a pass, forward or backward, over this shard. */
 static long builds_of_pass(sbn_batchnorm *layer, const sbn_shard *shard, sbn_saved *saved, int back)
 {
@@ -146,6 +160,10 @@ static void check_reductions(void)
     config.queues = &queue;
     config.replicas = 1;
     config.form = SBN_FORM_GPU;
+    told compiling = {0, ""};
+    config.on_compile = tell;
+    config.compile_context = &compiling;
+    const long builds = wraps_calls(WRAP_BUILD);
     slice_open(&data, &device, queue, 0, 2, CHANNELS, PLANE, 1);
     for (int i = 0; i < 2; ++i) {
         const long before = wraps_calls(WRAP_BUILD);
@@ -182,6 +200,10 @@ static void check_reductions(void)
             must(sbn_saved_destroy(saved), "sbn_saved_destroy");
             must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
         }
+    tap_ok(compiling.times == wraps_calls(WRAP_BUILD) - builds, "each was told before: %ld of %ld",
+           compiling.times, wraps_calls(WRAP_BUILD) - builds);
+    tap_ok(holds_words(compiling.last, "compiling program \"backward\", f32, for device \""),
+           "the last: %s", compiling.last);
     for (int i = 0; i < 2; ++i)
         must(sbn_group_destroy(groups[i]), "sbn_group_destroy");
     slice_close(&data);

@@ -31,6 +31,8 @@ typedef struct group_config {
 #if GROWTH >= 0
     int on_timeout, form;
     const char *build_options, *program_cache;
+    void (*on_compile)(void *context, const char *sentence);
+    void *compile_context;
 #endif
     LATER
 } group_config;

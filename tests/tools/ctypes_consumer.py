@@ -14,7 +14,8 @@ INVALID_ARGUMENT = -20001
 class GroupConfig(Structure):
     _fields_ = [("size", c_size_t), ("queues", c_void_p), ("replicas", c_size_t),
                 ("transport", c_void_p), ("timeout", c_double), ("on_timeout", c_int),
-                ("form", c_int), ("build_options", c_char_p), ("program_cache", c_char_p)]
+                ("form", c_int), ("build_options", c_char_p), ("program_cache", c_char_p),
+                ("on_compile", c_void_p), ("compile_context", c_void_p)]
 
 
 class BatchnormConfig(Structure):

@@ -52,8 +52,7 @@ def plans_of(library, out):
     path = os.path.join(out, 'plans.in')
     with open(path, 'w', encoding='ascii') as file:
         for device in DEVICES:
-            file.write('device %s %d %d %s %s %s\n' % (device.name, device.units, device.cache,
-                                                      *traits(TARGETS[device.target])))
+            file.write('device %s %d %d\n' % (device.name, device.units, device.cache))
         for problem in SHAPES + PASSES:
             file.write('shape %s\n' % problem)
     done = subprocess.run([library, 'plans', path], capture_output=True, text=True, check=True)

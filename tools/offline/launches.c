@@ -21,6 +21,14 @@ enum { WARM_UP = 3, IN_A_ROW = 20, ROWS = 5 };
 
 static sbn_kernel_form form;
 
+static int pass(setting *s, int is_backward)
+{
+    const int status = is_backward ? sbn_backward(s->layer, s->shards, s->saved, 0, NULL)
+                                   : sbn_forward(s->layer, s->shards, s->saved, 0, NULL);
+    return status ? setting_fail(is_backward ? "sbn_backward" : "sbn_forward", status) : 0;
+}
+
+/* The first passes of a layer, with what they build. */
 static int time_builds(const spread *one, const char *cache)
 {
     static const char *const what[] = {"f32", "f32, ReLU", "f32, residual and ReLU", "f16"};
@@ -29,15 +37,17 @@ static int time_builds(const spread *one, const char *cache)
         setting s = {0};
         int failed = setting_queues(&s, one, 0);
         for (int i = 0; i < 4 && !failed; ++i) {
-            const problem p = {.channels = 1,
+            const problem p = {.samples = 2,
+                               .channels = 1,
                                .type = i == 3 ? SBN_F16 : SBN_F32,
                                .activation = i == 1 || i == 2 ? SBN_RELU : SBN_IDENTITY,
-                               .residual = i == 2};
+                               .residual = i == 2,
+                               .affine = 1};
             const double start = sbn__seconds();
             if (i == 0)
                 failed = setting_group(&s, form, cache);
-            if (!failed)
-                failed = setting_layer(&s, &p);
+            failed = failed || setting_layer(&s, &p) || setting_tensors(&s, &p) || pass(&s, 0) ||
+                     pass(&s, 1) || setting_finish(&s);
             printf("build: %s, %s: %.3f s\n", what[i], which[kept], sbn__seconds() - start);
             setting_drop(&s);
         }
@@ -46,13 +56,6 @@ static int time_builds(const spread *one, const char *cache)
             return 1;
     }
     return 0;
-}
-
-static int pass(setting *s, int is_backward)
-{
-    const int status = is_backward ? sbn_backward(s->layer, s->shards, s->saved, 0, NULL)
-                                   : sbn_forward(s->layer, s->shards, s->saved, 0, NULL);
-    return status ? setting_fail(is_backward ? "sbn_backward" : "sbn_forward", status) : 0;
 }
 
 static int forward(void *of)

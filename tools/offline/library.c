@@ -170,18 +170,17 @@ static int shape_of(sbn_shape *shape, const char *line)
 }
 
 /*
- * What a pass of a replica that is alone enqueues (src/pass/steps.c): the reduction, the adding of its
- * slices where there are many, the combining, unless the reduction can do it, and the apply.
+ * What a pass of a replica that is alone enqueues (src/pass/steps.c): the reduction, which combines what
+ * it sums of one slice, else the adding of its slices where there are many, and the combining; the apply.
  */
-static unsigned commands_of(const sbn_reduce_plan *reduce, sbn_compiler compiler, int is_backward)
+static unsigned commands_of(const sbn_reduce_plan *reduce)
 {
-    const int program = is_backward ? SBN_PROGRAM_BACKWARD : SBN_PROGRAM_FORWARD;
-    return sbn__plan_combines(reduce, compiler, program) ? 2 : 3 + (unsigned)reduce->adds_slices;
+    return reduce->slices == 1 ? 2 : 3 + (unsigned)reduce->adds_slices;
 }
 
 /* A line for each kernel of a pass, and one for the pass: its name, its work-groups, what each of them takes. */
 static void print_plans(const char *device, const char *line, const sbn_shape *shape,
-                        const sbn_replica *replica, sbn_compiler compiler)
+                        const sbn_replica *replica)
 {
     const sbn_format *formats[] = {&sbn_forward_narrow, &sbn_backward_narrow};
     for (int is_backward = 0; is_backward < 2; ++is_backward) {
@@ -192,8 +191,7 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
                reduce.work_groups[0] * reduce.work_groups[1], reduce.strip, reduce.slices,
                reduce.per_slice);
         printf("%s %s %s_pass commands=%u adds=%d\n", device, line,
-               is_backward ? "backward" : "forward", commands_of(&reduce, compiler, is_backward),
-               reduce.adds_slices);
+               is_backward ? "backward" : "forward", commands_of(&reduce), reduce.adds_slices);
         const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
         size_t groups = 1;
         for (cl_uint i = 0; i < apply.dimensions; ++i)
@@ -206,29 +204,25 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
 
 static int print_all(FILE *file)
 {
-    char devices[MOST][64], extension[64], line[PROBLEM_LINE + 16], word[PROBLEM_LINE + 16];
-    size_t units[MOST], sub_group, count = 0;
+    char devices[MOST][64], line[PROBLEM_LINE + 16], word[PROBLEM_LINE + 16];
+    size_t units[MOST], count = 0;
     unsigned long long caches[MOST];
-    unsigned capability;
-    sbn_compiler compilers[MOST];
     while (fgets(line, sizeof line, file)) {
         sbn_shape shape;
-        if (count < MOST &&
-            sscanf(line, "device %63s %zu %llu %63s %zu %u", devices[count], &units[count],
-                   &caches[count], extension, &sub_group, &capability) == 6) {
-            compilers[count++] = sbn__compiler_by(extension, sub_group, capability);
+        if (count < MOST && sscanf(line, "device %63s %zu %llu", devices[count], &units[count],
+                                   &caches[count]) == 3) {
+            ++count;
             continue;
         }
         if (sscanf(line, "shape %1023s", word) != 1)
-            return fail(line, "expected \"device NAME UNITS CACHE EXTENSION SUB_GROUP "
-                              "CAPABILITY\" or \"shape PROBLEM\"");
+            return fail(line, "expected \"device NAME UNITS CACHE\" or \"shape PROBLEM\"");
         if (shape_of(&shape, word))
             return 1;
         for (size_t i = 0; i < count; ++i) {
             const sbn_replica replica = {.compute_units = units[i],
                                          .cache_size = caches[i],
                                          .form = SBN_FORM_GPU};
-            print_plans(devices[i], word, &shape, &replica, compilers[i]);
+            print_plans(devices[i], word, &shape, &replica);
         }
     }
     return ferror(file) ? fail("plans", "cannot be read") : 0;
