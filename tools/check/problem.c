@@ -43,6 +43,19 @@ int problem_is_fused(const problem *p)
     return p->activation != SBN_IDENTITY || p->residual;
 }
 
+problem problem_alone(const problem *p)
+{
+    problem alone = *p;
+    alone.type = SBN_F32;
+    alone.activation = SBN_IDENTITY;
+    alone.residual = alone.from_output = alone.in_place = 0;
+    alone.gap = 0;
+    alone.memory = PROBLEM_BUFFERS;
+    alone.begin = alone.stored = 0;
+    alone.given = alone.branch = 0;
+    return alone;
+}
+
 void problem_set_replicas(problem *p, size_t replicas)
 {
     if (p->has_split && p->replicas != replicas) {
@@ -188,6 +201,16 @@ void problem_print(const problem *p, char *line, size_t size)
     put_passes(&t, p->passes);
     put_word(&t, p->out_of_order, "ooo");
     put_word(&t, p->in_place, "inplace");
+    put_word(&t, p->frozen, "frozen");
+    put_word(&t, p->memory == PROBLEM_HOST, "host");
+    put_word(&t, p->memory == PROBLEM_COPIED, "copied");
+    put_word(&t, p->by_host, "byhost");
+    put_word(&t, p->begin, "begin");
+    put_word(&t, p->stored, "stored");
+    if (p->given)
+        put(&t, ",given%zu", p->given - 1);
+    if (p->branch)
+        put(&t, ",branch%zu", p->branch - 1);
     if (p->form != SBN_FORM_AUTO)
         put(&t, ",form=%s", form_name(p->form));
 }

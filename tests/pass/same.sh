@@ -1,0 +1,32 @@
+#!/bin/sh
+# The bits of a problem are the same however it is computed: tests/pass/same names problems and, behind
+# each paragraph of them, what must not change their bits. Digests are those that the first device computes,
+# by one replica in the CPU form; they must come out on each usable device alone and on all of them as one
+# group, and under Oclgrind, whose compiler is another one.
+# Environment: as of tests/support/on_devices.sh; OCLGRIND. Runs in the build directory.
+
+. "${srcdir:=.}/tests/support/on_devices.sh"
+: "${OCLGRIND=oclgrind}"
+
+grep -h '^mb' "$srcdir/tests/pass/same" > "$work/bases"
+# shellcheck disable=SC2086
+"$SYNCBN" check --digests --devices 0 --replicas 1 --form cpu --file "$work/bases" $unoptimised > "$work/out" \
+    2> "$work/err"
+grep '^mb' "$work/out" | sed 's/,r1//; s/,form=cpu//' > "$work/digests"
+check 'each problem has digests, and no other one has the same' \
+    [ "$(cut -d ' ' -f 2- "$work/digests" | sort -u | grep -c .)" = "$(grep -c . "$work/bases")" ]
+
+# "mb8ic37,global,r2 order=3 ...", one change after the other, for each makes a group.
+awk '
+    FNR == NR { digests[$1] = substr($0, length($1) + 1); next }
+    /^$/ { problems = 0 }
+    /^mb/ { problem[++problems] = $1 }
+    /^\| / { for (i = 1; i <= problems; ++i) print problem[i] "," $2 digests[problem[i]] }
+' "$work/digests" "$srcdir/tests/pass/same" > "$work/all"
+run_on_devices
+
+# What does change them is seen.
+sed -n 's/^\([^ ]*\) /\1,eps=1 /p' "$work/digests" | head -n 1 > "$work/changed"
+"$SYNCBN" check --devices 0 --file "$work/changed" > "$work/out" 2> "$work/err"
+check 'another eps has other bits' grep -q 'other bits than recorded: var\|other bits than recorded: y' "$work/out"
+echo "1..$count"
