@@ -50,8 +50,9 @@ static int collect_tensors(job *j)
         {j->p->passes & PASS_FORWARD, TENSOR_Y, OUT_Y},
         {j->p->passes & PASS_RECOMPUTE, TENSOR_AGAIN, OUT_AGAIN},
         {j->p->passes & PASS_EVALUATE, TENSOR_EVAL, OUT_EVAL},
-        {j->p->passes & PASS_BACKWARD, TENSOR_DX, OUT_DX},
-        {j->p->passes & PASS_BACKWARD && j->p->residual, TENSOR_RESIDUAL_GRAD, OUT_RESIDUAL_GRAD},
+        {j->p->passes & PASS_BACKWARD && !j->p->no_dx, TENSOR_DX, OUT_DX},
+        {j->p->passes & PASS_BACKWARD && j->p->residual && !j->p->no_residual_grad,
+         TENSOR_RESIDUAL_GRAD, OUT_RESIDUAL_GRAD},
         {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD},
         {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD},
     };
@@ -78,9 +79,9 @@ static int collect_given(job *j, output_id id)
                               id == OUT_RUNNING_MEAN ? TENSOR_RUNNING_MEAN : TENSOR_RUNNING_VAR,
                               given, &spoilt);
         for (size_t c = 0; c < channels && !status; ++c)
-            spoilt |= digest_floats(&own[c], 1) !=
-                      (is_copy || r >= j->p->given ? digest_floats(&given[c], 1)
-                                                   : digest_floats(&at_first, 1));
+            spoilt |= digest_floats(&own[c], 1) != (is_copy || r >= j->p->given
+                                                        ? digest_floats(&given[c], 1)
+                                                        : digest_floats(&at_first, 1));
         memcpy(own, given, channels * sizeof *own);
     }
     free(given);

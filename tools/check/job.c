@@ -136,8 +136,7 @@ static int settle(job *j, const char *call, int status)
         clReleaseEvent(j->done[r]);
         j->done[r] = NULL;
         if (waited || state != CL_COMPLETE)
-            return job_failed_here(j->error, "waiting for a pass",
-                                   waited ? waited : RUNNER_SPOILT);
+            return job_failed_here(j->error, "waiting for a pass", waited ? waited : RUNNER_SPOILT);
     }
     return status ? job_failed(j->error, call, status) : SBN_SUCCESS;
 }
@@ -177,10 +176,10 @@ static int pass(job *j, int backward, sbn_result *result)
     if (!j->p->begin)
         return backward ? sbn_backward(j->layer, j->shards, j->saved, j->p->backward_flags, result)
                         : sbn_forward(j->layer, j->shards, j->saved, j->p->forward_flags, result);
-    int status = backward ? sbn_backward_begin(j->layer, j->shards, j->saved,
-                                               j->p->backward_flags, &pass)
-                          : sbn_forward_begin(j->layer, j->shards, j->saved, j->p->forward_flags,
-                                              &pass);
+    int status = backward
+                     ? sbn_backward_begin(j->layer, j->shards, j->saved, j->p->backward_flags,
+                                          &pass)
+                     : sbn_forward_begin(j->layer, j->shards, j->saved, j->p->forward_flags, &pass);
     if (!status)
         sbn_pass_progress(pass, NULL);
     return status ? status : sbn_pass_end(pass, result);

@@ -180,7 +180,11 @@ void problem_print(const problem *p, char *line, size_t size)
     if (p->offset)
         put(&t, ",off%zu", p->offset);
     if (p->gap)
-        put(&t, ",pitch%zu", p->gap);
+        put(&t, ",%spitch%zu",
+            p->viewed == VIEWED_X           ? "x"
+            : p->viewed == VIEWED_GRADIENTS ? "d"
+                                            : "",
+            p->gap);
     if (p->data != DATA_NORMAL)
         put(&t, ",data=%s", data_kind_names[p->data]);
     if (p->grad != DATA_NORMAL)
@@ -201,6 +205,8 @@ void problem_print(const problem *p, char *line, size_t size)
     put_passes(&t, p->passes);
     put_word(&t, p->out_of_order, "ooo");
     put_word(&t, p->in_place, "inplace");
+    put_word(&t, p->no_dx, "nodx");
+    put_word(&t, p->no_residual_grad, "nograd");
     put_word(&t, p->frozen, "frozen");
     put_word(&t, p->memory == PROBLEM_HOST, "host");
     put_word(&t, p->memory == PROBLEM_COPIED, "copied");

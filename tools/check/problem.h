@@ -47,6 +47,9 @@ typedef enum data_kind {
 /* The slope of `leaky` alone. */
 #define PROBLEM_SLOPE 0.01
 
+/* Which tensors `pitch` makes views. */
+enum { VIEWED_ALL, VIEWED_X, VIEWED_GRADIENTS };
+
 /* Where tensors are: in buffers, in memory of the host, and there as if the driver copied it. */
 enum { PROBLEM_BUFFERS, PROBLEM_HOST, PROBLEM_COPIED };
 
@@ -68,6 +71,7 @@ typedef struct problem {
     size_t sizes[PROBLEM_MAX_REPLICAS][PROBLEM_MAX_SPACE];
     uint64_t shuffle;
     size_t offset, gap; /* gap: of `pitch` */
+    int viewed;         /* VIEWED_ */
     data_kind data, grad;
     uint64_t seed;
     double eps;
@@ -80,6 +84,7 @@ typedef struct problem {
     int out_of_order;
     int in_place; /* y over x in evaluation and recomputation; a gradient over dy */
     int frozen;
+    int no_dx, no_residual_grad;
     int memory; /* PROBLEM_ */
     int by_host;
     int begin, stored;

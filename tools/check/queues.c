@@ -10,7 +10,7 @@
 enum { KEPT = 16 };
 
 typedef struct kept_group {
-    size_t replicas, here; /* in all, and of this process */
+    size_t replicas, here;             /* in all, and of this process */
     int out_of_order, by_host, copies; /* the last two: as of other devices, which are pretended */
     sbn_kernel_form form;
     sbn_group *group;

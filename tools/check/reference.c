@@ -78,7 +78,8 @@ static void constants(const problem *p, const inputs *in, size_t c, reference_ch
 /* The weight of this batch in the running statistics; 0: they stay as they are. */
 static double factor_of(const problem *p, const placement *g, const inputs *in)
 {
-    if (p->frozen || !(p->passes & PASS_FORWARD) || p->forward_flags & SBN_KEEP_RUNNING_STATS || g->values == 0)
+    if (p->frozen || !(p->passes & PASS_FORWARD) || p->forward_flags & SBN_KEEP_RUNNING_STATS ||
+        g->values == 0)
         return 0;
     return p->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)(in->batches + 1) : p->momentum;
 }
@@ -142,7 +143,8 @@ int reference_make(const problem *p, const placement *g, const inputs *in, refer
         gradients(g, in, c, &ref->channel[c], ref->local + c * g->replicas, scratch);
     }
     free(scratch);
-    int updated = !p->frozen && p->passes & PASS_FORWARD && !(p->forward_flags & SBN_KEEP_RUNNING_STATS);
+    int updated = !p->frozen && p->passes & PASS_FORWARD &&
+                  !(p->forward_flags & SBN_KEEP_RUNNING_STATS);
     ref->batches = in->batches + (updated && g->values > 0);
     return SBN_SUCCESS;
 }

@@ -39,7 +39,7 @@ size_t runner_replicas(const runner *r)
     return queues_devices(r->queues) * (r->ranks ? (size_t)r->ranks->world_size : 1);
 }
 
-/* The other layer of passes of two: of floats, with other numbers. */
+/* The other layer of passes of two, with other numbers: where it is the second, of floats without a fusion. */
 typedef struct company {
     problem p;
     inputs in;
@@ -51,7 +51,8 @@ static int company_open(company *c, job *j, sbn_group *group, cl_command_queue *
 {
     if (!j->p->branch)
         return SBN_SUCCESS;
-    c->p = problem_alone(j->p);
+    c->p = j->p->branch == 1 ? problem_alone(j->p) : *j->p;
+    c->p.given = 0;
     ++c->p.seed;
     c->j = (job){.p = &c->p, .g = j->g, .in = &c->in, .out = &c->out, .error = j->error};
     j->beside = &c->j;

@@ -28,19 +28,24 @@ static size_t gap_of(const problem *p, tensor_id id)
         [TENSOR_X] = 1,  [TENSOR_Y] = 2,    [TENSOR_AGAIN] = 3,
         [TENSOR_DY] = 3, [TENSOR_EVAL] = 2, [TENSOR_DX] = 2,
     };
+    const int is_gradient = id == TENSOR_DY || id == TENSOR_DX;
+    if ((p->viewed == VIEWED_X && id != TENSOR_X) ||
+        (p->viewed == VIEWED_GRADIENTS && !is_gradient))
+        return 0;
     return turns[id] * p->gap;
 }
 
 tensor_id tensors_gradient(const problem *p)
 {
-    return !p->in_place ? TENSOR_DY : p->residual ? TENSOR_RESIDUAL_GRAD : TENSOR_DX;
+    return !p->in_place                                  ? TENSOR_DY
+           : p->residual && p->layout == SBN_LAYOUT_NCHW ? TENSOR_RESIDUAL_GRAD
+                                                         : TENSOR_DX;
 }
 
 int tensors_is_in_place(const problem *p, tensor_id id)
 {
-    return p->in_place &&
-           (id == TENSOR_AGAIN || id == TENSOR_EVAL ||
-            (id == TENSOR_Y && (p->from_output || p->frozen)));
+    return p->in_place && (id == TENSOR_AGAIN || id == TENSOR_EVAL ||
+                           (id == TENSOR_Y && (p->from_output || p->frozen)));
 }
 
 /* 1 if no pass writes it. */
@@ -72,6 +77,8 @@ static int is_used(const problem *p, size_t r, tensor_id id)
         [TENSOR_RESIDUAL_GRAD] = PASS_BACKWARD,
     };
     if (!p->residual && (id == TENSOR_RESIDUAL || id == TENSOR_RESIDUAL_GRAD))
+        return 0;
+    if ((id == TENSOR_DX && p->no_dx) || (id == TENSOR_RESIDUAL_GRAD && p->no_residual_grad))
         return 0;
     if (id >= TENSOR_RUNNING_MEAN)
         return p->given && r + 1 >= p->given;
@@ -184,7 +191,8 @@ int tensors_make(const problem *p, const placement *g, const inputs *in, size_t 
     t->queue = queue;
     t->on_host = p->memory != PROBLEM_BUFFERS;
     for (int id = 0; id < TENSORS && status == SBN_SUCCESS; ++id)
-        status = is_used(p, r, (tensor_id)id) ? make_one(p, g, in, r, (tensor_id)id, t) : SBN_SUCCESS;
+        status = is_used(p, r, (tensor_id)id) ? make_one(p, g, in, r, (tensor_id)id, t)
+                                              : SBN_SUCCESS;
     clFlush(queue);
     return status;
 }

@@ -23,7 +23,7 @@ typedef enum tensor_id {
     TENSOR_EVAL,
     TENSOR_DX,
     TENSOR_RESIDUAL_GRAD,
-    TENSOR_RESIDUAL, /* an input */
+    TENSOR_RESIDUAL,     /* an input */
     TENSOR_RUNNING_MEAN, /* given, and updated */
     TENSOR_RUNNING_VAR,
     TENSORS
