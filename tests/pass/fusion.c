@@ -1,6 +1,6 @@
 /*
  * What layers with an activation or a residual ask of their shards, refuse, and leave as it was: and
- * that several in one pass, and folding, know what is fused. Values: tests/pass/activation.c.
+ * that folding knows what is fused. Values and bits: tests/inputs/fusions, tests/pass/same.
  */
 #include <string.h>
 
