@@ -26,7 +26,9 @@ fi
 unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}
 groups=0
 
-choose() { # NAME OF DEVICE: the problems of $work/all, into $work/problems.
+# choose NAME: the problems of a device, of $work/all or, if it is there and the device is not the first one, of
+# $work/others, into $work/problems.
+choose() {
     # Floats and halves, and one fusion; so on PoCL in the GPU form.
     skipped='bf16|leaky|relu(,[^a]|$)' every=6
     case ${CHECK-}:$1 in
@@ -36,7 +38,9 @@ choose() { # NAME OF DEVICE: the problems of $work/all, into $work/problems.
     *:*basic* | *:all) skipped='f16|leaky|relu|,add|form=gpu' ;;
     *:*llvmpipe*) every=12 ;;
     esac
-    grep -vE "$skipped" "$work/all" |
+    list=$work/all
+    [ "$groups" = 0 ] || [ ! -e "$work/others" ] || list=$work/others
+    grep -vE "$skipped" "$list" |
         awk -v full="${CHECK-}" -v first="$groups" -v every="$every" \
             'full == "full" || NR % every == first % 6' > "$work/problems"
     groups=$((groups + 1))
