@@ -1,6 +1,6 @@
 #!/bin/sh
 # The bits of a problem are the same however it is computed: tests/pass/same names problems and, behind
-# each paragraph of them, what must not change their bits. Digests are those that the first device computes,
+# each paragraph of them, what must not change their bits. Digests are those that PoCL's device computes,
 # by one replica in the CPU form; they must come out there and, of what || stands before, on each other usable
 # device alone, on all of them as one group, and under Oclgrind, whose compiler is another one.
 # Environment: as of tests/support/on_devices.sh; OCLGRIND. Runs in the build directory.
@@ -8,9 +8,11 @@
 . "${srcdir:=.}/tests/support/on_devices.sh"
 : "${OCLGRIND=oclgrind}"
 
+first=$(awk '/pthread/ { print $1 }' "$work/devices" | head -n 1)
+: "${first:=0}"
 grep -h '^mb' "$srcdir/tests/pass/same" > "$work/bases"
 # shellcheck disable=SC2086
-"$SYNCBN" check --digests --devices 0 --replicas 1 --form cpu --file "$work/bases" $unoptimised > "$work/out" \
+"$SYNCBN" check --digests --devices "$first" --replicas 1 --form cpu --file "$work/bases" $unoptimised > "$work/out" \
     2> "$work/err"
 grep '^mb' "$work/out" | sed 's/,r1//; s/,form=cpu//' > "$work/digests"
 check 'each problem has digests, and no other one has the same' \
@@ -37,8 +39,13 @@ elif [ "$CI" = true ]; then
     report 'not ok' 'Oclgrind is here'
 fi
 
+# Devices without doubles combine, too.
+grep -E '^mb8ic(19ih7iw7|23ih7iw7|130),.*,(r3|r1,ooo,last) ' "$work/all" > "$work/problems"
+"$SYNCBN" check --tap --devices "$first" --build-options "-D NO_DOUBLES ${UNOPTIMISED-}" --file "$work/problems" > "$work/tap"
+renumber 'without doubles' "$work/tap" || report 'not ok' "without doubles: $ran of $planned problems ran"
+
 # What does change them is seen.
 sed -n 's/^\([^ ]*\) /\1,eps=1 /p' "$work/digests" | head -n 1 > "$work/changed"
-"$SYNCBN" check --devices 0 --file "$work/changed" > "$work/out" 2> "$work/err"
+"$SYNCBN" check --devices "$first" --file "$work/changed" > "$work/out" 2> "$work/err"
 check 'another eps has other bits' grep -q 'other bits than recorded: var\|other bits than recorded: y' "$work/out"
 echo "1..$count"

@@ -26,8 +26,8 @@ fi
 unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}
 groups=0
 
-# choose NAME: the problems of a device, of $work/all or, if it is there and the device is not the first one, of
-# $work/others, into $work/problems.
+# choose NAME: the problems of a device, of $work/all, or of $work/others if that is there and the device is another
+# one than most tests run on, into $work/problems.
 choose() {
     # Floats and halves, and one fusion; so on PoCL in the GPU form.
     skipped='bf16|leaky|relu(,[^a]|$)' every=6
@@ -39,7 +39,9 @@ choose() {
     *:*llvmpipe*) every=12 ;;
     esac
     list=$work/all
-    [ "$groups" = 0 ] || [ ! -e "$work/others" ] || list=$work/others
+    case $1 in
+    *basic* | *llvmpipe* | all) [ ! -e "$work/others" ] || list=$work/others ;;
+    esac
     grep -vE "$skipped" "$list" |
         awk -v full="${CHECK-}" -v first="$groups" -v every="$every" \
             'full == "full" || NR % every == first % 6' > "$work/problems"

@@ -82,7 +82,7 @@ static void judge_fusion(const judge *j, comparison *result)
         verdict_bits(&result->of[OUT_Y], i, y[i], element_round(type, right));
         if (grad)
             verdict_bits(&result->of[OUT_RESIDUAL_GRAD], i, grad[i],
-                         element_round(type, j->in->dy[i]));
+                         element_round(type, j->in->dy[i] + 0.0f));
     }
 }
 

@@ -18,6 +18,7 @@ const char *const data_kind_names[DATA_KINDS] = {
     [DATA_NINF] = "ninf",       [DATA_EXACT] = "exact",
     [DATA_BORDER] = "border",   [DATA_STEP] = "step",
     [DATA_PEAK] = "peak",       [DATA_INFS] = "infs",
+    [DATA_ZEROS] = "zeros",
 };
 
 static const char *const form_names[] = {"auto", "cpu", "gpu"};

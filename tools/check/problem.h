@@ -41,6 +41,7 @@ typedef enum data_kind {
     DATA_STEP,
     DATA_PEAK,
     DATA_INFS,
+    DATA_ZEROS,
     DATA_KINDS
 } data_kind;
 

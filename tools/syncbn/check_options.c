@@ -87,7 +87,7 @@ static const char help[] =
     "  tiny_var        a variance far below eps\n"
     "  outlier         normal, but for a first element of 1e6\n"
     "  constant        one value everywhere\n"
-    "  zero            0 everywhere\n"
+    "  zero, zeros     0 everywhere; 0 and -0\n"
     "  denormal        subnormal numbers\n"
     "  wide            a magnitude of its own for each channel, from 2^-40 to 2^40\n"
     "  huge            squares overflow\n"
