@@ -12,7 +12,7 @@
 /* Forward and backward: PyTorch's values. */
 static void check_values(const char *name)
 {
-    sbn_group *group = make_group(1, NULL);
+    sbn_group *group = make_group(NULL);
     example e;
     sbn_result result = SBN_RESULT_INIT;
     int64_t tracked;
@@ -46,7 +46,7 @@ static void check_values(const char *name)
 /* The training flag is not the frozen one. */
 static void check_flags(void)
 {
-    sbn_group *group = make_group(1, NULL);
+    sbn_group *group = make_group(NULL);
     example e;
     int64_t tracked;
     example_open(&e, "affine", group);
