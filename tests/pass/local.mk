@@ -21,7 +21,7 @@ tests_pass_gradient_SOURCES = \
 	tests/pass/gradient_terms.c \
 	tests/pass/gradient_terms.h
 TESTS += $(value_tests)
-ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
+ASAN_TESTS += tests/pass/gradient tests/pass/same.sh tests/pass/whole_numbers
 
 # Halves and bfloat16s, each of them evaluated; backward from the output.
 check_PROGRAMS += tests/pass/storage tests/pass/from_output

@@ -5,6 +5,8 @@
 # device alone, on all of them as one group, and under Oclgrind, whose compiler is another one.
 # Environment: as of tests/support/on_devices.sh; OCLGRIND. Runs in the build directory.
 
+# Under a tool, one device.
+[ -z "${SBN_TEST_UNDER-}" ] || export POCL_DEVICES=pthread RUSTICL_ENABLE= OCLGRIND= CI=
 . "${srcdir:=.}/tests/support/on_devices.sh"
 : "${OCLGRIND=oclgrind}"
 
