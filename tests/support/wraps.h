@@ -99,7 +99,7 @@ extern const char *const wraps_names[WRAPS];
 /* Calls of a function since the program began, over all threads. */
 long wraps_calls(int function);
 
-/* This thread's, of those that wraps_fail has named last. */
+/* This thread's since its last wraps_fail, of those that it named. */
 long wraps_own_calls(void);
 
 /*

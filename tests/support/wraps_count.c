@@ -106,6 +106,7 @@ void wraps_fail(int function, int n)
 {
     wanted = function;
     countdown = n;
+    own_calls = 0;
     again = 0;
     failed = failed_again = -1;
 }
