@@ -39,6 +39,7 @@ int fault_points(void)
 /* Digests of a run without failures, before and after each step. */
 typedef struct record {
     uint64_t kept[MOST_STEPS], result[MOST_STEPS];
+    long calls[MOST_STEPS]; /* of each step, and of the destruction */
 } record;
 
 /* Which calls fail, in each step from `from` on; the step behind the last one destroys everything. */
@@ -52,7 +53,6 @@ typedef struct run {
     const scenario *s;
     record *right;
     plan plan;
-    int calls;             /* of the step that makes most */
     int points, pairs;     /* failures */
     int survived;          /* of them: no error told it */
     int untold;            /* a failure that an error may still tell */
@@ -112,9 +112,9 @@ static int is_last_word(int function)
 }
 
 /* Nothing is promised of bits once what an error may change has changed: then the run ends. */
-static int judge_error(run *r, int step, int status, const char *sentence)
+static int judge_error(run *r, int step, int status, const char *sentence, uint64_t before)
 {
-    const uint64_t before = r->right->kept[step], after = digest_by(r->s->kept, step);
+    const uint64_t after = digest_by(r->s->kept, step);
     if (!*sentence)
         WRONG(r, "step %d: %s without a sentence", step, sbn_strerror(status));
     if (r->first[step] == WRAP_ALLOCATE && r->plan.second == 0 && status != SBN_OUT_OF_MEMORY)
@@ -130,6 +130,7 @@ static int judge_error(run *r, int step, int status, const char *sentence)
 /* A step that has failed is repeated until it succeeds; 0: the run ends. */
 static int succeed(run *r, int step, int *told)
 {
+    uint64_t before = r->right->kept[step];
     for (int seen = 0, again = 0;; again = 1) {
         const int status = r->s->step(step);
         char sentence[512];
@@ -146,8 +147,9 @@ static int succeed(run *r, int step, int *told)
         }
         *told = 1;
         r->untold = 0;
-        if (!judge_error(r, step, status, sentence))
+        if (!judge_error(r, step, status, sentence, before))
             return 0;
+        before = digest_by(r->s->kept, step);
         seen = now;
         if (r->plan.second == WRAPS_ALL)
             wraps_fail(WRAP_EVERY, seen = 0);
@@ -157,8 +159,8 @@ static int succeed(run *r, int step, int *told)
 /* Counts what has failed in a step; a failure must be told, if it is not one that may be survived. */
 static void count(run *r, int step, int told)
 {
-    const long calls = wraps_own_calls();
-    r->calls = calls > r->calls ? (int)calls : r->calls;
+    if (r->plan.n == 0)
+        r->right->calls[step] = wraps_own_calls();
     if (r->first[step] < 0)
         return;
     ++r->points;
@@ -168,13 +170,22 @@ static void count(run *r, int step, int told)
                 !may_survive(r->s, r->first[step]);
 }
 
+/* One more step follows the last one that makes so many calls. */
+static int last_step(const run *r)
+{
+    int step = r->s->steps;
+    while (r->plan.n > 0 && step > r->plan.from && r->right->calls[step] < r->plan.n)
+        --step;
+    return step + 1 < r->s->steps ? step + 1 : r->s->steps - 1;
+}
+
 /* Bits are compared after a failure, where a run goes on, and at the end; 0: the run ends. */
 static int judge_success(run *r, int step)
 {
     const int failed = r->first[step];
     if (r->plan.n == 0)
         r->right->result[step] = result(r->s);
-    if (r->plan.n == 0 || (failed < 0 && step + 1 != r->plan.from && step + 1 < r->s->steps) ||
+    if (r->plan.n == 0 || (failed < 0 && step + 1 != r->plan.from && step < last_step(r)) ||
         result(r->s) == r->right->result[step])
         return 1;
     if (r->s->may_track < 2 && (!r->s->may_track || !is_last_word(failed)))
@@ -184,7 +195,7 @@ static int judge_success(run *r, int step)
 
 static void take_steps(run *r)
 {
-    for (int step = 0; step < r->s->steps; ++step) {
+    for (int step = 0; step <= last_step(r); ++step) {
         int told = 0;
         if (r->plan.n == 0)
             r->right->kept[step] = digest_by(r->s->kept, step);
@@ -293,7 +304,8 @@ totals try_scenario(const scenario *s, int pairs, int part, int parts)
     stalls_begin();
     const run whole = try_run(s, &right, &(plan){.n = 0});
     snprintf(t.why, sizeof t.why, "%.250s", whole.wrong);
-    t.calls = whole.calls;
+    for (int step = 0; step <= s->steps; ++step)
+        t.calls = right.calls[step] > t.calls ? (int)right.calls[step] : t.calls;
     const int stride = pairs > 0 && t.calls > pairs ? t.calls / pairs : 1;
     for (int n = 1 + part; !*t.why && try_steps(&t, s, &right, n, 0) > 0; n += parts)
         if (pairs >= 0 && (n - 1) % stride == 0)

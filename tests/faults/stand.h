@@ -11,8 +11,9 @@ typedef struct stand {
     fixture device;
     cl_command_queue queues[REPLICAS]; /* the second is out of order */
     slice slices[REPLICAS];
-    slice huge[REPLICAS];   /* whose sums need the wide format */
-    slice narrow[REPLICAS]; /* whose x and dy are bfloat16s, with room for as many floats */
+    slice huge[REPLICAS];    /* whose sums need the wide format */
+    slice more[2][REPLICAS]; /* for outputs of other layers */
+    slice narrow[REPLICAS];  /* whose x and dy are bfloat16s, with room for as many floats */
 } stand;
 
 extern stand at;
