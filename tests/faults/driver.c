@@ -92,7 +92,7 @@ static void begin_failing(run *r, int step)
 {
     const int fails = step >= r->plan.from && !r->untold;
     r->twice = 0;
-    wraps_fail(r->s->symmetric ? WRAP_SYMMETRIC : WRAP_EVERY, fails ? r->plan.n : 0);
+    wraps_fail(r->s->fails ? r->s->fails : WRAP_EVERY, fails ? r->plan.n : 0);
     wraps_fail_again(fails ? r->plan.second : 0);
 }
 
@@ -111,13 +111,18 @@ static int is_last_word(int function)
     return function == WRAP_RETAIN_EVENT || function == WRAP_FLUSH;
 }
 
+static int is_memory(int function)
+{
+    return function == WRAP_ALLOCATE || function == WRAP_C_MEMORY;
+}
+
 /* Nothing is promised of bits once what an error may change has changed: then the run ends. */
 static int judge_error(run *r, int step, int status, const char *sentence, uint64_t before)
 {
     const uint64_t after = digest_by(r->s->kept, step);
     if (!*sentence)
         WRONG(r, "step %d: %s without a sentence", step, sbn_strerror(status));
-    if (r->first[step] == WRAP_ALLOCATE && r->plan.second == 0 && status != SBN_OUT_OF_MEMORY)
+    if (is_memory(r->first[step]) && r->plan.second == 0 && status != SBN_OUT_OF_MEMORY)
         WRONG(r, "step %d: no memory, but %s: %s", step, sbn_strerror(status), sentence);
     if (!before || !after || after == before)
         return 1;
@@ -250,7 +255,7 @@ static run make_run(const scenario *s, record *right, const plan *p)
 static run try_run(const scenario *s, record *right, const plan *p)
 {
     const double limit = 0.3;
-    for (int again = s->symmetric ? 0 : 4;; --again) {
+    for (int again = s->fails == WRAP_SYMMETRIC ? 0 : 4;; --again) {
         stalls_forget();
         const run r = make_run(s, right, p);
         if (!*r.wrong || again == 0 || stalls_longest() < limit)

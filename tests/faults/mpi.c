@@ -160,7 +160,7 @@ static const scenario scenarios[] = {
      .result = result_all,
      .end = end_all,
      .survived = survived,
-     .symmetric = 1},
+     .fails = WRAP_SYMMETRIC},
 };
 
 int main(int argc, char **argv)

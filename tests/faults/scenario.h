@@ -34,8 +34,11 @@ typedef struct scenario {
     int slow;
     /* Mostly waits for deadlines: many points are tried side by side. */
     int waits;
-    /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
-    int symmetric;
+    /*
+     * Which functions fail, as for wraps_fail; 0: every one. WRAP_SYMMETRIC: on all ranks of a job
+     * alike. WRAP_C_MEMORY: no step calls OpenCL.
+     */
+    int fails;
     /*
      * Running statistics and gradients may be updated by a pass whose command a device refuses, and
      * are once more when it is repeated (pass.h): 1: where the driver has no memory for the event of

@@ -22,7 +22,8 @@ extern stand at;
 int stand_open(void);
 void stand_close(void);
 
-/* A group of the first queues; `folder` as in sbn_group_config. */
+/* A group of the first queues, or of those from one on; `folder` as in sbn_group_config. */
+int stand_group_from(size_t first, size_t replicas, const char *folder, sbn_group **group);
 int stand_group(size_t replicas, const char *folder, sbn_group **group);
 
 /* A layer with the usual settings; of CHANNELS channels and floats. */

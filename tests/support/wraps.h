@@ -88,10 +88,11 @@ enum {
     WRAP_MPI_RECV,
     WRAP_MPI_TEST,
     WRAP_MPI_MAIN,
+    WRAP_C_MEMORY, /* malloc, calloc and realloc, also of the C library; only if named */
     WRAPS,
     WRAP_ANY = WRAPS, /* one of $(wraps), whose failures are all reported */
     WRAP_SYMMETRIC,   /* one of those that all ranks of a job call alike */
-    WRAP_EVERY        /* any at all */
+    WRAP_EVERY        /* any but WRAP_C_MEMORY */
 };
 
 extern const char *const wraps_names[WRAPS];
