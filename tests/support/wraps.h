@@ -88,10 +88,11 @@ enum {
     WRAP_MPI_RECV,
     WRAP_MPI_TEST,
     WRAP_MPI_MAIN,
+    WRAP_C_MEMORY, /* malloc, calloc and realloc, also of the C library; only if named */
     WRAPS,
     WRAP_ANY = WRAPS, /* one of $(wraps), whose failures are all reported */
     WRAP_SYMMETRIC,   /* one of those that all ranks of a job call alike */
-    WRAP_EVERY        /* any at all */
+    WRAP_EVERY        /* any but WRAP_C_MEMORY */
 };
 
 extern const char *const wraps_names[WRAPS];
@@ -99,7 +100,7 @@ extern const char *const wraps_names[WRAPS];
 /* Calls of a function since the program began, over all threads. */
 long wraps_calls(int function);
 
-/* This thread's, of those that wraps_fail has named last. */
+/* This thread's since its last wraps_fail, of those that it named. */
 long wraps_own_calls(void);
 
 /*
@@ -149,6 +150,16 @@ void wraps_device_says(cl_device_info question, const void *answer, size_t size)
 
 /* Options that clBuildProgram is given behind the library's; NULL: none. */
 void wraps_build_with(const char *options);
+
+/*
+ * From now on a program of the same text and options as an earlier one is not built again: kernels and
+ * binaries are the earlier one's. The rest is for functions that are wrapped.
+ */
+void wraps_build_once(void);
+void wraps_program_has(cl_program program, const void *text, size_t size);
+int wraps_program_is_built(cl_program program, const char *options);
+void wraps_program_built(cl_program program);
+cl_program wraps_program_of(cl_program program);
 
 /*
  * What programs are made of instead of every `text` in their sources; NULL: of their sources as they

@@ -75,6 +75,7 @@ const char *const wraps_names[WRAPS] = {
     "MPI_Recv",
     "MPI_Test",
     "MPI_Is_thread_main",
+    "malloc, calloc or realloc",
 };
 
 static atomic_long calls[WRAPS], held[WRAPS_KINDS];
@@ -106,6 +107,7 @@ void wraps_fail(int function, int n)
 {
     wanted = function;
     countdown = n;
+    own_calls = 0;
     again = 0;
     failed = failed_again = -1;
 }
@@ -137,7 +139,8 @@ void wraps_resume(void)
 
 static int is_wanted(int function)
 {
-    return wanted == WRAP_EVERY || (wanted == WRAP_ANY && function <= WRAP_RETAIN_EVENT) ||
+    return (wanted == WRAP_EVERY && function != WRAP_C_MEMORY) ||
+           (wanted == WRAP_ANY && function <= WRAP_RETAIN_EVENT) ||
            (wanted == WRAP_SYMMETRIC && function >= WRAP_MALLOC &&
             function <= WRAP_MPI_IALLREDUCE) ||
            wanted == function;
