@@ -64,9 +64,7 @@ ASAN_TESTS += tests/pass/storage
 pass_tests = \
 	tests/pass/arguments \
 	tests/pass/arguments_layer \
-	tests/pass/arguments_objects \
 	tests/pass/arguments_pass \
-	tests/pass/arguments_shards \
 	tests/pass/branches \
 	tests/pass/branches_disagree \
 	tests/pass/branches_refused \

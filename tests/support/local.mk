@@ -22,6 +22,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/refused.h \
 	tests/support/sample.c \
 	tests/support/sample.h \
+	tests/support/stage.c \
+	tests/support/stage.h \
 	tests/support/stalls.c \
 	tests/support/stalls.h \
 	tests/support/storage.c \
