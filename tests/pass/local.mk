@@ -66,7 +66,6 @@ pass_tests = \
 	tests/pass/arguments_layer \
 	tests/pass/arguments_pass \
 	tests/pass/branches \
-	tests/pass/branches_disagree \
 	tests/pass/branches_refused \
 	tests/pass/engine \
 	tests/pass/events \
@@ -91,7 +90,6 @@ pass_tests = \
 	tests/pass/views \
 	tests/pass/views_refused
 check_PROGRAMS += $(pass_tests)
-tests_pass_branches_disagree_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_from_output_bits_SOURCES = tests/pass/from_output_bits.c $(programs_kept)
