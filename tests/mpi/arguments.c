@@ -10,7 +10,8 @@
 
 #include <syncbn-mpi.h>
 
-#include "support/fixture.h"
+#include "support/ranks.h"
+#include "support/refused.h"
 #include "support/tap_mpi.h"
 
 static fixture device;
@@ -61,146 +62,109 @@ static void check_refused(void)
 {
     sbn_mpi *mpi = (sbn_mpi *)1;
     sbn_transport table = SBN_TRANSPORT_INIT;
-    expect(sbn_mpi_create(MPI_COMM_WORLD, NULL), SBN_INVALID_ARGUMENT,
-           "mpi: expected a place|got NULL", "no place for the handle");
-    expect(sbn_mpi_create(MPI_COMM_NULL, &mpi), SBN_INVALID_ARGUMENT, "comm|got MPI_COMM_NULL",
-           "no communicator");
-    tap_ok(mpi == NULL, "no handle is left after an error");
-    pretend_size = SBN_MAX_WORLD_SIZE + 1;
-    const int status = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
-    pretend_size = 0;
-    expect(status, SBN_INVALID_ARGUMENT, "comm: expected at most 4095 ranks, got 4096",
-           "too many ranks");
-    expect(sbn_mpi_transport(NULL, &table), SBN_INVALID_ARGUMENT,
-           "mpi: expected a pointer|got NULL", "a table of nothing");
-    expect(sbn_mpi_destroy(NULL), SBN_SUCCESS, "", "destroying nothing");
-
     MPI_Comm half, between;
     MPI_Comm_split(MPI_COMM_WORLD, mpi_job_rank() % 2, mpi_job_rank(), &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - mpi_job_rank() % 2, 7, &between);
-    expect(sbn_mpi_create(between, &mpi), SBN_INVALID_ARGUMENT,
-           "expected an intracommunicator, got an intercommunicator", "an intercommunicator");
+    REFUSED(sbn_mpi_create(MPI_COMM_WORLD, NULL), "mpi: expected a place|got NULL");
+    REFUSED(sbn_mpi_create(MPI_COMM_NULL, &mpi), "comm|got MPI_COMM_NULL");
+    tap_ok(mpi == NULL, "no handle is left after an error");
+    REFUSED(sbn_mpi_create(between, &mpi),
+            "expected an intracommunicator, got an intercommunicator");
+    pretend_size = SBN_MAX_WORLD_SIZE + 1;
+    REFUSED(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "comm: expected at most 4095 ranks, got 4096");
+    pretend_size = 0;
+    REFUSED(sbn_mpi_transport(NULL, &table), "mpi: expected a pointer|got NULL");
+    RIGHT(sbn_mpi_destroy(NULL));
     MPI_Comm_free(&between);
     MPI_Comm_free(&half);
-    expect(sbn_mpi_create(MPI_COMM_WORLD, &mpi), SBN_SUCCESS, "", "a success leaves no sentence");
+    RIGHT(sbn_mpi_create(MPI_COMM_WORLD, &mpi));
     sbn_mpi_destroy(mpi);
 }
 
-static void open_group(sbn_mpi **mpi, sbn_group **group, cl_command_queue *queue)
+/* --- groups --- */
+
+static void open_ranks(test_ranks *all)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_transport table = SBN_TRANSPORT_INIT;
-    *queue = fixture_queue(&device, 0);
-    must(sbn_mpi_create(MPI_COMM_WORLD, mpi), "sbn_mpi_create");
-    must(sbn_mpi_transport(*mpi, &table), "sbn_mpi_transport");
-    config.queues = queue;
-    config.replicas = 1;
-    config.transport = &table;
-    must(sbn_group_create(&config, group), "sbn_group_create");
-    tap_ok(sbn_group_rank(*group) == mpi_job_rank() &&
-               sbn_group_world_size(*group) == mpi_job_size(),
-           "rank %d of %d", sbn_group_rank(*group), sbn_group_world_size(*group));
+    size_t ones[RANKS_MAX], twos[RANKS_MAX];
+    for (int rank = 0; rank < RANKS_MAX; ++rank) {
+        ones[rank] = 1;
+        twos[rank] = 2;
+    }
+    ranks_open(all, &device, mpi_job_size(), ones, twos, NULL);
+    const sbn_group *group = all->of[mpi_job_rank()].group;
+    tap_ok(sbn_group_rank(group) == mpi_job_rank() && sbn_group_world_size(group) == mpi_job_size(),
+           "rank %d of %d", sbn_group_rank(group), sbn_group_world_size(group));
 }
 
-typedef struct pass {
-    sbn_mpi *mpi;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
-    slice slice;
+/* A call that another thread makes. */
+typedef struct elsewhere {
+    int (*call)(void *with);
+    void *with;
     int status;
     char sentence[512];
-} pass;
+} elsewhere;
 
-static void open_pass(pass *p, sbn_group *group, cl_command_queue queue)
+static void *run(void *argument)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = 3;
-    must(sbn_batchnorm_create(group, &config, &p->layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(p->layer, &p->saved), "sbn_saved_create");
-    slice_open(&p->slice, &device, queue, 2 * (size_t)mpi_job_rank(), 2, 3, 33, 9);
-}
-
-static void *forward(void *argument)
-{
-    pass *p = argument;
-    p->status = sbn_forward(p->layer, &p->slice.shard, p->saved, 0, NULL);
-    strncpy(p->sentence, sbn_last_error(), sizeof p->sentence - 1);
+    elsewhere *e = argument;
+    e->status = e->call(e->with);
+    strncpy(e->sentence, sbn_last_error(), sizeof e->sentence - 1);
     return NULL;
 }
 
-static void *create(void *argument)
+static void refused_in_thread(int (*call)(void *), void *with, int status, const char *what)
 {
-    pass *p = argument;
-    sbn_mpi *mpi;
-    p->status = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
-    strncpy(p->sentence, sbn_last_error(), sizeof p->sentence - 1);
-    return NULL;
-}
-
-static void *destroy(void *argument)
-{
-    pass *p = argument;
-    p->status = sbn_mpi_destroy(p->mpi);
-    strncpy(p->sentence, sbn_last_error(), sizeof p->sentence - 1);
-    return NULL;
-}
-
-static void in_thread(pass *p, void *(*work)(void *))
-{
+    elsewhere e = {.call = call, .with = with};
     pthread_t thread;
-    must(pthread_create(&thread, NULL, work, p), "pthread_create");
+    must(pthread_create(&thread, NULL, run, &e), "pthread_create");
     pthread_join(thread, NULL);
+    tap_ok(e.status == status &&
+               holds_words(e.sentence,
+                           "only the thread that called MPI_Init|MPI_THREAD_SERIALIZED"),
+           "%s by another thread: %s %s", what, sbn_strerror(e.status), e.sentence);
 }
 
-static void close_pass(pass *p, sbn_group *group, cl_command_queue queue)
+static int create(void *mpi)
 {
-    slice_close(&p->slice);
-    sbn_saved_destroy(p->saved);
-    sbn_batchnorm_destroy(p->layer);
-    sbn_group_destroy(group);
-    clReleaseCommandQueue(queue);
+    return sbn_mpi_create(MPI_COMM_WORLD, mpi);
+}
+
+static int destroy(void *mpi)
+{
+    return sbn_mpi_destroy(mpi);
+}
+
+static int forward(void *m)
+{
+    return rank_forward(m);
 }
 
 /* The level is MPI_THREAD_FUNNELED: only this thread may. */
 static void check_threads(void)
 {
-    const char *const words = "only the thread that called MPI_Init|MPI_THREAD_SERIALIZED";
-    pass p = {0};
     sbn_mpi *mpi;
-    sbn_group *group;
-    cl_command_queue queue;
-    in_thread(&p, create);
-    tap_ok(p.status == SBN_INVALID_ARGUMENT && holds_words(p.sentence, words),
-           "made by another thread: %s %s", sbn_strerror(p.status), p.sentence);
-    open_group(&mpi, &group, &queue);
-    open_pass(&p, group, queue);
-    in_thread(&p, forward);
-    tap_ok(p.status == SBN_TRANSPORT_ERROR && holds_words(p.sentence, words),
-           "a pass by another thread: %s %s", sbn_strerror(p.status), p.sentence);
-    close_pass(&p, group, queue);
-    p.mpi = mpi;
-    in_thread(&p, destroy);
-    tap_ok(p.status == SBN_INVALID_ARGUMENT && holds_words(p.sentence, words),
-           "destroyed by another thread: %s %s", sbn_strerror(p.status), p.sentence);
-    expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "nothing was started");
+    test_ranks all;
+    refused_in_thread(create, &mpi, SBN_INVALID_ARGUMENT, "made");
+    must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
+    refused_in_thread(destroy, mpi, SBN_INVALID_ARGUMENT, "destroyed");
+    RIGHT(sbn_mpi_destroy(mpi));
+    open_ranks(&all);
+    refused_in_thread(forward, &all.of[mpi_job_rank()], SBN_TRANSPORT_ERROR, "a pass");
+    ranks_close(&all);
 }
 
 static void check_errors(void)
 {
-    pass p = {0};
-    sbn_mpi *mpi;
-    sbn_group *group;
-    cl_command_queue queue;
-    open_group(&mpi, &group, &queue);
-    open_pass(&p, group, queue);
+    test_ranks all;
+    open_ranks(&all);
+    test_rank *m = &all.of[mpi_job_rank()];
     fail_start = 1;
-    expect(sbn_forward(p.layer, &p.slice.shard, p.saved, 0, NULL), SBN_TRANSPORT_ERROR,
+    expect(rank_forward(m), SBN_TRANSPORT_ERROR,
            "transport's start returned -20009: MPI_Iallreduce: ", "MPI refuses a reduction");
     fail_start = 0;
-    expect(sbn_forward(p.layer, &p.slice.shard, p.saved, 0, NULL), SBN_GROUP_FAILED,
-           "failed earlier|MPI_Iallreduce", "afterwards the group is dead");
-    close_pass(&p, group, queue);
-    expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "nothing is pending");
+    expect(rank_forward(m), SBN_GROUP_FAILED, "failed earlier|MPI_Iallreduce",
+           "afterwards the group is dead");
+    ranks_close(&all); /* nothing is pending */
 }
 
 /* The table's own calls; MPI's sentences may have several lines, or be missing. */
@@ -211,15 +175,12 @@ static void check_table(void)
     sbn_mpi *mpi;
     sbn_transport table = SBN_TRANSPORT_INIT, strange = SBN_TRANSPORT_INIT;
     must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
-    expect(sbn_mpi_transport(mpi, NULL), SBN_INVALID_ARGUMENT,
-           "transport: expected a pointer|got NULL", "no place for a table");
+    REFUSED(sbn_mpi_transport(mpi, NULL), "transport: expected a pointer|got NULL");
     strange.size = 3;
-    expect(sbn_mpi_transport(mpi, &strange), SBN_INVALID_ARGUMENT,
-           "transport: size|got 3|SBN_TRANSPORT_INIT", "a table of another size");
+    REFUSED(sbn_mpi_transport(mpi, &strange), "transport: size|got 3|SBN_TRANSPORT_INIT");
     must(sbn_mpi_transport(mpi, &table), "sbn_mpi_transport");
-    expect(table.start(table.context, SBN_TAG_WORDS, words, (size_t)INT_MAX + 1, &request),
-           SBN_INVALID_ARGUMENT, "a reduction: expected at most 2147483647 words, got 2147483648",
-           "too many words");
+    REFUSED(table.start(table.context, SBN_TAG_WORDS, words, (size_t)INT_MAX + 1, &request),
+            "a reduction: expected at most 2147483647 words, got 2147483648");
     fail_start = 1;
     text_instead = "one call\nin another";
     expect(table.start(table.context, SBN_TAG_WORDS, words, 1, &request), SBN_TRANSPORT_ERROR,
@@ -253,23 +214,19 @@ static void check_left_alone(void)
     const int next = (mpi_job_rank() + 1) % mpi_job_size();
     const int before = (mpi_job_rank() + mpi_job_size() - 1) % mpi_job_size();
     int token = 100 + mpi_job_rank(), got = -1, sum = 1, same = 1;
-    pass p = {0};
-    sbn_mpi *mpi;
-    sbn_group *group;
-    cl_command_queue queue;
+    test_ranks all;
+    sbn_mpi *other;
     MPI_Comm_dup(MPI_COMM_WORLD, &mine);
     MPI_Comm_create_errhandler(handler, &own);
     MPI_Comm_set_errhandler(mine, own);
     MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[0]);
     MPI_Iallreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
-    open_group(&mpi, &group, &queue);
-    sbn_mpi *other;
+    open_ranks(&all);
     must(sbn_mpi_create(mine, &other), "sbn_mpi_create");
-    open_pass(&p, group, queue);
-    expect(sbn_forward(p.layer, &p.slice.shard, p.saved, 0, NULL), SBN_SUCCESS, "", "forward");
-    uint64_t count = 0;
-    must(sbn_saved_stats(p.saved, NULL, NULL, &count), "sbn_saved_stats");
-    tap_ok(count == 66u * (unsigned)mpi_job_size(), "values of all ranks: %d", (int)count);
+    test_rank *m = &all.of[mpi_job_rank()];
+    RIGHT(rank_forward(m));
+    tap_ok(m->result.count == 66u * (unsigned)mpi_job_size(), "values of all ranks: %d",
+           (int)m->result.count);
     MPI_Comm_get_errhandler(mine, &found);
     same = same && found == own;
     MPI_Errhandler_free(&found);
@@ -280,9 +237,8 @@ static void check_left_alone(void)
     MPI_Waitall(3, requests, statuses);
     tap_ok(got == 100 + before && sum == mpi_job_size(),
            "the caller's message and sum are its own: %d, %d", got, sum);
-    close_pass(&p, group, queue);
-    expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "ending a transport");
-    expect(sbn_mpi_destroy(other), SBN_SUCCESS, "", "ending another");
+    ranks_close(&all);
+    RIGHT(sbn_mpi_destroy(other));
     MPI_Errhandler_free(&own);
     MPI_Comm_free(&mine);
 }

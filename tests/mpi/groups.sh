@@ -30,7 +30,6 @@ if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
     [ "${CHECK-}" != full ] || tap 7 tests/mpi/hub
     tap 5 tests/mpi/settings
     tap 4 tests/mpi/branches
-    tap 3 tests/mpi/branches_disagree
     tap 4 tests/mpi/branches_refused
     tap 4 tests/mpi/soak 300
     tap 2 tests/mpi/latency

@@ -2,7 +2,6 @@
 mpi_programs = \
 	tests/mpi/arguments \
 	tests/mpi/branches \
-	tests/mpi/branches_disagree \
 	tests/mpi/branches_refused \
 	tests/mpi/exchange \
 	tests/mpi/exchange_refused \
@@ -23,9 +22,6 @@ endif
 # The programs of other folders, with ranks in the place of threads.
 tests_mpi_branches_SOURCES = tests/pass/branches.c
 tests_mpi_branches_LDADD = $(on_mpi)
-tests_mpi_branches_disagree_SOURCES = tests/pass/branches_disagree.c
-tests_mpi_branches_disagree_LDFLAGS = $(wraps)
-tests_mpi_branches_disagree_LDADD = $(on_mpi)
 tests_mpi_branches_refused_SOURCES = tests/pass/branches_refused.c
 tests_mpi_branches_refused_LDFLAGS = $(wraps)
 tests_mpi_branches_refused_LDADD = $(on_mpi)

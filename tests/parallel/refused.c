@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "support/exchanges.h"
+#include "support/refused_ranks.h"
 #include "support/wraps.h"
 
 static fixture device;
@@ -14,6 +15,7 @@ static fixture device;
 /* Kept from fault to fault: the same must go on. One per process, or thread. */
 static sbn_data_parallel *kept[RANKS_MAX];
 static exchange_tensors tensors[RANKS_MAX];
+static uint64_t mean; /* of all right averages */
 
 static int open_kept(test_rank *m)
 {
@@ -31,251 +33,132 @@ static int close_kept(test_rank *m)
     return SBN_SUCCESS;
 }
 
-static int begin_again(test_rank *m)
+/* --- one call --- */
+
+typedef struct arguments {
+    size_t counts[TENSORS], count, offset; /* of tensor 3 */
+    int broadcast, no_tensors;
+    size_t root;
+    failure fails;
+} arguments;
+
+static void right(test_rank *m, void *of)
 {
-    tensors_fill(&tensors[m->rank], sbn_data_parallel_first(kept[m->rank]));
-    return SBN_SUCCESS;
+    arguments *a = of;
+    *a = (arguments){.count = TENSORS, .offset = tensors[m->rank].buffers[0][3].offset};
+    memcpy(a->counts, exchange_counts, sizeof a->counts);
 }
 
-static int say_untouched(test_rank *m, int status)
+static int call(test_rank *m, const void *of)
 {
-    rank_says(m, status);
-    m->digest = (uint64_t)tensors_untouched(&tensors[m->rank],
-                                            sbn_data_parallel_first(kept[m->rank]));
-    return status;
-}
-
-static int right(test_rank *m)
-{
+    const arguments *a = of;
     exchange_tensors *t = &tensors[m->rank];
-    for (size_t r = 0; r < m->replicas; ++r)
+    sbn_data_parallel *const parallel = kept[m->rank];
+    const sbn_tensors *const given = a->no_tensors ? NULL : t->of;
+    const size_t offset = t->buffers[0][3].offset;
+    for (size_t r = 0; r < m->replicas; ++r) {
         if (t->events[r])
             clReleaseEvent(t->events[r]);
-    return sbn_average_gradients(kept[m->rank], exchange_counts, TENSORS, t->of);
-}
-
-static int go_on(test_rank *m)
-{
-    begin_again(m);
-    rank_says(m, right(m));
-    m->digest = tensors_digest(&tensors[m->rank], NULL);
+        t->events[r] = NULL;
+    }
+    t->buffers[0][3].offset = a->offset;
+    wraps_fail(a->fails.function, a->fails.n);
+    rank_says(m, a->broadcast ? sbn_broadcast(parallel, a->counts, a->count, a->root, given)
+                              : sbn_average_gradients(parallel, a->counts, a->count, given));
+    wraps_fail(WRAP_ANY, 0);
+    t->buffers[0][3].offset = offset;
     return m->status;
 }
 
-static int wrong_sizes(test_rank *m)
+static void reset(test_rank *m)
 {
-    size_t counts[TENSORS];
-    memcpy(counts, exchange_counts, sizeof counts);
-    counts[1] -= 10;
-    counts[3] -= 10;
-    begin_again(m);
-    return say_untouched(m, m->rank != 1
-                                ? right(m)
-                                : sbn_average_gradients(kept[1], counts, TENSORS, tensors[1].of));
+    tensors_fill(&tensors[m->rank], sbn_data_parallel_first(kept[m->rank]));
 }
 
-/* The same number of floats, in other tensors; the first one has room for two more behind it. */
-static int moved_sizes(test_rank *m)
+static uint64_t state(test_rank *m)
 {
-    size_t counts[TENSORS];
-    memcpy(counts, exchange_counts, sizeof counts);
-    begin_again(m);
-    counts[0] += 2;
-    counts[5] -= 2;
-    return say_untouched(m, m->rank != 1
-                                ? right(m)
-                                : sbn_average_gradients(kept[1], counts, TENSORS, tensors[1].of));
+    return (uint64_t)tensors_untouched(&tensors[m->rank], sbn_data_parallel_first(kept[m->rank]));
 }
 
-static int wrong_number(test_rank *m)
+/* A right average has the same bits each time. */
+static int go_on(test_rank *m)
 {
-    begin_again(m);
-    return say_untouched(m, m->rank != 1 ? right(m)
-                                         : sbn_average_gradients(kept[1], exchange_counts, 2,
-                                                                 tensors[1].of));
+    arguments a;
+    right(m, &a);
+    call(m, &a);
+    m->digest = tensors_digest(&tensors[m->rank], NULL);
+    if (!m->status && mean && m->digest != mean)
+        m->status = SBN_TRANSPORT_ERROR;
+    return m->status;
 }
 
-static int wrong_kind(test_rank *m)
+static int begin_and_go_on(test_rank *m)
 {
-    begin_again(m);
-    return say_untouched(m, m->rank != 1 ? right(m)
-                                         : sbn_broadcast(kept[1], exchange_counts, TENSORS, 0,
-                                                         tensors[1].of));
-}
-
-static int wrong_root(test_rank *m)
-{
-    begin_again(m);
-    return say_untouched(m, sbn_broadcast(kept[m->rank], exchange_counts, TENSORS,
-                                          m->rank == 1 || m->rank == 3, tensors[m->rank].of));
-}
-
-static int no_tensors(test_rank *m)
-{
-    begin_again(m);
-    return say_untouched(m, m->rank != 1
-                                ? right(m)
-                                : sbn_average_gradients(kept[1], exchange_counts, TENSORS, NULL));
-}
-
-static int short_buffer(test_rank *m)
-{
-    size_t counts[TENSORS];
-    memcpy(counts, exchange_counts, sizeof counts);
-    counts[6] += 1000;
-    begin_again(m);
-    return say_untouched(m, m->rank != 1
-                                ? right(m)
-                                : sbn_average_gradients(kept[1], counts, TENSORS, tensors[1].of));
-}
-
-/* Tensor 3 begins at the last element of tensor 1. */
-static int overlapping(test_rank *m)
-{
-    begin_again(m);
-    sbn_buffer *const buffers = tensors[m->rank].buffers[0];
-    const sbn_buffer kept_buffer = buffers[3];
-    if (m->rank == 1)
-        buffers[3].offset = buffers[1].offset + exchange_counts[1] - 1;
-    const int status = right(m);
-    buffers[3] = kept_buffer;
-    return say_untouched(m, status);
-}
-
-static int marker_fails(test_rank *m)
-{
-    begin_again(m);
-    wraps_fail(WRAP_MARKER, m->rank == 1);
-    const int status = right(m);
-    wraps_fail(WRAP_MARKER, 0);
-    return say_untouched(m, status);
-}
-
-/* The first copy fails: nothing has been exchanged yet. A later one: something has. */
-static int read_fails_at(test_rank *m, int n)
-{
-    begin_again(m);
-    wraps_fail(WRAP_READ, m->rank == 1 ? n : 0);
-    const int status = right(m);
-    wraps_fail(WRAP_READ, 0);
-    return say_untouched(m, status);
-}
-
-static int read_fails(test_rank *m)
-{
-    return read_fails_at(m, 1);
-}
-
-static int late_read_fails(test_rank *m)
-{
-    return read_fails_at(m, 6);
-}
-
-static const struct fault {
-    int (*work)(test_rank *);
-    int own, others, touched;
-    const char *own_words, *words, *what;
-} disagreements[] = {
-    {wrong_sizes, SBN_DISAGREEMENT, SBN_DISAGREEMENT, 0,
-     "rank 1 began averaging of 7 tensors, 6129 floats|; ranks 0, 2, 3 began averaging of 7 "
-     "tensors, 6149 floats",
-     "rank 1 began averaging of 7 tensors, 6129 floats|; ranks 0, 2, 3 began", "other sizes"},
-    {moved_sizes, SBN_DISAGREEMENT, SBN_DISAGREEMENT, 0,
-     "rank 1 began averaging of 7 tensors, 6149 floats (settings |; ranks 0, 2, 3 began averaging "
-     "of 7 tensors, 6149 floats (settings ",
-     "rank 1 began|; ranks 0, 2, 3 began", "as many floats in other tensors"},
-    {wrong_number, SBN_DISAGREEMENT, SBN_DISAGREEMENT, 0,
-     "rank 1 began averaging of 2 tensors, 3001 floats",
-     "rank 1 began averaging of 2 tensors|; ranks 0, 2, 3 began averaging of 7", "fewer tensors"},
-    {wrong_kind, SBN_DISAGREEMENT, SBN_DISAGREEMENT, 0, "rank 1 began broadcast of 7 tensors",
-     "rank 1 began broadcast of 7 tensors|; ranks 0, 2, 3 began averaging", "another call"},
-    {wrong_root, SBN_DISAGREEMENT, SBN_DISAGREEMENT, 0, "ranks 0, 2 began|ranks 1, 3 began",
-     "ranks 0, 2 began|ranks 1, 3 began", "another root, on two ranks"},
-    {no_tensors, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0, "replicas|got NULL",
-     "rank 1 began averaging and reported SBN_INVALID_ARGUMENT", "no tensors"},
-    {short_buffer, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0,
-     "sbn_average_gradients: replica 0: tensor 6: expected 1070 floats",
-     "rank 1 began averaging and reported SBN_INVALID_ARGUMENT", "a buffer too small"},
-    {overlapping, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, 0,
-     "sbn_average_gradients: replica 0: tensor 3 must not overlap tensor 1 in the same call",
-     "rank 1 began averaging and reported SBN_INVALID_ARGUMENT", "tensors that overlap"},
-    {marker_fails, CL_OUT_OF_RESOURCES, SBN_REMOTE_ERROR, 0, "clEnqueueMarkerWithWaitList",
-     "rank 1 began averaging and reported CL_OUT_OF_RESOURCES", "a marker fails"},
-    {read_fails, CL_OUT_OF_RESOURCES, SBN_REMOTE_ERROR, 0,
-     "replica 0: tensor 0: clEnqueueReadBuffer",
-     "rank 1 reported CL_OUT_OF_RESOURCES in averaging of 7 tensors, 6149 floats",
-     "the first copy fails"},
-    {late_read_fails, CL_OUT_OF_RESOURCES, SBN_REMOTE_ERROR, 1,
-     "replica 0: tensor |: clEnqueueReadBuffer",
-     "rank 1 reported CL_OUT_OF_RESOURCES in averaging of 7 tensors, 6149 floats",
-     "a later copy fails"},
-};
-
-static const struct fault *provoked;
-
-static int provoke_and_go_on(test_rank *m)
-{
-    provoked->work(m);
+    reset(m);
     return go_on(m);
 }
 
-static void check_fault(test_ranks *all, const struct fault *fault, uint64_t mean)
+#define DISAGREE(field, value, words, ...) \
+    ROW(field, value, words, .status = SBN_DISAGREEMENT, __VA_ARGS__)
+#define REPORTED(what) .heard = "rank 1 began averaging and reported " what
+#define IN_COPY \
+    .status = CL_OUT_OF_RESOURCES, \
+    .heard = "rank 1 reported CL_OUT_OF_RESOURCES in averaging of 7 tensors, 6149 floats"
+#define OTHERS "; ranks 0, 2, 3 began averaging of 7 tensors, 6149 floats"
+
+static void check_calls(test_ranks *all)
 {
-    provoked = fault;
-    ranks_do(all, fault->work);
-    for (int rank = 0; rank < all->count; ++rank) {
-        const test_rank *m = &all->of[rank];
-        rank_expect(m, rank == 1 ? fault->own : fault->others,
-                    rank == 1 ? fault->own_words : fault->words, fault->what);
-        tap_ok(m->digest == 1 || fault->touched, "%s: rank %d: nothing has changed", fault->what,
-               rank);
-    }
-    ranks_do(all, go_on);
-    tap_ok(exchanges_digest(all, fault->what) == mean, "%s: the next averaging is right",
-           fault->what);
-    tap_ok(ranks_leave(all, provoke_and_go_on) == 0, "%s: nothing is left", fault->what);
+    static const ranks_call exchange = {sizeof(arguments), right, call, reset, state, go_on};
+    const size_t into_first = tensors[ODD_RANK].buffers[0][1].offset + exchange_counts[1] - 1;
+    const refusal rows[] = {
+        ROW(counts[1], 2990, NULL),
+        DISAGREE(counts[3], 1014, "rank 1 began averaging of 7 tensors, 6129 floats|" OTHERS),
+        /* As many in other tensors; the first one has room for two more behind it. */
+        ROW(counts[0], 3, NULL),
+        DISAGREE(counts[5], 2047,
+                 "rank 1 began averaging of 7 tensors, 6149 floats (settings |" OTHERS
+                 " (settings "),
+        DISAGREE(count, 2, "rank 1 began averaging of 2 tensors, 3001 floats|" OTHERS),
+        DISAGREE(broadcast, 1, "rank 1 began broadcast of 7 tensors|" OTHERS),
+        ROW(broadcast, 1, NULL, .odd = ALL_RANKS),
+        DISAGREE(root, 1, "ranks 0, 2 began|ranks 1, 3 began", .odd = 1u << 1 | 1u << 3),
+        ROW(no_tensors, 1, "replicas|got NULL", REPORTED("SBN_INVALID_ARGUMENT")),
+        ROW(counts[6], 1070, "sbn_average_gradients: replica 0: tensor 6: expected 1070 floats",
+            REPORTED("SBN_INVALID_ARGUMENT")),
+        ROW(offset, into_first,
+            "sbn_average_gradients: replica 0: tensor 3 must not overlap tensor 1 in the same call",
+            REPORTED("SBN_INVALID_ARGUMENT")),
+        ROW(fails, ((failure){WRAP_MARKER, 1}), "clEnqueueMarkerWithWaitList",
+            .status = CL_OUT_OF_RESOURCES, REPORTED("CL_OUT_OF_RESOURCES")),
+        /* The first copy fails: nothing has been exchanged yet. A later one: something has. */
+        ROW(fails, ((failure){WRAP_READ, 1}), "replica 0: tensor 0: clEnqueueReadBuffer", IN_COPY),
+        ROW(fails, ((failure){WRAP_READ, 6}), "replica 0: tensor |: clEnqueueReadBuffer", IN_COPY,
+            .changes = 1),
+    };
+    RANKS_REFUSE(all, &exchange, rows);
 }
 
 /* Results cannot be written on rank 1: it says so, and what follows fails on all. */
 static int write_fails(test_rank *m)
 {
-    begin_again(m);
-    wraps_fail(WRAP_WRITE, m->rank == 1);
-    const int status = right(m);
-    wraps_fail(WRAP_WRITE, 0);
-    return rank_says(m, status);
+    arguments a;
+    right(m, &a);
+    if (m->rank == ODD_RANK)
+        a.fails = (failure){WRAP_WRITE, 1};
+    reset(m);
+    return call(m, &a);
 }
 
 static void check_write(test_ranks *all)
 {
     ranks_do(all, write_fails);
     /* Of several buckets any may have its sums first. */
-    rank_expect(&all->of[1], CL_OUT_OF_RESOURCES, "replica 0: tensor |: clEnqueueWriteBuffer",
-                "a result cannot be written");
-    ranks_do(all, go_on);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], rank == 1 ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
-                    rank == 1 ? "rank 1: an exchange failed earlier|clEnqueueWriteBuffer"
-                              : "rank 1 began averaging and reported SBN_GROUP_FAILED",
-                    "afterwards");
-}
-
-static void check_faults(void)
-{
-    const size_t ones[] = {1, 1, 1, 1}, even[] = {2, 2, 2, 2};
-    test_ranks all;
-    ranks_open(&all, &device, 4, ones, even, NULL);
-    ranks_do(&all, open_kept);
-    ranks_do(&all, go_on);
-    const uint64_t mean = exchanges_digest(&all, "averaged");
-    for (size_t i = 0; i < sizeof disagreements / sizeof *disagreements; ++i)
-        check_fault(&all, &disagreements[i], mean);
-    check_write(&all);
-    ranks_do(&all, close_kept);
-    /* The group itself knows nothing of all that. */
-    ranks_do(&all, rank_train);
-    rank_expect(&all.of[1], SBN_SUCCESS, "", "batch norm goes on");
-    ranks_close(&all);
+    rank_expect(&all->of[ODD_RANK], CL_OUT_OF_RESOURCES,
+                "replica 0: tensor |: clEnqueueWriteBuffer", "a result cannot be written");
+    ranks_do(all, begin_and_go_on);
+    ranks_expect(all, SBN_GROUP_FAILED, "rank 1: an exchange failed earlier|clEnqueueWriteBuffer",
+                 SBN_REMOTE_ERROR, "rank 1 began averaging and reported SBN_GROUP_FAILED",
+                 "afterwards");
 }
 
 /* One rank's configuration is wrong: nobody gets an sbn_data_parallel. */
@@ -283,33 +166,32 @@ static int wrong_config(test_rank *m)
 {
     sbn_data_parallel *parallel;
     sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = m->rank == 1 ? 4095 : 4096;
+    config.bucket_bytes = m->rank == ODD_RANK ? 4095 : 4096;
     rank_says(m, sbn_data_parallel_create(m->group, &config, &parallel));
-    m->digest = parallel == NULL;
+    m->status = parallel ? SBN_SUCCESS : m->status;
     sbn_data_parallel_destroy(parallel);
     return m->status;
 }
 
-static void check_config(void)
-{
-    const size_t ones[] = {1, 1, 1}, even[] = {2, 2, 2};
-    test_ranks all;
-    ranks_open(&all, &device, 3, ones, even, NULL);
-    ranks_do(&all, wrong_config);
-    for (int rank = 0; rank < 3; ++rank) {
-        rank_expect(&all.of[rank], rank == 1 ? SBN_INVALID_ARGUMENT : SBN_REMOTE_ERROR,
-                    rank == 1 ? "bucket_bytes: expected 4096 to |got 4095"
-                              : "rank 1 called sbn_data_parallel_create and reported",
-                    "a wrong configuration");
-        tap_ok(all.of[rank].digest == 1, "rank %d: nothing is made", rank);
-    }
-    ranks_close(&all);
-}
-
 static void checks(void)
 {
-    check_faults();
-    check_config();
+    const size_t ones[] = {1, 1, 1, 1}, even[] = {2, 2, 2, 2};
+    test_ranks all;
+    ranks_open(&all, &device, 4, ones, even, NULL);
+    ranks_do(&all, wrong_config);
+    ranks_expect(&all, SBN_INVALID_ARGUMENT, "bucket_bytes: expected 4096 to |got 4095",
+                 SBN_REMOTE_ERROR, "rank 1 called sbn_data_parallel_create and reported",
+                 "a wrong configuration");
+    ranks_do(&all, open_kept);
+    ranks_do(&all, begin_and_go_on);
+    mean = exchanges_digest(&all, "averaged");
+    check_calls(&all);
+    check_write(&all);
+    ranks_do(&all, close_kept);
+    /* The group itself knows nothing of all that. */
+    ranks_do(&all, rank_train);
+    ranks_expect(&all, SBN_SUCCESS, "", SBN_SUCCESS, "", "batch norm goes on");
+    ranks_close(&all);
 }
 
 int main(int argc, char **argv)

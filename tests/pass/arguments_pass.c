@@ -1,149 +1,230 @@
 /*
- * What is refused of a pass's other arguments: handles of other kinds and of
- * other layers, flags, results, too few values, too many passes.
+ * What is refused of a pass: handles, flags, results, too few values, shapes, buffers, what
+ * overlaps, and what is under way.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "support/refused.h"
+#include "support/stage.h"
 
-static stage s;
+/* Of an operation, and of its second replica's shard. */
+#define OF(operation, field, value, words) ROW(op, operation, NULL), ROW(field, value, words)
+#define BAD(operation, field, value, words) \
+    OF(operation, shards[1].field, value, "replica 1|" words)
 
-/* Handles of other kinds and of other layers, and flags of other passes. */
+/* --- handles, flags and results --- */
+
 static void check_handles(void)
 {
-    sbn_saved *const no_saved = (sbn_saved *)s.layer;
-    sbn_batchnorm *const no_layer = (sbn_batchnorm *)s.group;
-    refused(&s, FORWARD, NULL, s.good, s.saved, 0, SBN_INVALID_ARGUMENT, "layer|got NULL",
-            "NULL layer");
-    refused(&s, FORWARD, no_layer, s.good, s.saved, 0, SBN_INVALID_ARGUMENT, "layer|got another",
-            "group as layer");
-    refused(&s, EVALUATE, no_layer, s.good, NULL, 0, SBN_INVALID_ARGUMENT, "layer|another",
-            "group as layer");
+    sbn_saved *const no_saved = (sbn_saved *)stage.layer;
+    sbn_batchnorm *const no_layer = (sbn_batchnorm *)stage.group;
     for (operation op = FORWARD; op <= RECOMPUTE; ++op) {
-        if (op == EVALUATE)
-            continue;
-        refused(&s, op, s.layer, s.good, NULL, 0, SBN_INVALID_ARGUMENT, "saved|got NULL",
-                "NULL saved");
-        refused(&s, op, s.layer, s.good, no_saved, 0, SBN_INVALID_ARGUMENT, "saved|got another",
-                "layer as saved");
-        refused(&s, op, s.layer, s.good, s.of_second, 0, SBN_INVALID_ARGUMENT,
-                "saved|\"first\"|another layer's", "saved of another layer");
-        if (op != FORWARD)
-            refused(&s, op, s.layer, s.good, s.empty, 0, SBN_INVALID_ARGUMENT, "saved|no forward",
-                    "saved that nothing has filled");
+        const refusal of_all[] = {
+            OF(op, layer, NULL, "layer|got NULL"),
+            OF(op, layer, no_layer, "layer|got another"),
+            OF(op, no_shards, 1, "shards: expected 2, got NULL"),
+        };
+        const refusal of_saved[] = {
+            OF(op, saved, NULL, "saved|got NULL"),
+            OF(op, saved, no_saved, "saved|got another"),
+            OF(op, saved, stage.of_second, "saved|\"first\"|another layer's"),
+        };
+        REFUSE_PASS(stage.right, of_all);
+        if (op != EVALUATE)
+            REFUSE_PASS(stage.right, of_saved);
     }
-    for (operation op = FORWARD; op <= RECOMPUTE; ++op)
-        refused(&s, op, s.layer, NULL, s.saved, 0, SBN_INVALID_ARGUMENT,
-                "shards: expected 2, got NULL", "NULL shards");
-    refused(&s, FORWARD, s.layer, s.good, s.saved, 2, SBN_INVALID_ARGUMENT,
-            "flags|SBN_KEEP_RUNNING_STATS|0x2", "a backward's flag");
-    refused(&s, FORWARD, s.layer, s.good, s.saved, 8, SBN_INVALID_ARGUMENT, "flags|got 0x8",
-            "unknown flag");
-    refused(&s, BACKWARD, s.layer, s.good, s.saved, 1, SBN_INVALID_ARGUMENT, "flags|got 0x1",
-            "a forward's flag");
-    refused(&s, BACKWARD, s.layer, s.good, s.saved, 0x80000006, SBN_INVALID_ARGUMENT,
-            "flags|got 0x80000006", "unknown flag");
-    expect(sbn_forward_begin(s.layer, s.good, s.saved, 0, NULL), SBN_INVALID_ARGUMENT,
-           "pass|got NULL", "no place for the pass");
-    expect(sbn_backward_begin(s.layer, s.good, s.saved, 0, NULL), SBN_INVALID_ARGUMENT,
-           "pass|got NULL", "no place for the pass");
+    /* A backward pass's flag, a forward pass's, and ones of none. */
+    const refusal rows[] = {
+        OF(BACKWARD, saved, stage.empty, "saved|no forward"),
+        OF(RECOMPUTE, saved, stage.empty, "saved|no forward"),
+        OF(FORWARD, flags, 2, "flags|SBN_KEEP_RUNNING_STATS|0x2"),
+        OF(FORWARD, flags, 8, "flags|got 0x8"),
+        OF(BACKWARD, flags, 1, "flags|got 0x1"),
+        OF(BACKWARD, flags, 0x80000006, "flags|got 0x80000006"),
+        OF(FORWARD, begun, 1, "pass|got NULL"),
+        OF(BACKWARD, begun, 1, "pass|got NULL"),
+        OF(FORWARD, result, sizeof(sbn_result) - 1, "result: size|got"),
+        OF(BACKWARD, result, sizeof(sbn_result) - 1, "result: size|got"),
+    };
+    REFUSE_PASS(stage.right, rows);
 }
 
-/* A wrong result is noticed before anything is done; in end it is too late, and all is done. */
-static void check_results(void)
+/* At the end it is too late to refuse a wrong result: the pass has ended nevertheless. */
+static void check_end(void)
 {
+    const sbn_shard *const shards = stage.right.shards;
     sbn_result result = {sizeof result - 1, 77, 5, 5};
-    const uint64_t before = stage_state(&s);
-    expect(sbn_forward(s.layer, s.good, s.saved, 0, &result), SBN_INVALID_ARGUMENT,
-           "result: size|got", "forward: a result of another size");
-    tap_ok(stage_state(&s) == before && slice_untouched(&s.slices[0]), "nothing has changed");
-    expect(sbn_backward(s.layer, s.good, s.saved, 0, &result), SBN_INVALID_ARGUMENT,
-           "result: size|got", "backward: a result of another size");
-    tap_ok(stage_state(&s) == before && slice_untouched(&s.slices[0]), "nothing has changed");
     sbn_pass *pass;
-    must(sbn_forward_begin(s.layer, s.good, s.saved, SBN_KEEP_RUNNING_STATS, &pass), "begin");
-    expect(sbn_pass_end(pass, &result), SBN_INVALID_ARGUMENT, "result: size|got",
-           "end: a result of another size");
-    tap_ok(!slice_untouched(&s.slices[0]) && result.count == 77,
-           "the pass has ended nevertheless, the result is untouched");
-    expect(sbn_pass_end(pass, NULL), SBN_INVALID_ARGUMENT, "pass|ended", "end: a pass twice");
     int ready = 7;
-    expect(sbn_pass_progress(pass, &ready), SBN_INVALID_ARGUMENT, "pass|ended",
-           "progress of an ended pass");
+    must(sbn_forward_begin(stage.layer, shards, stage.saved, SBN_KEEP_RUNNING_STATS, &pass),
+         "sbn_forward_begin");
+    REFUSED(sbn_pass_end(pass, &result), "result: size|got");
+    tap_ok(!slice_untouched(&stage.slices[0]) && result.count == 77,
+           "the pass has ended nevertheless, the result is untouched");
+    REFUSED(sbn_pass_progress(pass, &ready), "pass|ended");
     tap_ok(ready == 7, "ready is untouched");
-    stage_reset(&s);
+    stage_reset();
 }
 
-static void check_passes_under_way(void)
+static void check_under_way(void)
 {
-    sbn_pass *filling, *reading, *refused_pass = (sbn_pass *)&refused_pass;
+    const sbn_shard *const shards = stage.right.shards;
+    sbn_pass *under_way, *refused = (sbn_pass *)&refused, *passes[SBN_MAX_PASSES];
     cl_event event = (cl_event)&event;
     sbn_shard with_event[REPLICAS];
-    memcpy(with_event, s.good, sizeof s.good);
+    memcpy(with_event, shards, sizeof with_event);
     with_event[0].event = &event;
-    must(sbn_forward_begin(s.layer, s.good, s.empty, SBN_KEEP_RUNNING_STATS, &filling), "begin");
-    expect(sbn_forward_begin(s.layer, with_event, s.empty, 0, &refused_pass), SBN_INVALID_ARGUMENT,
-           "saved|1 passes under way", "forward into saved that is being filled");
-    tap_ok(!refused_pass && !event, "the pass and the event are NULL");
-    expect(sbn_backward_begin(s.layer, s.good, s.empty, 0, &refused_pass), SBN_INVALID_ARGUMENT,
-           "saved|not ended", "backward from saved that is being filled");
-    expect(sbn_recompute(s.layer, s.good, s.empty), SBN_INVALID_ARGUMENT, "saved|not ended",
-           "recomputation from saved that is being filled");
-    must(sbn_pass_end(filling, NULL), "end");
-    must(sbn_backward_begin(s.layer, s.good, s.empty, 0, &reading), "begin");
-    expect(sbn_forward_begin(s.layer, s.good, s.empty, 0, &refused_pass), SBN_INVALID_ARGUMENT,
-           "saved|1 passes under way", "forward into saved that a backward reads");
-    must(sbn_pass_end(reading, NULL), "end");
+    must(sbn_forward_begin(stage.layer, shards, stage.empty, SBN_KEEP_RUNNING_STATS, &under_way),
+         "sbn_forward_begin");
+    REFUSED(sbn_forward_begin(stage.layer, with_event, stage.empty, 0, &refused),
+            "saved|1 passes under way");
+    tap_ok(!refused && !event, "the pass and the event are NULL");
+    REFUSED(sbn_backward(stage.layer, shards, stage.empty, 0, NULL), "saved|not ended");
+    REFUSED(sbn_recompute(stage.layer, shards, stage.empty), "saved|not ended");
+    must(sbn_pass_end(under_way, NULL), "sbn_pass_end");
+    must(sbn_backward_begin(stage.layer, shards, stage.empty, 0, &under_way), "begin");
+    REFUSED(sbn_forward(stage.layer, shards, stage.empty, 0, NULL), "saved|1 passes under way");
+    must(sbn_pass_end(under_way, NULL), "sbn_pass_end");
+    for (int i = 0; i < SBN_MAX_PASSES; ++i)
+        must(sbn_backward_begin(stage.layer, shards, stage.saved, 0, &passes[i]), "begin");
+    REFUSED(sbn_backward_begin(stage.layer, shards, stage.saved, 0, &refused), "at most 64 passes");
+    for (int i = 0; i < SBN_MAX_PASSES; ++i)
+        must(sbn_pass_end(passes[i], NULL), "sbn_pass_end");
+    stage_reset();
+}
 
-    sbn_pass *passes[SBN_MAX_PASSES];
-    for (int i = 0; i < SBN_MAX_PASSES; ++i)
-        must(sbn_backward_begin(s.layer, s.good, s.saved, 0, &passes[i]), "begin");
-    expect(sbn_backward_begin(s.layer, s.good, s.saved, 0, &refused_pass), SBN_INVALID_ARGUMENT,
-           "at most 64 passes", "one pass too many");
-    for (int i = 0; i < SBN_MAX_PASSES; ++i)
-        must(sbn_pass_end(passes[i], NULL), "end");
-    stage_reset(&s);
+/* --- shapes --- */
+
+static void check_shapes(void)
+{
+    const refusal rows[] = {
+        BAD(FORWARD, dims, 1, "layer \"first\"|dims|2 to 5|got 1"),
+        BAD(FORWARD, dims, 6, "dims|got 6"),
+        BAD(FORWARD, shape[1], 4, "shape: expected 3 channels, got 4 in (2,4,7)"),
+        BAD(FORWARD, shape[1], 0, "shape: expected 3 channels, got 0 in (2,0,7)"),
+        BAD(FORWARD, shape[2], SIZE_MAX, "too large|overflow"),
+        BAD(FORWARD, shape[0], SIZE_MAX / 2, "too large|overflow"),
+        BAD(FORWARD, shape[2], (size_t)1 << 31, "too large|2147483648"),
+        BAD(FORWARD, shape[2], ((size_t)1 << 31) - 1, "x: |floats|got a buffer of"),
+        BAD(FORWARD, shape[0], 4, "x: expected 84 floats from offset 5|(4,3,7)|got a buffer of 50"),
+        BAD(BACKWARD, dims, -1, "dims|got -1"),
+        BAD(BACKWARD, shape[1], 2, "shape: expected 3 channels|got 2"),
+        BAD(BACKWARD, shape[0], 1, "2 samples of 7 positions|got 1 of 7"),
+        BAD(BACKWARD, shape[2], 5, "2 samples of 7 positions|got 2 of 5"),
+        BAD(EVALUATE, shape[1], 4, "evaluation|3 channels|got 4"),
+        BAD(RECOMPUTE, shape[1], 4, "recomputation|3 channels|got 4"),
+        BAD(RECOMPUTE, shape[2], 5, "2 samples of 7 positions|got 2 of 5"),
+    };
+    REFUSE_PASS(stage.right, rows);
+}
+
+/* A shard without elements is empty, whatever its other extents are. */
+static void check_empty(void)
+{
+    const size_t huge[] = {(size_t)1 << 31, (size_t)1 << 40, SIZE_MAX};
+    for (size_t i = 0; i < 3 * sizeof huge / sizeof *huge; ++i) {
+        const size_t extent = huge[i / 3], empty = (size_t[]){0, 2, 3}[i % 3];
+        arguments a = stage.right;
+        char what[80];
+        a.saved = stage.empty;
+        a.shards[1].dims = 4;
+        a.shards[1].shape[0] = a.shards[1].shape[2] = a.shards[1].shape[3] = extent;
+        a.shards[1].shape[empty] = 0;
+        snprintf(what, sizeof what, "extents of %zu, extent %zu is 0", extent, empty);
+        for (a.op = FORWARD; a.op <= RECOMPUTE; ++a.op)
+            expect(stage_pass(&a), SBN_SUCCESS, "", what);
+    }
 }
 
 /* One value per channel in all: refused by sbn_forward, legal for sbn_evaluate. */
-static void check_too_few(sbn_batchnorm *untracked)
+static void check_too_few(void)
 {
-    sbn_shard one[REPLICAS];
-    sbn_saved *untracked_saved = fixture_saved(untracked);
-    memcpy(one, s.good, sizeof one);
-    one[0].shape[0] = 1;
-    one[0].shape[2] = 1;
-    one[1].shape[0] = 0;
-    refused(&s, FORWARD, s.layer, one, s.saved, 0, SBN_TOO_FEW_VALUES,
+    arguments one = stage.right;
+    float y[CHANNELS], bias[CHANNELS];
+    const refusal rows[] = {
+        ROW(shards[1].shape[0], 0,
             "forward|\"first\": expected more than 1 value per channel|got 1",
-            "one value per channel");
-    must(sbn_batchnorm_set_training(untracked, 0), "sbn_batchnorm_set_training");
-    expect(sbn_forward(untracked, one, untracked_saved, 0, NULL), SBN_TOO_FEW_VALUES,
+            .status = SBN_TOO_FEW_VALUES),
+    };
+    one.shards[0].shape[0] = 1;
+    one.shards[0].shape[2] = 1;
+    one.shards[1].shape[0] = 1;
+    REFUSE_PASS(one, rows);
+    one.shards[1].shape[0] = 0;
+    must(sbn_batchnorm_set_training(stage.second, 0), "sbn_batchnorm_set_training");
+    expect(sbn_forward(stage.second, one.shards, stage.of_second, 0, NULL), SBN_TOO_FEW_VALUES,
            "expected more than 1 value per channel over the whole group, whose statistics|got 1",
            "one value per channel in evaluation without running statistics");
     tap_ok(!strstr(sbn_last_error(), "training") &&
                !strstr(sbn_strerror(SBN_TOO_FEW_VALUES), "training"),
            "which is not in training: %s", sbn_strerror(SBN_TOO_FEW_VALUES));
-    must(sbn_batchnorm_set_training(untracked, 1), "sbn_batchnorm_set_training");
-    must(sbn_saved_destroy(untracked_saved), "sbn_saved_destroy");
-    one[1].shape[2] = 1;
-    expect(sbn_evaluate(untracked, one), SBN_SUCCESS, "",
+    must(sbn_batchnorm_set_training(stage.second, 1), "sbn_batchnorm_set_training");
+    expect(sbn_evaluate(stage.second, one.shards), SBN_SUCCESS, "",
            "evaluation of one value per channel without running statistics");
-    float y[CHANNELS], bias[CHANNELS];
-    buffer_read(&s.slices[0], &one[0].y, CHANNELS, y);
-    buffer_read(&s.slices[0], &one[0].bias, CHANNELS, bias);
+    buffer_read(&stage.slices[0], &one.shards[0].y, CHANNELS, y);
+    buffer_read(&stage.slices[0], &one.shards[0].bias, CHANNELS, bias);
     tap_ok(memcmp(y, bias, sizeof y) == 0, "its output is the bias");
-    slice_reset(&s.slices[0]);
+    stage_reset();
+}
+
+/* --- buffers --- */
+
+static void check_buffers(cl_mem abroad)
+{
+    const sbn_shard *const good = &stage.right.shards[1];
+    const sbn_buffer behind = {good->x.mem, good->x.offset + 3}, before = {good->x.mem, 4},
+                     behind_dy = {good->dy.mem, good->dy.offset + 1};
+    const refusal rows[] = {
+        BAD(FORWARD, x.mem, NULL, "x: expected a buffer, got NULL"),
+        BAD(FORWARD, y.mem, NULL, "y: expected a buffer"),
+        BAD(FORWARD, weight.mem, NULL, "weight: expected a buffer"),
+        BAD(FORWARD, bias.mem, NULL, "bias: expected a buffer"),
+        BAD(FORWARD, x.mem, abroad, "x: expected a buffer of the queue's context"),
+        BAD(FORWARD, y.mem, abroad, "y: expected a buffer of the queue's context"),
+        BAD(FORWARD, x.offset, 9, "x: expected 42 floats from offset 9|got a buffer of 50"),
+        BAD(FORWARD, y.offset, SIZE_MAX, "y: expected 42 floats|got a buffer of 50"),
+        BAD(FORWARD, bias.offset, 9, "bias: expected 3 floats from offset 9|got a buffer of 11"),
+        BAD(FORWARD, y.mem, good->x.mem, "y is written|overlap x"),
+        BAD(FORWARD, y, behind, "y is written|overlap x"),
+        BAD(FORWARD, x, good->y, "y is written|overlap x"),
+        BAD(FORWARD, num_wait, 2, "wait_list: expected 2 events, got NULL"),
+        BAD(BACKWARD, dy.mem, NULL, "dy: expected a buffer"),
+        BAD(BACKWARD, dx.mem, abroad, "dx: expected a buffer of the queue's context"),
+        BAD(BACKWARD, weight_grad.mem, abroad,
+            "weight_grad: expected a buffer of the queue's context"),
+        BAD(BACKWARD, dx.offset, SIZE_MAX / 4, "dx: expected 42 floats"),
+        BAD(BACKWARD, bias_grad.offset, 10,
+            "bias_grad: expected 3 floats from offset 10|got a buffer of 11"),
+        BAD(BACKWARD, dx, behind_dy, "dx is written|overlap dy"),
+        BAD(BACKWARD, dx, good->x, "dx is written|overlap x"),
+        BAD(BACKWARD, bias_grad, good->weight_grad, "weight_grad is written|overlap bias_grad"),
+        BAD(BACKWARD, weight_grad, good->weight, "weight_grad is written|overlap weight"),
+        BAD(EVALUATE, x.mem, NULL, "x: expected a buffer"),
+        BAD(EVALUATE, bias.mem, abroad, "bias: expected a buffer of the queue's context"),
+        BAD(EVALUATE, y, before, "y is written|overlap x"),
+        BAD(EVALUATE, num_wait, 1, "wait_list: expected 1 events"),
+        BAD(RECOMPUTE, y.mem, NULL, "y: expected a buffer"),
+    };
+    REFUSE_PASS(stage.right, rows);
 }
 
 int main(void)
 {
-    if (stage_open(&s))
+    fixture foreign;
+    cl_int code;
+    if (stage_open() || fixture_open(&foreign))
         return fixture_missing();
+    cl_mem abroad = clCreateBuffer(foreign.context, CL_MEM_READ_WRITE, 4096, NULL, &code);
+    must(code, "clCreateBuffer");
     check_handles();
-    check_results();
-    check_too_few(s.second);
-    check_passes_under_way();
-    return stage_close(&s);
+    check_end();
+    check_under_way();
+    check_shapes();
+    check_empty();
+    check_too_few();
+    check_buffers(abroad);
+    clReleaseMemObject(abroad);
+    fixture_close(&foreign);
+    return stage_close();
 }

@@ -1,273 +1,333 @@
 /*
- * Calls of several layers that fail: bad input, devices that fail in one layer. Each rank gets a
- * sentence that names the layer, nothing has changed in any layer, and the groups go on.
+ * Calls of three layers over three ranks that fail on one of them: bad input, devices that fail in
+ * one layer, layers about which the ranks do not agree. Each rank gets a sentence that names the
+ * layer, nothing has changed in any layer, and the groups go on.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "support/branch_calls.h"
+#include "support/branch_set.h"
+#include "support/refused_ranks.h"
 #include "support/wraps.h"
+
+enum { RANKS = 3, LAYERS = 3 };
 
 static fixture device;
 
 /* The second one needs the wide format; rank 1 has no values in the third. */
-static const branch_shape shapes[BRANCH_LAYERS] = {
+static const branch_shape shapes[LAYERS] = {
     {.name = "first", .channels = 3, .plane = 33, .samples = 3},
     {.name = "second", .channels = 7, .plane = 9, .samples = 3, .put = huge},
     {.name = "third", .channels = 5, .plane = 20, .samples = 2},
 };
 
 /* On rank 1 the frozen one needs the wide format; it has values in all three. */
-static const branch_shape frozen_redone[BRANCH_LAYERS] = {
+static const branch_shape frozen_redone[LAYERS] = {
     {.name = "first", .channels = 3, .plane = 33, .samples = 3},
     {.name = "frozen", .channels = 4, .plane = 10, .samples = 2, .put = huge_on_rank_1, .fixed = 1},
     {.name = "third", .channels = 5, .plane = 20, .samples = 2, .full = 1},
 };
 
-static int no_saved(test_rank *m)
+static void with(const branch_shape layers[LAYERS], void (*check)(test_ranks *all))
 {
-    branch_call c = branch_call_right(m, 0);
-    if (m->rank == BRANCH_ODD)
-        c.list[1].saved = NULL;
-    return branch_call_make(m, &c);
+    const size_t ones[RANKS] = {1, 1, 1};
+    test_ranks all;
+    ranks_open(&all, &device, RANKS, ones, ones, NULL);
+    for (int rank = 0; rank < RANKS; ++rank)
+        if (rank_is_here(&all.of[rank]))
+            branch_set_open(&all.of[rank], &device, layers, LAYERS);
+    check(&all);
+    for (int rank = 0; rank < RANKS; ++rank)
+        if (rank_is_here(&all.of[rank]))
+            branch_set_close(&all.of[rank]);
+    ranks_close(&all);
 }
 
-static int no_layer(test_rank *m)
+static int forward(test_rank *m)
 {
-    branch_call c = branch_call_right(m, 0);
-    if (m->rank == BRANCH_ODD)
-        c.list[2].layer = NULL;
-    return branch_call_make(m, &c);
+    branch_set *set = branch_set_of(m);
+    return rank_says(m, sbn_forward_branches(set->forward, LAYERS, set->results[0]));
 }
 
-static int same_saved(test_rank *m)
+static int train(test_rank *m)
 {
-    branch_call c = branch_call_right(m, 0);
-    if (m->rank == BRANCH_ODD)
-        c.list[2] = c.list[0];
-    return branch_call_make(m, &c);
-}
-
-/* Second reads what first writes. */
-static int chained(test_rank *m)
-{
-    branch_call c = branch_call_right(m, 0);
-    sbn_shard shards[RANK_REPLICAS];
-    for (size_t r = 0; r < m->replicas; ++r) {
-        shards[r] = c.list[1].shards[r];
-        shards[r].x = c.list[0].shards[r].y;
-        shards[r].shape[0] = 1;
-    }
-    if (m->rank == BRANCH_ODD)
-        c.list[1].shards = shards;
-    return branch_call_make(m, &c);
-}
-
-static int short_buffer(test_rank *m)
-{
-    branch_call c = branch_call_right(m, 1);
-    sbn_shard shards[RANK_REPLICAS];
-    memcpy(shards, c.list[1].shards, sizeof *shards * m->replicas);
-    if (m->rank == BRANCH_ODD)
-        shards[0].dx.offset = 1 << 20;
-    c.list[1].shards = shards;
-    return branch_call_make(m, &c);
-}
-
-static int wrong_result(test_rank *m)
-{
-    branch_call c = branch_call_right(m, 0);
-    c.results[2].size -= m->rank == BRANCH_ODD;
-    branch_call_make(m, &c);
-    c.results[2].size = sizeof *c.results;
+    branch_set *set = branch_set_of(m);
+    if (forward(m))
+        return m->status;
+    rank_says(m, sbn_backward_branches(set->backward, LAYERS, set->results[1]));
+    clFinish(m->queue);
     return m->status;
 }
 
-static int too_few(test_rank *m)
+/* --- one call --- */
+
+/* Saved statistics of the first layer, on each rank: of two passes of one call, and a frozen one. */
+typedef enum saved_of { USUAL, ONE_PASS, OTHER_PASS, FROZEN_PASS, SAVED } saved_of;
+static sbn_saved *saved[RANKS][SAVED];
+
+typedef struct arguments {
+    sbn_branch list[LAYERS];
+    sbn_shard second[RANK_REPLICAS]; /* of the second layer */
+    size_t count, result;            /* the size of the third result */
+    int back, begun, no_list, no_layer;
+    int frozen; /* the third layer */
+    saved_of saved;
+    failure fails;
+} arguments;
+
+static void right(test_rank *m, void *of)
 {
-    branch_call c = branch_call_right(m, 0);
-    sbn_shard shards[RANK_REPLICAS];
-    for (size_t r = 0; r < m->replicas; ++r) {
-        shards[r] = c.list[1].shards[r];
-        shards[r].shape[0] = m->rank == BRANCH_ODD;
-        shards[r].shape[2] = 1;
-    }
-    c.list[1].shards = shards;
-    return branch_call_make(m, &c);
+    const branch_set *set = branch_set_of(m);
+    arguments *a = of;
+    *a = (arguments){.count = LAYERS, .result = sizeof(sbn_result)};
+    memcpy(a->list, set->forward, sizeof a->list);
+    memcpy(a->second, set->shards[1], sizeof a->second);
 }
 
-/*
- * The reads of rank 1: of the first layer, the second, and the second once more in the wide format.
- */
-static int read_of_second(test_rank *m)
+static int make(const arguments *a, const sbn_branch *list, sbn_result *results)
 {
-    wraps_fail(WRAP_READ, m->rank == BRANCH_ODD ? 2 : 0);
-    return branches_forward(m);
+    if (a->begun)
+        return sbn_backward_branches_begin(list, a->count, NULL);
+    return a->back ? sbn_backward_branches(list, a->count, results)
+                   : sbn_forward_branches(list, a->count, results);
 }
 
-static int wide_read(test_rank *m)
+static int call(test_rank *m, const void *of)
 {
-    wraps_fail(WRAP_READ, m->rank == BRANCH_ODD ? 3 : 0);
-    return branches_forward(m);
+    const arguments *a = of;
+    branch_set *set = branch_set_of(m);
+    sbn_branch list[LAYERS];
+    memcpy(list, a->list, sizeof list);
+    if (list[1].shards == set->shards[1])
+        list[1].shards = a->second;
+    if (a->no_layer)
+        list[0].layer = (sbn_batchnorm *)m->group;
+    if (a->saved)
+        list[0].saved = saved[m->rank][a->saved];
+    set->results[a->back][2].size = a->result;
+    must(sbn_batchnorm_set_frozen(set->layers[2], a->frozen), "sbn_batchnorm_set_frozen");
+    wraps_fail(a->fails.function, a->fails.n);
+    rank_says(m, make(a, a->no_list ? NULL : list, set->results[a->back]));
+    wraps_fail(WRAP_ANY, 0);
+    must(sbn_batchnorm_set_frozen(set->layers[2], 0), "sbn_batchnorm_set_frozen");
+    return m->status;
 }
 
-static int query(test_rank *m)
+static void reset(test_rank *m)
 {
-    wraps_fail(WRAP_EVENT_INFO, m->rank == BRANCH_ODD);
-    return branches_forward(m);
+    branch_set_reset(m);
 }
+
+static uint64_t state(test_rank *m)
+{
+    clFinish(m->queue);
+    return branch_set_state(m);
+}
+
+static const ranks_call pass = {sizeof(arguments), right, call, reset, state, train};
+
+/* Before a row of backward passes. */
+#define BACK ROW(back, 1, NULL, .odd = ALL_RANKS)
+
+/* --- errors of rank 1 --- */
+
+#define FAILED(text) .status = CL_OUT_OF_RESOURCES, .heard = text
+#define OF_SECOND "rank 1 called forward of layer \"second\" with 7 channels and reported "
 
 static void check_errors(test_ranks *all)
 {
-    branches_refused(all, no_saved, SBN_INVALID_ARGUMENT, "branches[1]: saved|got NULL",
-                     SBN_REMOTE_ERROR,
-                     "rank 1 called forward of layer \"second\" with 7 channels and reported "
-                     "SBN_INVALID_ARGUMENT",
-                     "no saved");
-    branches_refused(all, no_layer, SBN_INVALID_ARGUMENT, "branches[2]: layer|got NULL",
-                     SBN_REMOTE_ERROR, "rank 1 called forward and reported SBN_INVALID_ARGUMENT",
-                     "no layer");
-    branches_refused(all, same_saved, SBN_INVALID_ARGUMENT, "branches[2]: saved|used by 1",
-                     SBN_REMOTE_ERROR,
-                     "rank 1 called forward of layer \"first\" with 3 channels and reported",
-                     "one saved for two");
-    branches_refused(
-        all, chained, SBN_INVALID_ARGUMENT,
-        "branches[1]: forward of layer \"second\", rank 1, replica 0: x must not overlap y of "
-        "layer \"first\" in the same call",
-        SBN_REMOTE_ERROR, "rank 1 called forward of layer \"second\"|SBN_INVALID_ARGUMENT",
-        "a layer after the other");
-    branches_refused(all, short_buffer, SBN_INVALID_ARGUMENT,
-                     "branches[1]: backward of layer \"second\", rank 1, replica 0: dx",
-                     SBN_REMOTE_ERROR,
-                     "rank 1 called backward of layer \"second\"|SBN_INVALID_ARGUMENT",
-                     "a short buffer");
-    branches_refused(all, wrong_result, SBN_INVALID_ARGUMENT, "results[2]: size", SBN_REMOTE_ERROR,
-                     "rank 1|SBN_INVALID_ARGUMENT", "a wrong result");
-    branches_refused(all, too_few, SBN_TOO_FEW_VALUES,
-                     "forward of layer \"second\": expected more than 1|got 1", SBN_TOO_FEW_VALUES,
-                     "forward of layer \"second\": expected more than 1|got 1",
-                     "one value in one layer");
-    const char *const second = "rank 1 called forward of layer \"second\" with 7 channels and "
-                               "reported CL_OUT_OF_RESOURCES";
-    branches_refused(all, read_of_second, CL_OUT_OF_RESOURCES, "replica 0|clEnqueueReadBuffer",
-                     SBN_REMOTE_ERROR, second, "a device that fails in one layer");
-    branches_refused(all, wide_read, CL_OUT_OF_RESOURCES, "replica 0|clEnqueueReadBuffer",
-                     SBN_REMOTE_ERROR, second, "a device that fails in the wide format");
-    branches_refused(all, query, CL_OUT_OF_RESOURCES, "replica 0|clGetEventInfo", SBN_REMOTE_ERROR,
-                     "rank 1 called forward of layer \"first\"|CL_OUT_OF_RESOURCES",
-                     "a device that fails after the header");
+    const branch_set *odd = branch_set_of(&all->of[ODD_RANK]);
+    const sbn_buffer written = odd->shards[0][0].y;
+    const refusal rows[] = {
+        ROW(list[1].saved, NULL, "branches[1]: saved|got NULL",
+            .heard = OF_SECOND "SBN_INVALID_ARGUMENT"),
+        ROW(list[2].layer, NULL, "branches[2]: layer|got NULL",
+            .heard = "rank 1 called forward and reported SBN_INVALID_ARGUMENT"),
+        ROW(list[2], odd->forward[0], "branches[2]: saved|used by 1",
+            .heard = "rank 1 called forward of layer \"first\" with 3 channels and reported"),
+        ROW(second[0].x, written, NULL),
+        ROW(second[0].shape[0], 1,
+            "branches[1]: forward of layer \"second\", rank 1, replica 0: x must not overlap y of "
+            "layer \"first\" in the same call",
+            .heard = OF_SECOND "SBN_INVALID_ARGUMENT"),
+        ROW(result, sizeof(sbn_result) - 1, "results[2]: size",
+            .heard = "rank 1|SBN_INVALID_ARGUMENT"),
+        ROW(second[0].shape[2], 1, NULL, .odd = ALL_RANKS),
+        ROW(second[0].shape[0], 0, NULL, .odd = ALL_RANKS),
+        ROW(second[0].shape[0], 1, "forward of layer \"second\": expected more than 1|got 1",
+            .status = SBN_TOO_FEW_VALUES),
+        /* The reads: of the first layer, the second, and that once more in the wide format. */
+        ROW(fails, ((failure){WRAP_READ, 2}), "replica 0|clEnqueueReadBuffer",
+            FAILED(OF_SECOND "CL_OUT_OF_RESOURCES")),
+        ROW(fails, ((failure){WRAP_READ, 3}), "replica 0|clEnqueueReadBuffer",
+            FAILED(OF_SECOND "CL_OUT_OF_RESOURCES")),
+        ROW(fails, ((failure){WRAP_EVENT_INFO, 1}), "replica 0|clGetEventInfo",
+            FAILED("rank 1 called forward of layer \"first\"|CL_OUT_OF_RESOURCES")),
+        BACK,
+        ROW(second[0].dx.offset, 1 << 20,
+            "branches[1]: backward of layer \"second\", rank 1, replica 0: dx",
+            .heard = "rank 1 called backward of layer \"second\"|SBN_INVALID_ARGUMENT"),
+    };
+    RANKS_REFUSE(all, &pass, rows);
 }
 
-/* These the others cannot learn of: nobody else calls. */
-static int refused_alone(test_rank *m)
+/* What the others cannot learn of: nobody calls rightly. */
+static void check_alone(test_ranks *all)
+{
+    const refusal rows[] = {
+        ROW(count, 0, "count: expected at least 1 layer, got 0", .odd = ALL_RANKS),
+        ROW(count, 65537, "count: expected at most 65536 layers, got", .odd = ALL_RANKS),
+        ROW(count, SIZE_MAX, "count: expected at most 65536 layers, got", .odd = ALL_RANKS),
+        ROW(no_list, 1, "branches: expected an array of layers, got NULL", .odd = ALL_RANKS),
+        ROW(begun, 1, "pass: expected a place for the handle, got NULL", .odd = ALL_RANKS),
+        ROW(no_layer, 1, "branches[0]: layer: expected a handle of this kind, got another",
+            .odd = ALL_RANKS),
+    };
+    RANKS_REFUSE(all, &pass, rows);
+}
+
+/* --- disagreements --- */
+
+#define DISAGREE(field, value, words) ROW(field, value, words, .status = SBN_DISAGREEMENT)
+#define FIRST "layer \"first\" with 3 channels"
+#define SECOND "layer \"second\" with 7 channels"
+#define THIRD "layer \"third\" with 5 channels"
+
+static int save_otherwise(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
-    sbn_pass *pass = (sbn_pass *)&pass;
-    char said[4][512];
-    const size_t many[] = {SBN_MAX_BRANCHES + 1, SIZE_MAX};
-    for (int i = 0; i < 2; ++i)
-        if (sbn_forward_branches(set->forward, many[i], NULL) != SBN_INVALID_ARGUMENT ||
-            !holds_words(sbn_last_error(), "count: expected at most 65536 layers, got"))
-            return -1;
-    m->status = sbn_forward_branches(set->forward, 0, NULL) != SBN_INVALID_ARGUMENT;
-    snprintf(said[0], sizeof said[0], "%s", sbn_last_error());
-    m->status += sbn_backward_branches_begin(NULL, 2, &pass) != SBN_INVALID_ARGUMENT || pass;
-    snprintf(said[1], sizeof said[1], "%s", sbn_last_error());
-    m->status += sbn_forward_branches_begin(set->forward, BRANCH_LAYERS, NULL) !=
-                 SBN_INVALID_ARGUMENT;
-    snprintf(said[2], sizeof said[2], "%s", sbn_last_error());
-    branch_call c = branch_call_right(m, 0);
-    c.list[0].layer = (sbn_batchnorm *)m->group;
-    m->status += sbn_forward_branches(c.list, BRANCH_LAYERS, NULL) != SBN_INVALID_ARGUMENT;
-    snprintf(said[3], sizeof said[3], "%s", sbn_last_error());
-    snprintf(m->sentence, sizeof m->sentence, "%.120s|%.120s|%.120s|%.120s", said[0], said[1],
-             said[2], said[3]);
-    return m->status;
+    sbn_batchnorm *const layer = set->layers[0];
+    sbn_branch calls[2] = {set->forward[0], set->forward[0]};
+    sbn_shard elsewhere[RANK_REPLICAS];
+    memcpy(elsewhere, set->shards[0], sizeof elsewhere);
+    for (size_t r = 0; r < m->replicas; ++r)
+        elsewhere[r].y = elsewhere[r].dx;
+    calls[1].shards = elsewhere;
+    for (int i = ONE_PASS; i < SAVED; ++i)
+        saved[m->rank][i] = fixture_saved(layer);
+    for (int i = 0; i < 2; ++i) {
+        calls[i].saved = saved[m->rank][ONE_PASS + i];
+        calls[i].flags = SBN_KEEP_RUNNING_STATS;
+    }
+    must(sbn_forward_branches(calls, 2, NULL), "sbn_forward_branches");
+    must(sbn_batchnorm_set_frozen(layer, 1), "sbn_batchnorm_set_frozen");
+    must(sbn_forward(layer, set->shards[0], saved[m->rank][FROZEN_PASS], 0, NULL), "sbn_forward");
+    must(sbn_batchnorm_set_frozen(layer, 0), "sbn_batchnorm_set_frozen");
+    clFinish(m->queue);
+    return SBN_SUCCESS;
 }
 
-static void check_refused_alone(test_ranks *all)
+static int end_saved(test_rank *m)
 {
-    ranks_do(all, branches_reset);
-    const uint64_t before = branches_state(all);
-    ranks_do(all, refused_alone);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], SBN_SUCCESS,
-                    "count: expected at least 1 layer, got 0|"
-                    "branches: expected an array of layers, got NULL|"
-                    "pass: expected a place for the handle, got NULL|"
-                    "branches[0]: layer: expected a handle of this kind, got another",
-                    "what the others cannot learn of");
-    tap_ok(branches_state(all) == before, "nothing has changed");
+    for (int i = ONE_PASS; i < SAVED; ++i)
+        must(sbn_saved_destroy(saved[m->rank][i]), "sbn_saved_destroy");
+    return SBN_SUCCESS;
 }
 
-/* After the sums were combined one layer of rank 1 fails: the group has, as the others learn. */
+static void check_disagreements(test_ranks *all)
+{
+    const branch_set *odd = branch_set_of(&all->of[ODD_RANK]);
+    const refusal rows[] = {
+        DISAGREE(count, 2,
+                 "rank 1 called forward of 2 layers|ranks 0, 2 called forward of " THIRD
+                 " in place 3"),
+        ROW(count, 2, NULL),
+        DISAGREE(list[1], odd->forward[2],
+                 "rank 1 called forward of " THIRD
+                 " in place 2|ranks 0, 2 called forward of " SECOND " in place 2"),
+        DISAGREE(list[2].flags, SBN_KEEP_RUNNING_STATS,
+                 "all ranks called forward of " THIRD " in place 3 |"
+                 "(flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2)"),
+        DISAGREE(back, 1,
+                 "rank 1 called backward of " FIRST "; |ranks 0, 2 called forward of " FIRST),
+        DISAGREE(frozen, 1,
+                 "rank 1 called forward of 2 layers|ranks 0, 2 called forward of " THIRD
+                 " in place 3"),
+        BACK,
+        DISAGREE(count, 1,
+                 "rank 1 called backward of 1 layer;|ranks 0, 2 called backward of " SECOND
+                 " in place 2"),
+        BACK,
+        ROW(list[1], odd->forward[2], NULL),
+        DISAGREE(list[2], odd->forward[1],
+                 "rank 1 called backward of " THIRD
+                 " in place 2|ranks 0, 2 called backward of " SECOND " in place 2"),
+        BACK,
+        ROW(list[0].flags, SBN_GLOBAL_GRADIENTS, NULL, .odd = ALL_RANKS),
+        DISAGREE(saved, FROZEN_PASS,
+                 "rank 1 called frozen backward of " FIRST "|ranks 0, 2 called backward of " FIRST),
+        BACK,
+        ROW(count, 1, NULL, .odd = ALL_RANKS),
+        ROW(saved, ONE_PASS, NULL, .odd = ALL_RANKS),
+        DISAGREE(saved, OTHER_PASS,
+                 "all ranks called backward of " FIRST
+                 " |(saved in place 2 on rank 1, 1 on ranks 0, 2)"),
+    };
+    ranks_do(all, save_otherwise);
+    RANKS_REFUSE(all, &pass, rows);
+    ranks_do(all, end_saved);
+}
+
+/* --- a rank that has failed --- */
+
+/* One call of rank 1 fails where the others have all they need: they succeed, and then learn. */
+static void check_failed(test_ranks *all, int (*work)(test_rank *), const char *function)
+{
+    char words[80];
+    snprintf(words, sizeof words, "replica 0|%s", function);
+    ranks_do(all, work);
+    ranks_expect(all, CL_OUT_OF_RESOURCES, words, SBN_SUCCESS, "", "a device fails in one layer");
+    ranks_do(all, forward);
+    snprintf(words, sizeof words, "rank 1|failed earlier|%s", function);
+    ranks_expect(all, SBN_GROUP_FAILED, words, SBN_REMOTE_ERROR, "rank 1|SBN_GROUP_FAILED",
+                 "afterwards");
+}
+
 static int failing_apply(test_rank *m)
 {
-    wraps_fail(WRAP_WRITE, m->rank == BRANCH_ODD ? 2 : 0);
-    return branches_forward(m);
-}
-
-static void check_failed_group(test_ranks *all)
-{
-    ranks_do(all, failing_apply);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], rank == BRANCH_ODD ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
-                    rank == BRANCH_ODD ? "replica 0|clEnqueueWriteBuffer" : "",
-                    "a device fails in one layer's apply");
-    ranks_do(all, branches_forward);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], rank == BRANCH_ODD ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
-                    rank == BRANCH_ODD ? "rank 1|failed earlier|clEnqueueWriteBuffer"
-                                       : "rank 1|SBN_GROUP_FAILED",
-                    "afterwards");
-}
-
-/* A frozen layer that rank 1 redoes by itself: the others have all they need, and have gone on. */
-static int failing_redo(test_rank *m)
-{
-    if (branches_forward(m))
-        return m->status;
-    branch_set *set = branch_set_of(m);
-    wraps_fail(WRAP_READ, m->rank == BRANCH_ODD ? 1 + BRANCH_LAYERS : 0);
-    rank_says(m, sbn_backward_branches(set->backward, BRANCH_LAYERS, set->results[1]));
+    wraps_fail(WRAP_WRITE, m->rank == ODD_RANK ? 2 : 0);
+    forward(m);
     wraps_fail(WRAP_ANY, 0);
     return m->status;
 }
 
-static void check_frozen(test_ranks *all)
+/* A frozen layer that rank 1 redoes by itself. */
+static int failing_redo(test_rank *m)
 {
-    ranks_do(all, branches_train);
-    branches_refused(all, no_saved, SBN_INVALID_ARGUMENT, "branches[1]: saved|got NULL",
-                     SBN_REMOTE_ERROR,
-                     "rank 1 called forward of layer \"frozen\" with 4 channels and reported "
-                     "SBN_INVALID_ARGUMENT",
-                     "an error in a layer of one's own");
-    ranks_do(all, failing_redo);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], rank == BRANCH_ODD ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
-                    rank == BRANCH_ODD ? "replica 0|clEnqueueReadBuffer" : "",
-                    "a device fails in a redo of this rank's own");
-    ranks_do(all, branches_forward);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], rank == BRANCH_ODD ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
-                    rank == BRANCH_ODD ? "rank 1|failed earlier|clEnqueueReadBuffer"
-                                       : "rank 1|SBN_GROUP_FAILED",
-                    "afterwards");
+    branch_set *set = branch_set_of(m);
+    if (forward(m))
+        return m->status;
+    wraps_fail(WRAP_READ, m->rank == ODD_RANK ? 1 + LAYERS : 0);
+    rank_says(m, sbn_backward_branches(set->backward, LAYERS, set->results[1]));
+    wraps_fail(WRAP_ANY, 0);
+    return m->status;
 }
 
-static void check_refusals(test_ranks *all)
+static void check_usual(test_ranks *all)
 {
-    ranks_do(all, branches_train);
+    ranks_do(all, train);
     check_errors(all);
-    check_refused_alone(all);
-    check_failed_group(all);
+    check_alone(all);
+    check_disagreements(all);
+    check_failed(all, failing_apply, "clEnqueueWriteBuffer");
+}
+
+static void check_frozen(test_ranks *all)
+{
+    const refusal rows[] = {
+        ROW(list[1].saved, NULL, "branches[1]: saved|got NULL",
+            .heard = "rank 1 called forward of layer \"frozen\" with 4 channels and reported "
+                     "SBN_INVALID_ARGUMENT"),
+    };
+    ranks_do(all, train);
+    RANKS_REFUSE(all, &pass, rows);
+    check_failed(all, failing_redo, "clEnqueueReadBuffer");
 }
 
 static void checks(void)
 {
-    branches_with(&device, shapes, check_refusals);
-    branches_with(&device, frozen_redone, check_frozen);
+    with(shapes, check_usual);
+    with(frozen_redone, check_frozen);
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,14 @@
 /*
- * Objects destroyed in the wrong order, and handles of destroyed objects: each call is refused with
- * a sentence and changes nothing; the right order then frees everything.
+ * Objects destroyed in the wrong order, used while a pass is under way or in two groups, and handles
+ * of destroyed objects: each call is refused with a sentence and changes nothing; the right order
+ * then frees everything. A model of many layers.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "support/fixture.h"
+#include "support/refused.h"
 
 enum { CHANNELS = 3, SAMPLES = 4, PLANE = 7 };
 
@@ -29,8 +33,6 @@ static life make(void)
     return l;
 }
 
-#define REFUSED(call, words) expect(call, SBN_INVALID_ARGUMENT, words, #call)
-#define RIGHT(call) expect(call, SBN_SUCCESS, "", #call)
 /* It leaves the sentence of a call that failed before. */
 #define ENDED(call) tap_ok((call) == SBN_SUCCESS, #call)
 
@@ -64,13 +66,20 @@ static void check_order(void)
 /* All three under a pass forward, then under one back. */
 static void check_under_pass(void)
 {
+    const int colour = 0;
     life l = make();
     for (int back = 0; back < 2; ++back) {
+        sbn_group *part;
+        sbn_data_parallel *parallel;
         sbn_pass *pass;
         must(back ? sbn_backward_begin(l.layer, &data.shard, l.saved, 0, &pass)
                   : sbn_forward_begin(l.layer, &data.shard, l.saved, 0, &pass),
              "begin");
         REFUSED(sbn_group_destroy(l.group), "group: expected no pass of it under way, got 1");
+        REFUSED(sbn_group_split(l.group, &colour, &part),
+                "group: expected no pass of it under way, got 1");
+        REFUSED(sbn_data_parallel_create(l.group, NULL, &parallel),
+                "group: expected no pass of it under way, got 1");
         REFUSED(sbn_batchnorm_destroy(l.layer), "layer \"bn\": passes of it are under way");
         REFUSED(sbn_saved_destroy(l.saved),
                 "saved: expected no pass under way that uses it, got 1");
@@ -80,15 +89,36 @@ static void check_under_pass(void)
     end(&l);
 }
 
-/* A layer that has moved belongs to its new group alone. */
+/*
+ * A layer that has moved belongs to its new group alone. Evaluation by the batch's statistics keeps
+ * its own, which follow the layer.
+ */
 static void check_moved(void)
 {
-    life l = make();
-    sbn_group *next = fixture_group(queue, 1, SBN_FORM_AUTO);
-    RIGHT(sbn_batchnorm_set_group(l.layer, next));
-    REFUSED(sbn_group_destroy(next), "group: expected no layers in it, got 1");
+    life l = make(), other = make();
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *by_batch;
+    const sbn_branch branches[] = {{sizeof *branches, l.layer, &data.shard, l.saved, 0},
+                                   {sizeof *branches, other.layer, &data.shard, other.saved, 0}};
+    REFUSED(sbn_forward_branches(branches, 2, NULL),
+            "branches[1]: layer: expected one of the first layer's group|of another");
+    config.channels = CHANNELS;
+    config.track_running_stats = 0;
+    must(sbn_batchnorm_create(l.group, &config, &by_batch), "sbn_batchnorm_create");
+    RIGHT(sbn_evaluate(by_batch, &data.shard));
+    const uint64_t before = digest_buffer(DIGEST_START, &data, &data.shard.y, data.elements);
+    slice_reset(&data);
+    RIGHT(sbn_batchnorm_set_group(by_batch, other.group));
+    RIGHT(sbn_evaluate(by_batch, &data.shard));
+    tap_ok(digest_buffer(DIGEST_START, &data, &data.shard.y, data.elements) == before,
+           "evaluation by batch statistics, after the layer has moved");
+    ENDED(sbn_batchnorm_destroy(by_batch));
+    end(&other);
+    other.group = fixture_group(queue, 1, SBN_FORM_AUTO);
+    RIGHT(sbn_batchnorm_set_group(l.layer, other.group));
+    REFUSED(sbn_group_destroy(other.group), "group: expected no layers in it, got 1");
     ENDED(sbn_group_destroy(l.group));
-    l.group = next;
+    l.group = other.group;
     RIGHT(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL));
     end(&l);
 }
@@ -185,6 +215,59 @@ static void check_sentence(void)
            "the sentence of a failed call outlives what is destroyed after it");
 }
 
+/* --- models and files --- */
+
+enum { MANY = 40 };
+
+/* In a file they are sorted, numbers by their value. */
+static void check_order_in_file(sbn_model *model)
+{
+    const char *temporary = getenv("TMPDIR");
+    char path[80];
+    sbn_checkpoint *checkpoint;
+    sbn_layer_info second = SBN_LAYER_INFO_INIT, last = SBN_LAYER_INFO_INIT;
+    snprintf(path, sizeof path, "%.40s/lifetimes-%ld", temporary ? temporary : "/tmp",
+             (long)getpid());
+    must(sbn_model_save(model, path, NULL), "sbn_model_save");
+    REFUSED(sbn_checkpoint_create(NULL, &checkpoint), "path|NULL");
+    REFUSED(sbn_checkpoint_create(path, NULL), "checkpoint|NULL");
+    must(sbn_checkpoint_create(path, &checkpoint), "sbn_checkpoint_create");
+    REFUSED(sbn_checkpoint_layer(checkpoint, 0, NULL), "layer|NULL");
+    must(sbn_checkpoint_layer(checkpoint, 2, &second), "sbn_checkpoint_layer");
+    must(sbn_checkpoint_layer(checkpoint, MANY - 1, &last), "sbn_checkpoint_layer");
+    tap_ok(strcmp(second.name, "block.2.norm") == 0 && strcmp(last.name, "block.39.norm") == 0,
+           "layers in order: %s, %s", second.name, last.name);
+    must(sbn_checkpoint_destroy(checkpoint), "sbn_checkpoint_destroy");
+    unlink(path);
+}
+
+/* Names with numbers of one and of more digits, more than a model has room for at first. */
+static void check_many_layers(void)
+{
+    const sbn_parameters parameters = {sizeof parameters, data.shard.weight, data.shard.bias};
+    float bias[CHANNELS] = {9, 9, 9};
+    life of[MANY];
+    sbn_model *model;
+    must(sbn_model_create(&model), "sbn_model_create");
+    for (int i = 0; i < MANY; ++i) {
+        char name[32];
+        of[i] = make();
+        snprintf(name, sizeof name, "block.%d.norm", i);
+        must(sbn_model_add(model, name, of[i].layer, &parameters), "sbn_model_add");
+    }
+    REFUSED(sbn_model_add(model, "again", of[7].layer, &parameters), "\"again\"|\"block.7.norm\"");
+    tap_ok(sbn_model_size(model) == MANY && sbn_model_layer(model, MANY - 1) == of[MANY - 1].layer,
+           "a model of %d layers", MANY);
+    RIGHT(sbn_model_parameters(model, 3, NULL, bias));
+    tap_ok(bias[0] == -0.5f && bias[1] == -0.25f, "the bias: %g, %g", (double)bias[0],
+           (double)bias[1]);
+    check_order_in_file(model);
+    must(sbn_model_destroy(model), "sbn_model_destroy");
+    REFUSED(sbn_model_parameters(model, 3, NULL, bias), "model|destroyed");
+    for (int i = 0; i < MANY; ++i)
+        end(&of[i]);
+}
+
 static void checks(void)
 {
     slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
@@ -195,6 +278,7 @@ static void checks(void)
     check_split();
     check_destroyed();
     check_sentence();
+    check_many_layers();
     slice_close(&data);
 }
 

@@ -44,11 +44,8 @@ ASAN_TESTS += tests/pass/storage
 pass_tests = \
 	tests/pass/arguments \
 	tests/pass/arguments_layer \
-	tests/pass/arguments_objects \
 	tests/pass/arguments_pass \
-	tests/pass/arguments_shards \
 	tests/pass/branches \
-	tests/pass/branches_disagree \
 	tests/pass/branches_refused \
 	tests/pass/engine \
 	tests/pass/events \
@@ -71,7 +68,6 @@ pass_tests = \
 	tests/pass/steady \
 	tests/pass/views_refused
 check_PROGRAMS += $(pass_tests)
-tests_pass_branches_disagree_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_host_memory_SOURCES = tests/pass/host_memory.c $(programs_kept)

@@ -1,17 +1,16 @@
 /*
- * Buffers of two replicas, or of two layers of a call, that overlap: each pair of which one is
- * written is refused, with both names, in every pass and in folding; allowed overlaps are not.
+ * Buffers that overlap: each pair of two replicas' of which one is written is refused, with both
+ * names, in every pass and in folding; so are two layers' of a call. What only touches is accepted.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "group/group.h"
-#include "support/refused.h"
+#include "support/stage.h"
 
-enum { COMMON = 64, LARGE = SAMPLES / REPLICAS * CHANNELS * PLANE };
+enum { LARGE = SAMPLES / REPLICAS * CHANNELS * PLANE };
 
-static stage s;
-static cl_mem common;
+/* --- pairs of two replicas' --- */
 
 typedef struct role {
     const char *name;
@@ -19,206 +18,190 @@ typedef struct role {
     int written;
 } role;
 
-#define ROLE(field, written) \
+#define ROLE(type, field, written) \
     { \
-#field, offsetof(sbn_shard, field), written \
+#field, offsetof(type, field), written \
     }
-static const role forward_roles[] = {ROLE(x, 0), ROLE(y, 1), ROLE(weight, 0), ROLE(bias, 0)};
-static const role backward_roles[] = {ROLE(x, 0),  ROLE(dy, 0),          ROLE(weight, 0),
-                                      ROLE(dx, 1), ROLE(weight_grad, 1), ROLE(bias_grad, 1)};
+static const role forward_roles[] = {ROLE(sbn_shard, x, 0), ROLE(sbn_shard, y, 1),
+                                     ROLE(sbn_shard, weight, 0), ROLE(sbn_shard, bias, 0)};
+static const role backward_roles[] = {ROLE(sbn_shard, x, 0),
+                                      ROLE(sbn_shard, dy, 0),
+                                      ROLE(sbn_shard, weight, 0),
+                                      ROLE(sbn_shard, dx, 1),
+                                      ROLE(sbn_shard, weight_grad, 1),
+                                      ROLE(sbn_shard, bias_grad, 1)};
+static const role folding_roles[] = {ROLE(sbn_folding, weight, 0),
+                                     ROLE(sbn_folding, bias, 0),
+                                     ROLE(sbn_folding, norm_weight, 0),
+                                     ROLE(sbn_folding, norm_bias, 0),
+                                     ROLE(sbn_folding, folded_weight, 1),
+                                     ROLE(sbn_folding, folded_bias, 1)};
+enum {
+    FORWARD_ROLES = sizeof forward_roles / sizeof *forward_roles,
+    BACKWARD_ROLES = sizeof backward_roles / sizeof *backward_roles,
+    FOLDING_ROLES = sizeof folding_roles / sizeof *folding_roles
+};
 
-static sbn_buffer *buffer_of(sbn_shard *shard, const role *which)
-{
-    return (sbn_buffer *)((char *)shard + which->at);
-}
-
-static int common_holds(float value)
-{
-    float values[COMMON];
-    int all = 1;
-    must(clEnqueueReadBuffer(s.queue, common, CL_TRUE, 0, sizeof values, values, 0, NULL, NULL),
-         "clEnqueueReadBuffer");
-    for (int i = 0; i < COMMON; ++i)
-        all = all && values[i] == value;
-    return all;
-}
-
-static void fill_common(float value)
-{
-    must(clEnqueueFillBuffer(s.queue, common, &value, sizeof value, 0, sizeof(float) * COMMON, 0,
-                             NULL, NULL),
-         "clEnqueueFillBuffer");
-    must(clFinish(s.queue), "clFinish");
-}
+/* A call for two replicas, whose structs begin `at` in its arguments, `step` bytes apart. */
+typedef struct paired_call {
+    const char *name;
+    int (*call)(const void *arguments);
+    const void *right;
+    size_t size, at, step;
+} paired_call;
 
 /* Every role of replica 1 with every role of replica 0; the number of pairs that were refused. */
-static int check_pairs(operation op, const role *roles, size_t count)
+static int check_pairs(const paired_call *c, const role *roles, size_t count)
 {
     int pairs = 0;
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < count; ++j) {
-            sbn_shard shards[REPLICAS];
-            char words[160], what[96];
+            const size_t at[] = {c->at + c->step + roles[i].at, c->at + roles[j].at};
+            unsigned char shared[sizeof(arguments)];
+            char words[160];
+            for (size_t k = 0; k < 2; ++k)
+                memcpy(shared + at[k], &(sbn_buffer){stage.common, 2 + 2 * k}, sizeof(sbn_buffer));
+            const refusal pair[] =
+                {{.change = roles[i].name, .at = at[0], .size = sizeof(sbn_buffer), .from = shared},
+                 {.change = roles[j].name,
+                  .at = at[1],
+                  .size = sizeof(sbn_buffer),
+                  .from = shared,
+                  .words = words}};
             if (!roles[i].written && !roles[j].written)
                 continue;
-            memcpy(shards, s.good, sizeof shards);
-            *buffer_of(&shards[1], &roles[i]) = (sbn_buffer){common, 2};
-            *buffer_of(&shards[0], &roles[j]) = (sbn_buffer){common, 4};
-            snprintf(words, sizeof words,
-                     "layer \"first\", rank 0, replica 1: %s must not overlap %s of replica 0",
-                     roles[i].name, roles[j].name);
-            snprintf(what, sizeof what, "%s of replica 1, %s of replica 0", roles[i].name,
-                     roles[j].name);
-            fill_common(3.0f);
-            refused(&s, op, s.layer, shards, s.saved, 0, SBN_INVALID_ARGUMENT, words, what);
-            tap_ok(common_holds(3.0f), "%s: nothing is written", what);
+            snprintf(
+                words, sizeof words,
+                "%s of layer \"first\", rank 0, replica 1: %s must not overlap %s of replica 0",
+                c->name, roles[i].name, roles[j].name);
+            refuse(c->name, c->call, c->right, c->size, stage_state, pair, 2);
             ++pairs;
         }
     return pairs;
 }
 
-#define FOLDING_ROLE(field, written) \
-    { \
-#field, offsetof(sbn_folding, field), written \
-    }
-static const role folding_roles[] = {
-    FOLDING_ROLE(weight, 0),    FOLDING_ROLE(bias, 0),          FOLDING_ROLE(norm_weight, 0),
-    FOLDING_ROLE(norm_bias, 0), FOLDING_ROLE(folded_weight, 1), FOLDING_ROLE(folded_bias, 1),
-};
-enum { FOLDING_ROLES = sizeof folding_roles / sizeof *folding_roles, FOLDING_INNER = 2, APART = 8 };
-
-static sbn_buffer *folding_buffer(sbn_folding *folding, const role *which)
+static void check_passes(void)
 {
-    return (sbn_buffer *)((char *)folding + which->at);
+    int pairs = 0;
+    arguments a = stage.right;
+    for (a.op = FORWARD; a.op <= RECOMPUTE; ++a.op) {
+        const paired_call pass = {operation_names[a.op],       stage_pass,       &a, sizeof a,
+                                  offsetof(arguments, shards), sizeof(sbn_shard)};
+        pairs += a.op == BACKWARD ? check_pairs(&pass, backward_roles, BACKWARD_ROLES)
+                                  : check_pairs(&pass, forward_roles, FORWARD_ROLES);
+    }
+    tap_ok(pairs == 3 * 7 + 27, "%d pairs", pairs);
 }
 
-/* The same for folding: each replica has a buffer for all of its roles. */
+typedef struct folding {
+    sbn_batchnorm *layer;
+    sbn_folding of[REPLICAS];
+    int none;
+} folding;
+
+static int fold(const void *arguments_of)
+{
+    const folding *a = arguments_of;
+    return sbn_batchnorm_fold(a->layer, a->none ? NULL : a->of);
+}
+
+#define FOLD(field, value, words) ROW_OF(folding, field, value, words)
+
+/* Each replica has a part of the common buffer for all roles of its folding. */
 static void check_folding(void)
 {
-    sbn_folding good[REPLICAS];
-    cl_mem own[REPLICAS];
-    int pairs = 0;
+    enum { INNER = 2, APART = 8, OWN = 100 };
+    folding good = {.layer = stage.layer};
+    const paired_call call = {"folding",      fold, &good, sizeof good, offsetof(folding, of),
+                              sizeof *good.of};
     for (size_t r = 0; r < REPLICAS; ++r) {
-        cl_int code;
-        own[r] = clCreateBuffer(s.device.context, CL_MEM_READ_WRITE,
-                                sizeof(float) * APART * FOLDING_ROLES, NULL, &code);
-        must(code, "clCreateBuffer");
-        good[r] = (sbn_folding){.size = sizeof *good, .outer = 1, .inner = FOLDING_INNER};
+        good.of[r] = (sbn_folding){.size = sizeof *good.of, .outer = 1, .inner = INNER};
         for (size_t i = 0; i < FOLDING_ROLES; ++i)
-            *folding_buffer(&good[r], &folding_roles[i]) = (sbn_buffer){own[r], APART * i};
+            *(sbn_buffer *)((char *)&good.of[r] + folding_roles[i].at) = in_common(OWN * (r + 1) +
+                                                                                   APART * i);
     }
-    expect(sbn_batchnorm_fold(s.layer, good), SBN_SUCCESS, "", "a folding without overlaps");
-    for (size_t i = 0; i < FOLDING_ROLES; ++i)
-        for (size_t j = 0; j < FOLDING_ROLES; ++j) {
-            const role *one = &folding_roles[i], *other = &folding_roles[j];
-            sbn_folding foldings[REPLICAS];
-            char words[160], what[96];
-            if (!one->written && !other->written)
-                continue;
-            memcpy(foldings, good, sizeof foldings);
-            *folding_buffer(&foldings[1], one) = (sbn_buffer){common, 2};
-            *folding_buffer(&foldings[0], other) = (sbn_buffer){common, 4};
-            snprintf(words, sizeof words,
-                     "folding of layer \"first\", rank 0, replica 1: %s must not overlap %s of "
-                     "replica 0",
-                     one->name, other->name);
-            snprintf(what, sizeof what, "%s of replica 1, %s of replica 0", one->name, other->name);
-            fill_common(3.0f);
-            expect(sbn_batchnorm_fold(s.layer, foldings), SBN_INVALID_ARGUMENT, words, what);
-            must(clFinish(s.queue), "clFinish");
-            tap_ok(common_holds(3.0f), "%s: nothing is written", what);
-            ++pairs;
-        }
+    const int pairs = check_pairs(&call, folding_roles, FOLDING_ROLES);
     tap_ok(pairs == 20, "%d pairs in folding", pairs);
-    for (size_t r = 0; r < REPLICAS; ++r)
-        clReleaseMemObject(own[r]);
+    const refusal rows[] = {
+        FOLD(layer, NULL, "layer|NULL"),
+        FOLD(layer, stage.second, "no running statistics"),
+        FOLD(none, 1, "foldings|2|NULL"),
+        FOLD(of[1].outer, 0, "replica 1|outer|got 0"),
+        FOLD(of[1].inner, 0, "inner|got 0"),
+        FOLD(of[1].inner, 1000, "weight|expected 3000 floats|got a buffer of"),
+        FOLD(of[1].weight.mem, NULL, "weight|got NULL"),
+        FOLD(of[1].folded_bias.mem, NULL, "folded_bias|got NULL"),
+        FOLD(of[1].norm_bias.mem, NULL, "norm_bias|got NULL"),
+        FOLD(of[1].folded_weight, good.of[1].weight, "overlap"),
+        FOLD(of[1].num_wait, 1, "wait_list|1 events"),
+    };
+    REFUSE("folding", fold, good, stage_state, rows);
 }
 
-static void accepted(const sbn_shard *shards, const char *what)
-{
-    expect(sbn_forward(s.layer, shards, s.empty, SBN_KEEP_RUNNING_STATS, NULL), SBN_SUCCESS, "",
-           what);
-}
+/* --- what may meet --- */
 
 /* Buffers that are only read may be shared, and adjacent ones do not overlap. */
 static void check_apart(void)
 {
-    sbn_shard shards[REPLICAS];
-    fill_common(1.0f);
-    memcpy(shards, s.good, sizeof shards);
-    shards[0].x = shards[1].x = (sbn_buffer){common, 3};
-    shards[0].weight = shards[1].weight = shards[0].bias = shards[1].bias = (sbn_buffer){common, 0};
-    accepted(shards, "tensors that are only read are shared");
-    shards[0].weight = shards[1].weight = (sbn_buffer){common, COMMON - CHANNELS};
-    shards[0].x = s.good[0].x;
-    shards[1].x = s.good[1].x;
-    shards[0].bias = shards[1].bias = (sbn_buffer){common, 0};
-    shards[1].y = (sbn_buffer){common, CHANNELS};
-    accepted(shards, "an output between inputs of the same buffer");
-    shards[1].y.offset = CHANNELS - 1;
-    expect(sbn_forward(s.layer, shards, s.empty, SBN_KEEP_RUNNING_STATS, NULL),
-           SBN_INVALID_ARGUMENT, "overlap", "the same, one element further down");
-    shards[1].y.offset = COMMON - CHANNELS - LARGE + 1;
-    expect(sbn_forward(s.layer, shards, s.empty, SBN_KEEP_RUNNING_STATS, NULL),
-           SBN_INVALID_ARGUMENT, "overlap", "the same, one element too far up");
+    arguments a = stage.right;
+    a.saved = stage.empty;
+    a.shards[0].x = a.shards[1].x = in_common(3);
+    for (size_t r = 0; r < REPLICAS; ++r)
+        a.shards[r].weight = a.shards[r].bias = in_common(0);
+    RIGHT(stage_pass(&a));
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        a.shards[r].x = stage.right.shards[r].x;
+        a.shards[r].weight = in_common(COMMON - CHANNELS);
+    }
+    a.shards[1].y = in_common(CHANNELS);
+    const refusal between[] = {
+        ROW(shards[1].y.offset, CHANNELS - 1, "overlap"),
+        ROW(shards[1].y.offset, COMMON - CHANNELS - LARGE + 1, "overlap"),
+        ROW(shards[1].y.offset, COMMON - CHANNELS - LARGE, ""),
+    };
+    REFUSE_PASS(a, between);
 }
 
-static int both_back(const sbn_shard *one, const sbn_shard *two, unsigned second)
-{
-    const sbn_branch branches[] = {{sizeof *branches, s.layer, one, s.saved, 0},
-                                   {sizeof *branches, s.layer, two, s.empty, second}};
-    return sbn_backward_branches(branches, 2, NULL);
-}
-
-/* Gradients of two layers in one call. */
+/* Gradients of two layers in one call: the second adds to the first's, but on a queue with order. */
 static void check_accumulation(void)
 {
-    sbn_shard one[REPLICAS], two[REPLICAS];
-    memcpy(one, s.good, sizeof one);
-    memcpy(two, s.good, sizeof two);
-    must(sbn_forward(s.layer, s.good, s.empty, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
+    const sbn_shard *const good = stage.right.shards;
+    two_layers a = {{{sizeof(sbn_branch), stage.layer, NULL, stage.saved, 0},
+                     {sizeof(sbn_branch), stage.layer, NULL, stage.empty,
+                      SBN_ACCUMULATE_GRADIENTS}},
+                    .back = 1};
+    memcpy(a.shards[0], good, sizeof a.shards[0]);
+    memcpy(a.shards[1], good, sizeof a.shards[1]);
     for (size_t r = 0; r < REPLICAS; ++r)
-        two[r].dx = (sbn_buffer){NULL, 0};
-    expect(both_back(one, two, SBN_ACCUMULATE_GRADIENTS), SBN_SUCCESS, "",
-           "gradients that the second layer adds to");
-    expect(both_back(one, two, 0), SBN_INVALID_ARGUMENT,
-           "branches[1]: |replica 0: |must not overlap weight_grad of layer \"first\"",
-           "gradients that the second layer overwrites");
-    s.group->replicas[1].in_order = 0;
-    expect(both_back(one, two, SBN_ACCUMULATE_GRADIENTS), SBN_INVALID_ARGUMENT,
-           "branches[1]: |replica 1: |must not overlap", "gradients on a queue without order");
-    s.group->replicas[1].in_order = 1;
-    two[1].weight_grad = one[0].weight_grad;
-    two[0].weight_grad = two[0].bias_grad = (sbn_buffer){NULL, 0};
-    expect(
-        both_back(one, two, SBN_ACCUMULATE_GRADIENTS), SBN_INVALID_ARGUMENT,
-        "branches[1]: |replica 1: weight_grad must not overlap weight_grad of replica 0 of layer",
-        "gradients of another replica");
-    two[1] = s.good[1];
-    two[1].dx = (sbn_buffer){NULL, 0};
-    two[1].bias_grad = s.good[1].dx;
-    expect(both_back(one, two, SBN_ACCUMULATE_GRADIENTS), SBN_INVALID_ARGUMENT,
-           "branches[|replica 1: bias_grad must not overlap dx of layer", "a gradient in a tensor");
+        a.shards[1][r].dx = (sbn_buffer){NULL, 0};
+    must(sbn_forward(stage.layer, good, stage.empty, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
+    stage_reset();
+#define BOTH(field, value, words) ROW_OF(two_layers, field, value, words)
+    const refusal rows[] = {
+        BOTH(branches[1].flags, 0,
+             "branches[1]: |replica 0: |must not overlap weight_grad of layer \"first\""),
+        BOTH(shards[1][0].weight_grad.mem, NULL, NULL),
+        BOTH(shards[1][0].bias_grad.mem, NULL, NULL),
+        BOTH(shards[1][1].weight_grad, good[0].weight_grad,
+             "branches[1]: |replica 1: weight_grad must not overlap weight_grad of replica 0 of "
+             "layer"),
+        BOTH(shards[1][1].bias_grad, good[1].dx,
+             "branches[|replica 1: bias_grad must not overlap dx of layer"),
+    };
+    REFUSE("two layers", stage_two_layers, a, stage_state, rows);
+    stage.group->replicas[1].in_order = 0;
+    expect(stage_two_layers(&a), SBN_INVALID_ARGUMENT, "branches[1]: |replica 1: |must not overlap",
+           "gradients on a queue without order");
+    stage.group->replicas[1].in_order = 1;
 }
 
 int main(void)
 {
-    if (stage_open(&s))
+    if (stage_open())
         return fixture_missing();
-    cl_int code;
-    common = clCreateBuffer(s.device.context, CL_MEM_READ_WRITE, sizeof(float) * COMMON, NULL,
-                            &code);
-    must(code, "clCreateBuffer");
-    const size_t forward = sizeof forward_roles / sizeof *forward_roles;
-    const size_t backward = sizeof backward_roles / sizeof *backward_roles;
-    int pairs = check_pairs(FORWARD, forward_roles, forward);
-    pairs += check_pairs(EVALUATE, forward_roles, forward);
-    pairs += check_pairs(RECOMPUTE, forward_roles, forward);
-    pairs += check_pairs(BACKWARD, backward_roles, backward);
-    tap_ok(pairs == 3 * 7 + 27, "%d pairs", pairs);
+    check_passes();
+    check_folding();
     check_apart();
     check_accumulation();
-    check_folding();
-    clReleaseMemObject(common);
-    return stage_close(&s);
+    return stage_close();
 }

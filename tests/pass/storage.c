@@ -1,8 +1,7 @@
 /*
  * Every half and every bfloat16, evaluated with mean 0, variance 1, eps 0 and weights that make
  * results exact, ties, subnormal and too large: y is the product rounded as the C library does it
- * (tests/support/storage.c). On every device, in both forms and layouts. And what buffers of these
- * types must hold: their sizes, and what overlaps, counted in bytes.
+ * (tests/support/storage.c). On every device, in both forms and layouts.
  */
 #include <math.h>
 #include <stdio.h>
@@ -143,126 +142,8 @@ static void check_device(const device_info *info)
     clReleaseContext(context);
 }
 
-/* 8 elements of each tensor, in one buffer and in buffers of their own. */
-static void check_buffers(void)
-{
-    enum { COUNT = 8, FLOATS = 4 };
-    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_shard shard = SBN_SHARD_INIT;
-    sbn_batchnorm *layer;
-    fixture device;
-    cl_int code;
-    if (fixture_open(&device))
-        return;
-    cl_command_queue queue = fixture_queue(&device, 0);
-    /* x and y, then weight, then bias: 16 + 16 + 8 + 8 bytes. */
-    cl_mem all = clCreateBuffer(device.context, CL_MEM_READ_WRITE, 48, NULL, &code);
-    must(code, "clCreateBuffer");
-    cl_mem x = clCreateBuffer(device.context, CL_MEM_READ_WRITE, 2 * COUNT, NULL, &code);
-    must(code, "clCreateBuffer");
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
-    settings.channels = 2;
-    settings.type = SBN_F16;
-    must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
-    shard.dims = 3;
-    shard.shape[0] = 1;
-    shard.shape[1] = 2;
-    shard.shape[2] = FLOATS;
-    shard.x = (sbn_buffer){all, 0};
-    shard.y = (sbn_buffer){all, COUNT};
-    shard.weight = (sbn_buffer){all, 8};
-    shard.bias = (sbn_buffer){all, 10};
-    expect(sbn_evaluate(layer, &shard), SBN_SUCCESS, "", "tensors and vectors end to end");
-    shard.y.offset = COUNT - 1;
-    expect(sbn_evaluate(layer, &shard), SBN_INVALID_ARGUMENT, "y is written and must not overlap x",
-           "y begins in the last element of x");
-    shard.y.offset = COUNT + 1;
-    expect(sbn_evaluate(layer, &shard), SBN_INVALID_ARGUMENT,
-           "y is written and must not overlap weight", "y ends in the first weight");
-    shard.y.offset = COUNT;
-    shard.weight.offset = 7;
-    expect(sbn_evaluate(layer, &shard), SBN_INVALID_ARGUMENT,
-           "y is written and must not overlap weight", "the weight begins in y");
-    shard.weight.offset = 8;
-    shard.x = (sbn_buffer){x, 0};
-    expect(sbn_evaluate(layer, &shard), SBN_SUCCESS, "", "a buffer of just these halves");
-    shard.x.offset = 1;
-    expect(sbn_evaluate(layer, &shard), SBN_INVALID_ARGUMENT,
-           "x: expected 8 halves from offset 1 for shape (1,2,4), got a buffer of 8",
-           "a buffer that ends one half too early");
-    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
-    settings.type = SBN_BF16;
-    must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
-    expect(sbn_evaluate(layer, &shard), SBN_INVALID_ARGUMENT,
-           "x: expected 8 bfloat16s from offset 1 for shape (1,2,4), got a buffer of 8",
-           "a buffer that ends one bfloat16 too early");
-    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
-    must(sbn_group_destroy(group), "sbn_group_destroy");
-    clReleaseMemObject(x);
-    clReleaseMemObject(all);
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-}
-
-/* A convolution's weights are floats, whatever the layer behind it stores. */
-static void check_folding(void)
-{
-    enum { COUNT = 6, CHANNELS_FOLDED = 2 };
-    static const float weight[COUNT] = {1.0f, -2.5f, 0x1.000002p0f, 4.0f, 0x1p-30f, 7.0f};
-    static const float norm[2 * CHANNELS_FOLDED] = {1.5f, -3.0f, 0.25f, 8.0f};
-    static const float mean[CHANNELS_FOLDED] = {0.5f, -1.0f}, var[CHANNELS_FOLDED] = {2.0f, 3.0f};
-    float folded[2][COUNT + CHANNELS_FOLDED];
-    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    fixture device;
-    cl_int code;
-    if (fixture_open(&device))
-        return;
-    cl_command_queue queue = fixture_queue(&device, 0);
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
-    cl_mem in = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                               sizeof weight, (void *)(uintptr_t)weight, &code);
-    must(code, "clCreateBuffer");
-    cl_mem of_norm = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                    sizeof norm, (void *)(uintptr_t)norm, &code);
-    must(code, "clCreateBuffer");
-    cl_mem out = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof folded[0], NULL, &code);
-    must(code, "clCreateBuffer");
-    for (int which = 0; which < 2; ++which) {
-        sbn_batchnorm *layer;
-        sbn_folding folding = SBN_FOLDING_INIT;
-        settings.channels = CHANNELS_FOLDED;
-        settings.type = which ? SBN_F16 : SBN_F32;
-        must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
-        must(sbn_batchnorm_set_running_stats(layer, mean, var, NULL),
-             "sbn_batchnorm_set_running_stats");
-        folding.outer = 1;
-        folding.inner = COUNT / CHANNELS_FOLDED;
-        folding.weight.mem = in;
-        folding.norm_weight.mem = of_norm;
-        folding.norm_bias = (sbn_buffer){of_norm, CHANNELS_FOLDED};
-        folding.folded_weight.mem = out;
-        folding.folded_bias = (sbn_buffer){out, COUNT};
-        must(sbn_batchnorm_fold(layer, &folding), "sbn_batchnorm_fold");
-        must(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof folded[0], folded[which], 0, NULL,
-                                 NULL),
-             "clEnqueueReadBuffer");
-        must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
-    }
-    tap_ok(memcmp(folded[0], folded[1], sizeof folded[0]) == 0,
-           "a layer of halves folds into floats: %a, expected %a", (double)folded[1][1],
-           (double)folded[0][1]);
-    must(sbn_group_destroy(group), "sbn_group_destroy");
-    clReleaseMemObject(in);
-    clReleaseMemObject(of_norm);
-    clReleaseMemObject(out);
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-}
-
 int main(void)
 {
     trial_usable_devices(check_device);
-    check_buffers();
-    check_folding();
     return tap_done();
 }

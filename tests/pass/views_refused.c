@@ -1,178 +1,88 @@
 /*
  * Views that are refused: pitches below a row, buffers that are too small, and views of one buffer
- * that share an element. Those that interleave are accepted, in one replica and of two.
+ * that share an element, in one replica and of two. Sizes of halves and bfloat16s are counted in
+ * bytes. What interleaves or only touches is accepted.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "support/stage.h"
 #include "tensor/shard.h"
 
-#include "support/fixture.h"
+enum { DENSE = SAMPLES / REPLICAS * CHANNELS * PLANE };
 
 enum {
-    SAMPLES = 3,
-    CHANNELS = 4,
-    PLANE = 6,
-    ROW = CHANNELS * PLANE,
-    PITCH = 2 * ROW + 1,
-    SIZE = 400
+    ROW_SIZE = CHANNELS * PLANE,
+    PITCH = 2 * ROW_SIZE + 1,
+    ROWS = 3,
+    VIEW = 2 * PITCH + ROW_SIZE
 };
 
-static fixture device;
-static cl_command_queue queue;
-static sbn_batchnorm *layer;
-static sbn_saved *saved;
-static size_t replicas;
-static cl_mem buffer, others[2];
-
-/* x and y, one behind the other in each sample of `buffer`. */
-static sbn_shard shard_of(size_t replica)
+/* x and y of replica 1, one behind the other in each sample of the common buffer. */
+static void check_views(void)
 {
-    sbn_shard shard = SBN_SHARD_INIT;
-    shard.dims = 3;
-    shard.shape[0] = SAMPLES;
-    shard.shape[1] = CHANNELS;
-    shard.shape[2] = PLANE;
-    shard.x = (sbn_buffer){replica ? others[0] : buffer, 0};
-    shard.y = (sbn_buffer){replica ? others[1] : buffer, replica ? 0 : ROW};
-    shard.x_pitch = shard.y_pitch = replica ? 0 : PITCH;
-    return shard;
-}
-
-static void check(const sbn_shard *shards, const char *words, const char *what)
-{
-    expect(sbn_forward(layer, shards, saved, 0, NULL), *words ? SBN_INVALID_ARGUMENT : SBN_SUCCESS,
-           words, what);
-    must(clFinish(queue), "clFinish");
-}
-
-static void open_layer(size_t count, int residual, sbn_group **group)
-{
-    const cl_command_queue queues[] = {queue, queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    replicas = count;
-    config.queues = queues;
-    config.replicas = count;
-    must(sbn_group_create(&config, group), sbn_last_error());
-    settings.name = "viewed";
-    settings.channels = CHANNELS;
-    settings.affine = 0;
-    settings.residual = residual;
-    must(sbn_batchnorm_create(*group, &settings, &layer), sbn_last_error());
-    must(sbn_saved_create(layer, &saved), sbn_last_error());
-}
-
-static void close_layer(sbn_group *group)
-{
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
-    must(sbn_group_destroy(group), sbn_last_error());
-}
-
-static void check_one_replica(void)
-{
-    sbn_group *group;
-    open_layer(1, 0, &group);
-    sbn_shard shard = shard_of(0);
-    check(&shard, "", "x and y interleave in one buffer");
-    shard.x_pitch = ROW - 1;
-    check(&shard,
-          "forward of layer \"viewed\", rank 0, replica 0: x_pitch: expected 0 or at least the 24 "
-          "elements of a sample, got 23",
-          "a pitch below a row");
-    shard = shard_of(0);
-    shard.y_pitch = ROW + ((size_t)1 << 31) + 1;
-    check(&shard,
-          "y_pitch: expected at most 2^31 elements between samples and 2^56 in all, got 2147483649 "
-          "between 3",
-          "a pitch that is too large");
-    --shard.y_pitch;
-    check(
-        &shard,
-        "y: expected 4294967368 floats from offset 24 for shape (3,4,6) and pitch 2147483672, got",
-        "the largest pitch, of a small buffer");
-    shard = shard_of(0);
-    shard.y.offset = SIZE - 2 * PITCH - ROW + 1;
-    check(&shard,
-          "y: expected 122 floats from offset 279 for shape (3,4,6) and pitch 49, got a buffer of "
-          "400",
-          "a buffer that ends within the last sample");
-    shard.x = (sbn_buffer){others[0], 0};
-    --shard.y.offset;
-    check(&shard, "", "a buffer that ends with it");
-    shard = shard_of(0);
-    --shard.y.offset;
-    check(&shard, "y is written and must not overlap x", "one element in common");
-    shard = shard_of(0);
-    shard.y.offset += 2;
-    check(&shard, "y is written and must not overlap x", "one element in common with the next row");
-    shard = shard_of(0);
-    ++shard.y_pitch;
-    check(&shard,
-          "y is written and must not overlap x; between first and last element, tensors of "
-          "different pitches count as overlapping",
-          "different pitches");
-    shard = shard_of(0);
-    shard.y.offset = 2 * PITCH + ROW;
-    ++shard.y_pitch;
-    check(&shard, "", "different pitches, one behind the other");
-    shard = shard_of(0);
-    shard.y = shard.x;
-    expect(sbn_evaluate(layer, &shard), SBN_SUCCESS, "", "y over x");
-    shard.y_pitch = PITCH + 1;
-    expect(sbn_evaluate(layer, &shard), SBN_INVALID_ARGUMENT,
-           "y is written and must not overlap x; between first", "y over x with another pitch");
-    shard.y_pitch = 0;
-    expect(sbn_evaluate(layer, &shard), SBN_INVALID_ARGUMENT, "y is written and must not overlap x",
-           "dense y over x");
-    must(clFinish(queue), "clFinish");
-    close_layer(group);
+    const size_t far = ROW_SIZE + ((size_t)1 << 31);
+    arguments a = stage.right;
+    sbn_shard *const shard = &a.shards[1];
+    const sbn_buffer own = shard->x;
+    shard->shape[0] = ROWS;
+    shard->x = in_common(0);
+    shard->y = in_common(ROW_SIZE);
+    shard->x_pitch = shard->y_pitch = PITCH;
+#define VIEWED(field, value, words) ROW(shards[1].field, value, words)
+    const refusal rows[] = {
+        VIEWED(x_pitch, ROW_SIZE - 1,
+               "forward of layer \"first\", rank 0, replica 1: x_pitch: expected 0 or at least the "
+               "21 elements of a sample, got 20"),
+        VIEWED(y_pitch, far + 1,
+               "y_pitch: expected at most 2^31 elements between samples and 2^56 in all, got "
+               "2147483649 between 3"),
+        VIEWED(y_pitch, far,
+               "y: expected 4294967359 floats from offset 21 for shape (3,3,7) and pitch "
+               "2147483669, got"),
+        VIEWED(
+            y.offset, COMMON - VIEW + 1,
+            "y: expected 107 floats from offset 294 for shape (3,3,7) and pitch 43, got a buffer "
+            "of 400"),
+        VIEWED(shape[0], 1, NULL),
+        VIEWED(x, own, NULL),
+        VIEWED(y.offset, COMMON - ROW_SIZE, ""),
+        VIEWED(y.offset, ROW_SIZE - 1, "y is written and must not overlap x"),
+        VIEWED(y.offset, ROW_SIZE + 2, "y is written and must not overlap x"),
+        VIEWED(y_pitch, PITCH + 1,
+               "y is written and must not overlap x; between first and last element, tensors of "
+               "different pitches count as overlapping"),
+        VIEWED(y_pitch, PITCH + 1, NULL),
+        VIEWED(y.offset, VIEW, ""),
+    };
+    REFUSE_PASS(a, rows);
+    shard->y = shard->x;
+    const refusal in_place[] = {
+        VIEWED(y_pitch, PITCH + 1, "y is written and must not overlap x; between first"),
+        VIEWED(y_pitch, 0, "y is written and must not overlap x"),
+    };
+    a.op = EVALUATE;
+    REFUSE_PASS(a, in_place);
 }
 
 /* y of replica 1 among x and y of replica 0. */
-static void check_two_replicas(void)
+static void check_two_views(void)
 {
-    sbn_group *group;
-    open_layer(2, 0, &group);
-    sbn_shard shards[] = {shard_of(0), shard_of(1)};
-    for (int i = 0; i < 2; ++i)
-        shards[i].x_pitch = shards[i].y_pitch = 3 * ROW;
-    shards[1].x_pitch = 0;
-    shards[1].y = (sbn_buffer){buffer, 2 * ROW};
-    check(shards, "", "outputs of two replicas interleave with an input");
-    shards[1].y.offset = 2 * ROW + 1;
-    check(shards, "replica 1: y must not overlap x of replica 0 in the same call",
-          "an element in common with the input");
-    shards[1].y.offset = 2 * ROW - 1;
-    check(shards, "replica 1: y must not overlap y of replica 0 in the same call",
-          "an element in common with the output");
-    shards[1].y.offset = 2 * ROW;
-    shards[1].y_pitch = 2 * ROW;
-    check(shards,
-          "replica 1: y must not overlap|of replica 0 in the same call; between first and last "
-          "element, tensors of different pitches count as overlapping",
-          "different pitches of two replicas");
-    close_layer(group);
-}
-
-/* The residual's gradient is dense: over dy where that is dense, too. */
-static void check_residual(void)
-{
-    sbn_group *group;
-    open_layer(1, 1, &group);
-    sbn_shard shard = shard_of(1);
-    shard.residual = (sbn_buffer){others[0], SAMPLES * ROW};
-    check(&shard, "", "a residual");
-    shard.dy = shard.residual_grad = (sbn_buffer){buffer, 0};
-    expect(sbn_backward(layer, &shard, saved, 0, NULL), SBN_SUCCESS, "",
-           "its gradient over a dense dy");
-    shard.dy_pitch = PITCH;
-    expect(sbn_backward(layer, &shard, saved, 0, NULL), SBN_INVALID_ARGUMENT,
-           "residual_grad is written and must not overlap dy", "its gradient over a view of dy");
-    must(clFinish(queue), "clFinish");
-    close_layer(group);
+    arguments a = stage.right;
+    a.shards[0].x = in_common(0);
+    a.shards[0].y = in_common(ROW_SIZE);
+    a.shards[1].y = in_common(2 * ROW_SIZE);
+    a.shards[0].x_pitch = a.shards[0].y_pitch = a.shards[1].y_pitch = 3 * ROW_SIZE;
+    const refusal rows[] = {
+        VIEWED(y.offset, 2 * ROW_SIZE + 1,
+               "replica 1: y must not overlap x of replica 0 in the same call"),
+        VIEWED(y.offset, 2 * ROW_SIZE - 1,
+               "replica 1: y must not overlap y of replica 0 in the same call"),
+        VIEWED(
+            y_pitch, 2 * ROW_SIZE,
+            "replica 1: y must not overlap|of replica 0 in the same call; between first and last "
+            "element, tensors of different pitches count as overlapping"),
+    };
+    REFUSE_PASS(a, rows);
 }
 
 /* Two views of the same pitch, or a view and a run, against their elements one by one. */
@@ -203,10 +113,17 @@ static void check_every_element(void)
                         for (size_t offset = 0; offset <= 40; ++offset) {
                             const size_t gap_a = rows_a > 1 ? pitch - row_a : 0;
                             const size_t gap_b = rows_b > 1 ? pitch - row_b : 0;
-                            const sbn_use a = {"a", {buffer, 20}, rows_a * row_a, SBN_F32, 1,
-                                               0,   rows_a,       gap_a,          0};
-                            const sbn_use b = {"b", {buffer, offset}, rows_b * row_b, SBN_F32, 1,
-                                               0,   rows_b,           gap_b,          0};
+                            const sbn_use a = {"a", in_common(20), rows_a * row_a, SBN_F32, 1,
+                                               0,   rows_a,        gap_a,          0};
+                            const sbn_use b = {"b",
+                                               in_common(offset),
+                                               rows_b * row_b,
+                                               SBN_F32,
+                                               1,
+                                               0,
+                                               rows_b,
+                                               gap_b,
+                                               0};
                             const int right = shares_element(&a, &b);
                             ++count;
                             shared += (size_t)right;
@@ -217,27 +134,74 @@ static void check_every_element(void)
            shared, wrong);
 }
 
-static void checks(void)
+static sbn_batchnorm *make_layer(sbn_type type, int residual)
 {
-    cl_mem *const all[] = {&buffer, &others[0], &others[1]};
-    for (int i = 0; i < 3; ++i) {
-        float values[SIZE];
-        cl_int code;
-        for (int k = 0; k < SIZE; ++k)
-            values[k] = (float)(k % 17);
-        *all[i] = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                 sizeof values, values, &code);
-        must(code, "clCreateBuffer");
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *made;
+    config.channels = CHANNELS;
+    config.type = type;
+    config.residual = residual;
+    must(sbn_batchnorm_create(stage.group, &config, &made), "sbn_batchnorm_create");
+    return made;
+}
+
+/* The residual's gradient is dense: over dy where that is dense, too. */
+static void check_residual(void)
+{
+    arguments a = stage.right;
+    a.layer = make_layer(SBN_F32, 1);
+    a.saved = fixture_saved(a.layer);
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        a.shards[r].residual = a.shards[r].x;
+        a.shards[r].dy = a.shards[r].residual_grad = in_common(100 * r);
     }
-    check_every_element();
-    check_one_replica();
-    check_two_replicas();
-    check_residual();
-    for (int i = 0; i < 3; ++i)
-        clReleaseMemObject(*all[i]);
+    const refusal rows[] = {
+        VIEWED(dy_pitch, PITCH, "residual_grad is written and must not overlap dy")};
+    RIGHT(stage_pass(&a));
+    a.op = BACKWARD;
+    REFUSE_PASS(a, rows);
+    fixture_end(a.layer, a.saved);
+}
+
+/* x and y, then weight, then bias of replica 1, end to end; and a buffer of its own for x. */
+static void check_types(void)
+{
+    arguments a = stage.right;
+    sbn_shard *const shard = &a.shards[1];
+    const sbn_buffer own = {stage.right.shards[1].x.mem, 58}, late = {own.mem, 59};
+    shard->x = in_common(0);
+    shard->y = in_common(DENSE);
+    shard->weight = in_common(DENSE);
+    shard->bias = in_common(DENSE + CHANNELS);
+    const refusal halves[] = {
+        VIEWED(y.offset, DENSE - 1, "y is written and must not overlap x"),
+        VIEWED(y.offset, DENSE + 1, "y is written and must not overlap weight"),
+        VIEWED(weight.offset, DENSE - 1, "y is written and must not overlap weight"),
+        VIEWED(x, own, ""),
+        VIEWED(x, late,
+               "x: expected 42 halves from offset 59 for shape (2,3,7), got a buffer of 100"),
+    };
+    const refusal bfloat16s[] = {
+        VIEWED(x, late,
+               "x: expected 42 bfloat16s from offset 59 for shape (2,3,7), got a buffer of 100")};
+    a.layer = make_layer(SBN_F16, 0);
+    a.op = EVALUATE;
+    REFUSE_PASS(a, halves);
+    must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
+    a.layer = make_layer(SBN_BF16, 0);
+    a.op = EVALUATE;
+    REFUSE_PASS(a, bfloat16s);
+    must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
 }
 
 int main(void)
 {
-    return fixture_main(&device, &queue, checks);
+    if (stage_open())
+        return fixture_missing();
+    check_views();
+    check_two_views();
+    check_every_element();
+    check_residual();
+    check_types();
+    return stage_close();
 }

@@ -132,19 +132,6 @@ void branch_set_reset(const test_rank *m)
     memset(set->words, 0, sizeof set->words);
 }
 
-static uint64_t digest_statistics(uint64_t digest, const branch_set *set, size_t i)
-{
-    enum { MOST = 128 };
-    float values[4][MOST] = {{0}};
-    int64_t batches;
-    uint64_t count = 0;
-    must(sbn_batchnorm_running_stats(set->layers[i], values[0], values[1], &batches), "get");
-    sbn_saved_stats(set->saved[i], values[2], values[3], &count);
-    digest = digest_of(digest, values, sizeof values);
-    digest = digest_of(digest, &batches, sizeof batches);
-    return digest_of(digest, &count, sizeof count);
-}
-
 uint64_t branch_set_digest(const test_rank *m)
 {
     const branch_set *set = branch_set_of(m);
@@ -156,7 +143,7 @@ uint64_t branch_set_digest(const test_rank *m)
             digest = digest_of(digest, &set->results[back][i].synchronised, sizeof(int));
         }
     for (size_t i = 0; i < set->count; ++i) {
-        digest = digest_statistics(digest, set, i);
+        digest = digest_of_layer(digest, set->layers[i], set->saved[i]);
         for (size_t r = 0; r < m->replicas; ++r) {
             const slice *s = &set->slices[i][r];
             digest = digest_buffer(digest, s, &s->shard.y, s->elements);
@@ -173,7 +160,7 @@ uint64_t branch_set_state(const test_rank *m)
     const branch_set *set = branch_set_of(m);
     uint64_t digest = DIGEST_START;
     for (size_t i = 0; i < set->count; ++i) {
-        digest = digest_statistics(digest, set, i);
+        digest = digest_of_layer(digest, set->layers[i], set->saved[i]);
         for (size_t r = 0; r < m->replicas; ++r) {
             const int untouched = slice_untouched(&set->slices[i][r]);
             digest = digest_of(digest, &untouched, sizeof untouched);

@@ -268,6 +268,20 @@ uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer
     return digest;
 }
 
+uint64_t digest_of_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved)
+{
+    enum { MOST = 128 };
+    float values[4][MOST] = {{0}};
+    int64_t batches;
+    uint64_t count = 0;
+    must(sbn_batchnorm_running_stats(layer, values[0], values[1], &batches), "running statistics");
+    if (saved)
+        sbn_saved_stats(saved, values[2], values[3], &count);
+    digest = digest_of(digest, values, sizeof values);
+    digest = digest_of(digest, &batches, sizeof batches);
+    return digest_of(digest, &count, sizeof count);
+}
+
 int holds_words(const char *sentence, const char *words)
 {
     while (*words) {

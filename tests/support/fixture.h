@@ -88,6 +88,9 @@ void expect_leaks(void);
 uint64_t digest_of(uint64_t digest, const void *bytes, size_t size);
 uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
 
+/* The running statistics of a layer of up to 128 channels, and what a pass has saved, if any. */
+uint64_t digest_of_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
+
 /*
  * One check: the status came, and its sentence holds every one of `words`,
  * which are separated by '|'. Success has an empty sentence.

@@ -3,12 +3,8 @@ check_LIBRARIES = tests/support/libsupport.a tests/support/libthreads.a
 tests_support_libsupport_a_SOURCES = \
 	tests/support/address_space.c \
 	tests/support/address_space.h \
-	tests/support/branch_calls.c \
-	tests/support/branch_calls.h \
 	tests/support/branch_set.c \
 	tests/support/branch_set.h \
-	tests/support/calls.c \
-	tests/support/calls.h \
 	tests/support/exchanges.c \
 	tests/support/exchanges.h \
 	tests/support/fixture.c \
@@ -20,8 +16,12 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/ranks.h \
 	tests/support/refused.c \
 	tests/support/refused.h \
+	tests/support/refused_ranks.c \
+	tests/support/refused_ranks.h \
 	tests/support/sample.c \
 	tests/support/sample.h \
+	tests/support/stage.c \
+	tests/support/stage.h \
 	tests/support/stalls.c \
 	tests/support/stalls.h \
 	tests/support/storage.c \

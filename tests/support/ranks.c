@@ -130,15 +130,7 @@ int rank_train(test_rank *m)
 
 static uint64_t digest_statistics(uint64_t digest, const test_rank *m)
 {
-    float values[6][RANK_CHANNELS] = {{0}};
-    int64_t batches[2];
-    uint64_t count = 0;
-    must(sbn_batchnorm_running_stats(m->layer, values[0], values[1], &batches[0]), "get");
-    must(sbn_batchnorm_running_stats(m->second, values[2], values[3], &batches[1]), "get");
-    sbn_saved_stats(m->saved, values[4], values[5], &count);
-    digest = digest_of(digest, values, sizeof values);
-    digest = digest_of(digest, batches, sizeof batches);
-    return digest_of(digest, &count, sizeof count);
+    return digest_of_layer(digest_of_layer(digest, m->layer, m->saved), m->second, NULL);
 }
 
 static uint64_t digest_gradients(const slice *s)
@@ -182,25 +174,37 @@ uint64_t ranks_digest(test_ranks *all)
     return digest;
 }
 
+void rank_reset(test_rank *m)
+{
+    for (size_t r = 0; r < m->replicas; ++r)
+        slice_reset(&m->slices[r]);
+}
+
+uint64_t rank_state(test_rank *m)
+{
+    uint64_t digest = digest_statistics(DIGEST_START, m);
+    for (size_t r = 0; r < m->replicas; ++r) {
+        const int untouched = slice_untouched(&m->slices[r]);
+        digest = digest_of(digest, &untouched, sizeof untouched);
+    }
+    return digest;
+}
+
 void ranks_reset(test_ranks *all)
 {
     for (int rank = 0; rank < all->count; ++rank)
-        for (size_t r = 0; rank_is_here(&all->of[rank]) && r < all->of[rank].replicas; ++r)
-            slice_reset(&all->of[rank].slices[r]);
+        if (rank_is_here(&all->of[rank]))
+            rank_reset(&all->of[rank]);
 }
 
 uint64_t ranks_state(test_ranks *all)
 {
     uint64_t digest = DIGEST_START;
     for (int rank = 0; rank < all->count; ++rank) {
-        const test_rank *m = &all->of[rank];
-        if (rank_is_here(m))
-            digest = digest_statistics(digest, m);
-        for (size_t r = 0; rank_is_here(m) && r < m->replicas; ++r) {
-            const int untouched = slice_untouched(&m->slices[r]);
-            digest = digest_of(digest, &untouched, sizeof untouched);
-        }
-        ranks_broadcast(rank, &digest, sizeof digest);
+        test_rank *m = &all->of[rank];
+        uint64_t own = rank_is_here(m) ? rank_state(m) : 0;
+        ranks_broadcast(rank, &own, sizeof own);
+        digest = digest_of(digest, &own, sizeof own);
     }
     return digest;
 }

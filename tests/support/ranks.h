@@ -91,6 +91,8 @@ uint64_t ranks_digest(test_ranks *all);
 /* Outputs to the pattern; a digest of all that a refused pass must leave alone. */
 void ranks_reset(test_ranks *all);
 uint64_t ranks_state(test_ranks *all);
+void rank_reset(test_rank *m);
+uint64_t rank_state(test_rank *m);
 
 /* One check: status and words of one rank's sentence. */
 void rank_expect(const test_rank *m, int status, const char *words, const char *what);

@@ -1,44 +1,60 @@
 /*
- * A group of two replicas with two layers, on which passes are called wrongly:
- * each refusal with its sentence, and with nothing changed, neither statistics
- * nor outputs nor gradients.
+ * Refusals as tables. A row changes one argument of a call that is right, and says with which
+ * status and which words that is refused.
  */
 #ifndef TESTS_SUPPORT_REFUSED_H
 #define TESTS_SUPPORT_REFUSED_H
 
-#include "program/opencl.h"
+#include <stddef.h>
+#include <stdint.h>
+
 #include "support/fixture.h"
 
-enum { REPLICAS = 2, CHANNELS = 3, SAMPLES = 4, PLANE = 7 };
+typedef struct refusal {
+    const char *change; /* as it is written */
+    size_t at, size;    /* of what it changes in the struct of arguments */
+    const void *from;   /* such a struct, which has the value */
+    const char *words;  /* as of expect; "": the call succeeds; NULL: the next row changes more */
+    int status;         /* 0: SBN_INVALID_ARGUMENT, or SBN_SUCCESS */
+    /* Of a call by several ranks: */
+    const char *heard; /* by the others, with SBN_REMOTE_ERROR; NULL: the same as by the odd one */
+    unsigned odd;      /* which ranks' calls are changed, a bit for each; 0: that of rank 1 */
+    int changes;       /* it comes too late for nothing to change */
+} refusal;
 
-typedef enum operation { FORWARD, BACKWARD, EVALUATE, RECOMPUTE } operation;
+/* A row: words, and what else there is. */
+#define ROW_OF(type, field, value, ...) \
+    { \
+        .change = #field " = " #value, .at = offsetof(type, field), \
+        .size = sizeof((type *)0)->field, .from = &(const type){.field = value}, \
+        .words = __VA_ARGS__ \
+    }
 
-/* "first" tracks running statistics, "second" does not. */
-typedef struct stage {
-    fixture device;
-    cl_command_queue queue;
-    sbn_group *group;
-    sbn_batchnorm *layer, *second;
-    sbn_saved *saved, *empty, *of_second; /* `empty` and `saved` are the first layer's */
-    slice slices[REPLICAS];
-    sbn_shard good[REPLICAS];
-    long handles;
-} stage;
+/* The same where a test calls the struct of its arguments `arguments`. */
+#define ROW(field, value, ...) ROW_OF(arguments, field, value, __VA_ARGS__)
 
-/* 0, or 1 where there is no device. `saved` and `of_second` have been filled. */
-int stage_open(stage *s);
+/* What the odd rank's status is, and the others'. */
+int refusal_status(const refusal *row);
+int refusal_heard(const refusal *row);
 
-/* Checks that the right calls still work and that no handle is left; the program's result. */
-int stage_close(stage *s);
+/*
+ * Changes a rank's arguments by the rows from `row` on, to the last of them that belong together,
+ * which is returned; `what`, or NULL, gets the changes in words. Rank -1 changes nothing.
+ */
+const refusal *refusal_apply(const refusal *row, int rank, void *arguments, char what[256]);
 
-/* Outputs to the pattern. */
-void stage_reset(const stage *s);
+/*
+ * Makes the call once for each row, and then the right one. A refused call must leave `state` as it
+ * was.
+ */
+void refuse(const char *name, int (*call)(const void *arguments), const void *right, size_t size,
+            uint64_t (*state)(void), const refusal *rows, size_t count);
 
-/* A digest of all that a pass may change, but for the outputs. */
-uint64_t stage_state(const stage *s);
+#define REFUSE(name, call, right, state, rows) \
+    refuse(name, call, &(right), sizeof(right), state, rows, sizeof(rows) / sizeof *(rows))
 
-/* Calls wrongly and checks that it is refused, and that nothing has changed. */
-void refused(stage *s, operation op, sbn_batchnorm *layer, const sbn_shard *shards,
-             sbn_saved *saved, unsigned flags, int status, const char *words, const char *what);
+/* Calls that have no table: one that is refused, and one that is not. */
+#define REFUSED(call, words) expect(call, SBN_INVALID_ARGUMENT, words, #call)
+#define RIGHT(call) expect(call, SBN_SUCCESS, "", #call)
 
 #endif

@@ -1,0 +1,60 @@
+#include "support/refused_ranks.h"
+
+#include <stdlib.h>
+
+/* The call and the row that the ranks' threads work on. */
+static const ranks_call *made;
+static const refusal *changed;
+
+static int call_wrongly(test_rank *m)
+{
+    void *arguments = calloc(1, made->size);
+    must(arguments ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "calloc");
+    made->reset(m);
+    made->right(m, arguments);
+    refusal_apply(changed, m->rank, arguments, NULL);
+    const uint64_t before = made->state(m);
+    made->call(m, arguments);
+    m->digest = made->state(m) == before;
+    free(arguments);
+    return m->status;
+}
+
+static int go_on(test_rank *m)
+{
+    made->reset(m);
+    return made->go_on(m);
+}
+
+static int call_and_go_on(test_rank *m)
+{
+    call_wrongly(m);
+    return go_on(m);
+}
+
+void ranks_expect(const test_ranks *all, int own, const char *own_words, int others,
+                  const char *words, const char *what)
+{
+    for (int rank = 0; rank < all->count; ++rank)
+        rank_expect(&all->of[rank], rank == ODD_RANK ? own : others,
+                    rank == ODD_RANK ? own_words : words, what);
+}
+
+void ranks_refuse(test_ranks *all, const ranks_call *call, const refusal *rows, size_t count)
+{
+    made = call;
+    for (const refusal *row = rows; row < rows + count; ++row) {
+        char what[256];
+        changed = row;
+        row = refusal_apply(row, -1, NULL, what);
+        ranks_do(all, call_wrongly);
+        ranks_expect(all, refusal_status(row), row->words, refusal_heard(row),
+                     row->heard ? row->heard : row->words, what);
+        for (int rank = 0; rank < all->count; ++rank)
+            tap_ok(all->of[rank].digest == 1 || row->changes, "%s: rank %d: nothing has changed",
+                   what, rank);
+        const long left = ranks_leave(all, call_and_go_on);
+        ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", "the groups go on");
+        tap_ok(left == 0, "%s: %ld handles are left", what, left);
+    }
+}

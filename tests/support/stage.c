@@ -1,0 +1,133 @@
+#include "support/stage.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+stage_objects stage;
+
+const char *const operation_names[] = {"forward", "backward", "evaluation", "recomputation"};
+
+static sbn_batchnorm *make_layer(const char *name, int tracks)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *made;
+    config.channels = CHANNELS;
+    config.name = name;
+    config.track_running_stats = tracks;
+    must(sbn_batchnorm_create(stage.group, &config, &made), "sbn_batchnorm_create");
+    return made;
+}
+
+static void fill_common(void)
+{
+    float values[COMMON];
+    cl_int code;
+    for (int i = 0; i < COMMON; ++i)
+        values[i] = (float)(i % 17);
+    stage.common = clCreateBuffer(stage.device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                  sizeof values, values, &code);
+    must(code, "clCreateBuffer");
+}
+
+sbn_buffer in_common(size_t offset)
+{
+    return (sbn_buffer){stage.common, offset};
+}
+
+int stage_open(void)
+{
+    stage.handles = sbn__handles_open();
+    if (fixture_open(&stage.device))
+        return 1;
+    stage.queue = fixture_queue(&stage.device, 0);
+    stage.group = fixture_group(stage.queue, REPLICAS, SBN_FORM_AUTO);
+    stage.watched = stage.layer = make_layer("first", 1);
+    stage.second = make_layer("second", 0);
+    stage.saved = fixture_saved(stage.layer);
+    stage.empty = fixture_saved(stage.layer);
+    stage.of_second = fixture_saved(stage.second);
+    fill_common();
+    stage.right = (arguments){.layer = stage.layer, .saved = stage.saved};
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        slice_open(&stage.slices[r], &stage.device, stage.queue, 2 * r, SAMPLES / REPLICAS,
+                   CHANNELS, PLANE, 1);
+        stage.right.shards[r] = stage.slices[r].shard;
+    }
+    must(sbn_forward(stage.layer, stage.right.shards, stage.saved, 0, NULL), "sbn_forward");
+    must(sbn_forward(stage.second, stage.right.shards, stage.of_second, 0, NULL), "sbn_forward");
+    stage_reset();
+    return 0;
+}
+
+void stage_reset(void)
+{
+    for (size_t r = 0; r < REPLICAS; ++r)
+        slice_reset(&stage.slices[r]);
+}
+
+uint64_t stage_state(void)
+{
+    uint64_t digest = digest_of_layer(DIGEST_START, stage.watched, stage.saved);
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        const int untouched = slice_untouched(&stage.slices[r]);
+        digest = digest_of(digest, &untouched, sizeof untouched);
+    }
+    return digest_buffer(digest, &stage.slices[0], &(const sbn_buffer){stage.common, 0}, COMMON);
+}
+
+static int pass_in_one(const arguments *a, const sbn_shard *shards, sbn_result *result)
+{
+    switch (a->op) {
+    case FORWARD: return sbn_forward(a->layer, shards, a->saved, a->flags, result);
+    case BACKWARD: return sbn_backward(a->layer, shards, a->saved, a->flags, result);
+    case EVALUATE: return sbn_evaluate(a->layer, shards);
+    default: return sbn_recompute(a->layer, shards, a->saved);
+    }
+}
+
+int stage_pass(const void *of)
+{
+    const arguments *a = of;
+    const sbn_shard *shards = a->no_shards ? NULL : a->shards;
+    sbn_result result = {.size = a->result};
+    const int status = !a->begun ? pass_in_one(a, shards, a->result ? &result : NULL)
+                       : a->op == FORWARD
+                           ? sbn_forward_begin(a->layer, shards, a->saved, a->flags, NULL)
+                           : sbn_backward_begin(a->layer, shards, a->saved, a->flags, NULL);
+    if (!status)
+        stage_reset();
+    return status;
+}
+
+int stage_two_layers(const void *of)
+{
+    const two_layers *a = of;
+    sbn_branch branches[] = {a->branches[0], a->branches[1]};
+    branches[0].shards = a->shards[0];
+    branches[1].shards = a->shards[1];
+    const int status = a->back ? sbn_backward_branches(branches, 2, NULL)
+                               : sbn_forward_branches(branches, 2, NULL);
+    if (!status)
+        stage_reset();
+    return status;
+}
+
+int stage_close(void)
+{
+    for (arguments a = stage.right; a.op <= RECOMPUTE; ++a.op)
+        expect(stage_pass(&a), SBN_SUCCESS, "", operation_names[a.op]);
+    must(sbn_forward(stage.layer, stage.right.shards, stage.saved, 0, NULL), "sbn_forward");
+    tap_ok(!slice_untouched(&stage.slices[1]), "the same group works");
+    for (size_t r = 0; r < REPLICAS; ++r)
+        slice_close(&stage.slices[r]);
+    clReleaseMemObject(stage.common);
+    must(sbn_saved_destroy(stage.empty), "sbn_saved_destroy");
+    fixture_end(stage.layer, stage.saved);
+    fixture_end(stage.second, stage.of_second);
+    must(sbn_group_destroy(stage.group), "sbn_group_destroy");
+    tap_ok(sbn__handles_open() == stage.handles, "no handle is left open");
+    clReleaseCommandQueue(stage.queue);
+    fixture_close(&stage.device);
+    return tap_done();
+}
