@@ -202,7 +202,7 @@ static void check_reductions(void)
         }
     tap_ok(compiling.times == wraps_calls(WRAP_BUILD) - builds, "each was told before: %ld of %ld",
            compiling.times, wraps_calls(WRAP_BUILD) - builds);
-    tap_ok(holds_words(compiling.last, "compiling program \"backward\", f32, for device \""),
+    tap_ok(holds_words(compiling.last, "compiling program \"backward\", SBN_F32, for device \""),
            "the last: %s", compiling.last);
     for (int i = 0; i < 2; ++i)
         must(sbn_group_destroy(groups[i]), "sbn_group_destroy");
