@@ -46,7 +46,6 @@ echo 'mb4ic8ih6iw7 # a comment' > "$work/list"
 check 'two problems' run 0 bench --repeats 3 --file "$work/list" mb4ic8ih6iw7,last --json "$work/json"
 check 'both are right' [ "$(grep -c ' 3 rounds, .*: results right$' "$work/out")" -eq 2 ]
 check 'the devices' says '^device 0: (pthread|cpu)'
-check 'the wire' says '^on the wire, forward: 2 messages, [0-9]+ bytes and [0-9]+ for each channel$'
 check 'the fastest copy is named, once a problem' [ "$(grep -c 'the fastest copy$' "$work/out")" -eq 2 ]
 for pass in forward backward evaluate; do
     check "$pass of the library" says "^  $pass +syncbn .* GB/s .* of copy"

@@ -70,8 +70,11 @@ int bench_library_open(scene *s, contender *made);
  */
 int bench_copy_open(scene *s, cl_program program, contender *made, size_t *count);
 
-/* "unordered": sums in any order, in floats (unordered*.cl), forward and backward. */
-int bench_unordered_open(scene *s, cl_program program, contender *made);
+/*
+ * "unordered": sums in any order, in floats (unordered*.cl), forward and backward. None in the GPU form,
+ * and channels first none where the library does not make a pass in one launch.
+ */
+int bench_unordered_open(scene *s, cl_program program, contender *made, size_t *count);
 
 /*
  * The library with other settings: "f32", a layer of floats, beside another type; "dense", beside
