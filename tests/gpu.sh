@@ -1,8 +1,8 @@
 #!/bin/sh
 # Everything that a machine with a GPU can say about syncbn, by one command and without
 # root: builds with what is there, then `syncbn devices`, the checks, the recorded bits,
-# what the driver says of the kernels, what it takes for launches and each command of a
-# pass, and the benchmark on every GPU, in about ten minutes. Leaves a folder with
+# what the driver says of the kernels, what builds and each command of a pass take, and
+# the benchmark on every GPU, in about ten minutes. Leaves a folder with
 # report.txt, and in it report.tar.gz: the one file to send back.
 #
 #   tests/gpu.sh [options]
@@ -347,7 +347,7 @@ fi
 
 # Before anything else is compiled, so that the first build of each program is one.
 say
-say '--- what calls, builds and the commands of a pass take'
+say '--- what builds and the commands of a pass take'
 list=$top/tools/bench/lists/resnet50_batch2
 if [ $quick = yes ]; then
     list=$out/launches.list
@@ -356,7 +356,7 @@ fi
 rm -rf "$out/programs" && mkdir "$out/programs" || exit 1
 # shellcheck disable=SC2086
 step launches "$build/tools/offline/launches" ${form:+--form $form} "$out/programs" "$list" $devices
-grep -E '^(device|latency|build)' "$out/launches.txt" | tee -a "$out/report.txt"
+grep -E '^(device|build)' "$out/launches.txt" | tee -a "$out/report.txt"
 say "launches: $(grep -c '^pass: ' "$out/launches.txt") passes, each command of them"
 
 say
