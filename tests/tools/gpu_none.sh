@@ -50,8 +50,8 @@ problems=$(grep -c '^mb' "$srcdir/tests/pass/golden")
 it_says "^bits: $problems problems, 0 failed, $problems with the recorded bits;"
 it_says "^bits_of_three: $problems problems, 0 failed"
 it_says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
-it_says '^build: mb2ic1,untracked,relu,add, without compiled programs: [0-9.]+ s$'
-it_says '^build: mb2ic1,untracked,f16, with them: [0-9.]+ s$'
+it_says '^build: mb2ic1,relu,add, without compiled programs: [0-9.]+ s$'
+it_says '^build: mb2ic1,f16, with them: [0-9.]+ s$'
 # Two problems, each as one replica and as two of one context and of two.
 it_says '^launches: 12 passes, each command of them$'
 check 'each command has its times' grep -qE \

@@ -48,22 +48,17 @@ class Tap:
             print('# ' + fault)
 
 
-def plans_of(library, out):
+def plans_of(library, devices, problems, out):
     """Plans by (device, problem, kernel)."""
-    path = os.path.join(out, 'plans.in')
+    plans, path = {}, os.path.join(out, 'plans.in')
     with open(path, 'w', encoding='ascii') as file:
-        for device in DEVICES:
+        for device in devices:
             file.write('device %s %d %d %s %s %s\n' % (device.name, device.units, device.cache,
                                                       *traits(TARGETS[device.target])))
-        for problem in SHAPES + PASSES:
+        for problem in problems:
             file.write('shape %s\n' % problem)
     done = subprocess.run([library, 'plans', path], capture_output=True, text=True, check=True)
-    return read_plans(done.stdout)
-
-
-def read_plans(text):
-    plans = {}
-    for line in text.splitlines():
+    for line in done.stdout.splitlines():
         device, problem, kernel, *rest = line.split()
         plan = dict(word.split('=') for word in rest)
         plans[device, problem, kernel] = {key: int(value) for key, value in plan.items()}
@@ -198,7 +193,7 @@ def main():
     check_front_end(tap, tools, [Program(name, folders[names[0]]) for name in PROGRAMS])
     compiled = compile_all(tools, targets, PROGRAMS, folders, arguments.out)
     facts = check_targets(tap, limits, targets, compiled)
-    steps, networks = check_devices(tap, limits, compiled, plans_of(arguments.library, arguments.out))
+    steps, networks = check_devices(tap, limits, compiled, plans_of(arguments.library, DEVICES, SHAPES + PASSES, arguments.out))
     table.write(os.path.join(arguments.out, 'table.md'), facts, steps, networks, limits)
     print('1..%d' % tap.number)
     print('# %d of %d failed; goals: %d met, %d missed' %

@@ -88,35 +88,59 @@ static int finish(setting *s)
     return code ? fail("clFinish", code) : 0;
 }
 
-/* The group is built with the first layer; the layers need programs of their own. */
-static int time_builds(setting one)
-{
-    static const char *const lines[] = {"mb2ic1,untracked", "mb2ic1,untracked,relu",
-                                        "mb2ic1,untracked,relu,add", "mb2ic1,untracked,f16"};
-    static const char *const which[] = {"without compiled programs", "with them"};
-    int failed = 0;
-    for (int kept = 0; kept < 2 && !failed; ++kept) {
-        failed = open_queues(&one, 0);
-        for (size_t i = 0; i < sizeof lines / sizeof *lines && !failed; ++i) {
-            char error[RUNNER_ERROR];
-            problem p;
-            job j = {.p = &p, .error = error};
-            const double start = sbn__seconds();
-            failed = problem_parse(lines[i], &p, error, sizeof error) ||
-                     (i == 0 && open_group(&one)) || job_make_layer(&j, one.group);
-            printf("build: %s, %s: %.3f s\n", lines[i], which[kept], sbn__seconds() - start);
-            sbn_saved_destroy(j.saved);
-            sbn_batchnorm_destroy(j.layer);
-        }
-        close_setting(&one);
-    }
-    return failed ? fail("building", SBN_SUCCESS) : 0;
-}
-
 static int pass(job *j, int is_backward)
 {
     const int status = is_backward ? job_backward(j, NULL) : job_forward(j, NULL);
     return status ? fail(j->error, status) : 0;
+}
+
+/* What is done with the layer and tensors of a problem, which is given as its line. */
+typedef int action(setting *s, job *j, const char *line);
+
+static int with_job(setting *s, const char *line, action *act)
+{
+    char error[RUNNER_ERROR] = "";
+    problem p;
+    placement g;
+    inputs in;
+    outputs out = {.count = 0};
+    if (problem_parse(line, &p, error, sizeof error) || placement_make(&p, s->replicas, &g))
+        return fail(*error ? error : line, SBN_INVALID_ARGUMENT);
+    int failed = inputs_make(&p, &g, &in) ? fail("making inputs", SBN_OUT_OF_MEMORY) : 0;
+    if (!failed) {
+        job j = {.p = &p, .g = &g, .in = &in, .out = &out, .error = error};
+        const int status = job_open(&j, s->group, s->queues);
+        failed = status ? fail(error, status) : act(s, &j, line);
+        failed = failed || finish(s);
+        job_close(&j);
+        inputs_free(&in);
+    }
+    placement_free(&g);
+    return failed;
+}
+
+static int first_passes(setting *s, job *j, const char *line)
+{
+    (void)s, (void)line;
+    return pass(j, 0) || pass(j, 1);
+}
+
+/* The first passes of a layer, with what they build; the group's own programs with the first. */
+static int time_builds(setting one)
+{
+    static const char *const lines[] = {"mb2ic1", "mb2ic1,relu", "mb2ic1,relu,add", "mb2ic1,f16"};
+    int failed = 0;
+    for (int kept = 0; kept < 2 && !failed; ++kept) {
+        failed = open_queues(&one, 0);
+        for (size_t i = 0; i < sizeof lines / sizeof *lines && !failed; ++i) {
+            const double start = sbn__seconds();
+            failed = (i == 0 && open_group(&one)) || with_job(&one, lines[i], first_passes);
+            printf("build: %s, %s: %.3f s\n", lines[i],
+                   kept ? "with them" : "without compiled programs", sbn__seconds() - start);
+        }
+        close_setting(&one);
+    }
+    return failed;
 }
 
 static int in_a_row(setting *s, job *j, int is_backward, const char *what)
@@ -149,40 +173,29 @@ static int commands_of(setting *s, job *j, int is_backward, const char *what)
     return 0;
 }
 
-static int time_job(setting *s, job *j, const char *line, int profiles)
+static int time_passes(setting *s, job *j, const char *line,
+                       int (*time)(setting *s, job *j, int is_backward, const char *what))
 {
-    int failed = job_open(j, s->group, s->queues) ? fail(j->error, SBN_SUCCESS) : 0;
+    int failed = 0;
     for (int i = 0; i < WARM_UP && !failed; ++i)
         failed = pass(j, 0) || pass(j, 1);
     for (int is_backward = 0; is_backward < 2 && !failed; ++is_backward) {
         char what[PROBLEM_LINE + 64];
         snprintf(what, sizeof what, "%s, %s, %s", line, s->name,
                  is_backward ? "backward" : "forward");
-        failed = finish(s) || (profiles ? commands_of(s, j, is_backward, what)
-                                        : in_a_row(s, j, is_backward, what));
+        failed = finish(s) || time(s, j, is_backward, what);
     }
-    failed = failed || finish(s);
-    job_close(j);
     return failed;
 }
 
-static int time_problem(setting *s, const char *line, int profiles)
+static int time_rows(setting *s, job *j, const char *line)
 {
-    char error[RUNNER_ERROR] = "";
-    problem p;
-    placement g;
-    inputs in;
-    outputs out = {.count = 0};
-    if (problem_parse(line, &p, error, sizeof error) || placement_make(&p, s->replicas, &g))
-        return fail(*error ? error : line, SBN_INVALID_ARGUMENT);
-    int failed = inputs_make(&p, &g, &in) ? fail("making inputs", SBN_OUT_OF_MEMORY) : 0;
-    if (!failed) {
-        job j = {.p = &p, .g = &g, .in = &in, .out = &out, .error = error};
-        failed = time_job(s, &j, line, profiles);
-        inputs_free(&in);
-    }
-    placement_free(&g);
-    return failed;
+    return time_passes(s, j, line, in_a_row);
+}
+
+static int time_commands(setting *s, job *j, const char *line)
+{
+    return time_passes(s, j, line, commands_of);
 }
 
 static int time_list(setting s, FILE *list)
@@ -195,7 +208,7 @@ static int time_list(setting s, FILE *list)
         while (!failed && fgets(line, sizeof line, list)) {
             line[strcspn(line, "\n")] = '\0';
             if (*line && *line != '#')
-                failed = time_problem(&s, line, profiles);
+                failed = with_job(&s, line, profiles ? time_commands : time_rows);
         }
         close_setting(&s);
     }
