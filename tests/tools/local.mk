@@ -1,15 +1,11 @@
-# The checker itself: its problems' lines, and that its tolerances refuse faults.
-check_PROGRAMS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
-tests_tools_fusion_SOURCES = \
-	tests/tools/fusion.c \
-	tests/tools/fusion_model.c \
-	tests/tools/fusion_model.h
-tests_tools_tolerance_SOURCES = \
-	tests/tools/tolerance.c \
-	tests/tools/tolerance_model.c \
-	tests/tools/tolerance_model.h
-TESTS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
-ASAN_TESTS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
+# The checker itself: its problems' lines, and that it refuses faults.
+check_PROGRAMS += tests/tools/problem tests/tools/checker
+tests_tools_checker_SOURCES = \
+	tests/tools/checker.c \
+	tests/tools/checker_model.c \
+	tests/tools/checker_model.h
+TESTS += tests/tools/problem tests/tools/checker
+ASAN_TESTS += tests/tools/problem tests/tools/checker
 VALGRIND_TESTS += tests/tools/problem
 
 # The benchmark: its statistics, and that it accepts no wrong result.
