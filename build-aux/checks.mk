@@ -132,7 +132,7 @@ check-tsan-here: $(TSAN_TESTS)
 # (tests/fuzz): FUZZ_SECONDS for each. Built in fuzz/, where what it finds and learns stays. The
 # corpora of checkpoints are the tests' files; ones in fuzz/learnt are kept from run to run.
 FUZZ_SECONDS = 10
-fuzz_seeds = checkpoint=tests/model/data header=tests/model/data problem=tests/fuzz/corpus/problem \
+fuzz_seeds = checkpoint=tests/model/data header=tests/model/data \
 	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls \
 	tuning=tests/fuzz/corpus/tuning
 fuzz_build = --disable-shared 'CC=$(CLANG)' \
