@@ -13,11 +13,7 @@ ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/activati
 	tests/pass/mean_low tests/pass/on_device tests/pass/pivots tests/pass/planes_of_one tests/pass/storage \
 	tests/pass/types tests/pass/whole_numbers tests/tools/bench tests/tools/bench_wrong tests/tools/check \
 	tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
-OPTIMISED_TESTS = tests/pass/golden tests/device/self_test tests/tools/demo tests/tools/demo_figures \
-	tests/mpi/demo
 ASAN_TESTS =
-VALGRIND_TESTS =
-TSAN_TESTS =
 
 # make starts tests in this order; those that take longest are the first.
 TESTS += tests/pass/bits tests/tools/demo.sh

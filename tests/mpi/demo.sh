@@ -4,6 +4,7 @@
 
 . "${srcdir:=.}/tests/mpi/common.sh"
 be_patient
+export POCL_EXTRA_BUILD_FLAGS=
 
 mpi 3 examples/minimal_mpi > "$work/minimal" 2>&1
 status=$?

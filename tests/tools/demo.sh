@@ -6,6 +6,7 @@
 set -u
 . "${srcdir:=.}/tests/support/tap.sh"
 demo=examples/train_fashion out=$work/out
+export POCL_EXTRA_BUILD_FLAGS=
 
 lacks() {
     [ "${CI:-}" != true ] || { report 'not ok' "$1"; echo "1..$count"; exit 1; }

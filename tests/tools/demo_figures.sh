@@ -4,6 +4,7 @@
 . "${srcdir:=.}/tests/support/tap.sh"
 be_patient
 demo=examples/train_fashion
+export POCL_EXTRA_BUILD_FLAGS=
 
 missing=
 [ -x "$demo" ] || missing='the demo was not built: CLBlast or zlib is missing'

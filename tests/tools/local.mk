@@ -6,7 +6,6 @@ tests_tools_checker_SOURCES = \
 	tests/tools/checker_model.h
 TESTS += tests/tools/problem tests/tools/checker
 ASAN_TESTS += tests/tools/problem tests/tools/checker
-VALGRIND_TESTS += tests/tools/problem
 
 # The benchmark: its statistics, and that it accepts no wrong result.
 check_PROGRAMS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
@@ -28,7 +27,6 @@ tests_tools_bench_wrong_LDFLAGS = \
 tests_tools_bench_wrong_LDADD = $(on_bench)
 TESTS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
 ASAN_TESTS += tests/tools/bench_timing tests/tools/tuner
-VALGRIND_TESTS += tests/tools/bench_timing
 
 # The command, the benchmark's goals, the demo, an example; what the libraries export; whether
 # doc/coming-from.md names tests and calls that there are.
