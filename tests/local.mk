@@ -31,9 +31,9 @@ include $(srcdir)/tests/tools/local.mk
 include $(srcdir)/tests/fuzz/local.mk
 include $(srcdir)/tests/python/local.mk
 
-# The order of the folders, and one dialect of C.
-dist_check_SCRIPTS += tests/dialect.sh tests/storeys.sh
-TESTS += tests/dialect.sh tests/storeys.sh
+# The order of the folders.
+dist_check_SCRIPTS += tests/storeys.sh
+TESTS += tests/storeys.sh
 
 # Machines with a GPU have a script of their own; tests/tools/gpu_none.sh tries it without one.
 EXTRA_DIST += tests/gpu.sh
