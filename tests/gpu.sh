@@ -12,9 +12,6 @@
 #     --full           all lists of problems and of the benchmark, and on NVIDIA's other
 #                      limits of registers: half an hour
 #     --quick          a short list of each: shows that everything works
-#     --model          downloads code generators (Debian, PyPI; 500 MB) and sets the model
-#                      of make check-offline beside each time; without it that is left to
-#                      whoever gets the report (tools/offline/judge.py)
 #     --rehearse       on every usable device, GPU or not, in the GPU form of the kernels:
 #                      a dry run of this script
 #
@@ -36,7 +33,7 @@
 set -u
 
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-out=gpu-report build='' seconds=1 quick=no full=no devices=gpu form='' model=no
+out=gpu-report build='' seconds=1 quick=no full=no devices=gpu form=''
 
 usage() {
     sed -n '2,/^set -u$/s/^# \{0,1\}//p' "$0"
@@ -54,7 +51,6 @@ while [ $# -gt 0 ]; do
         shift ;;
     --full) full=yes ;;
     --quick) quick=yes ;;
-    --model) model=yes ;;
     --rehearse) devices='' form=gpu ;;
     --help | -h) usage; exit 0 ;;
     *) echo "gpu.sh: there is no option $1; see --help" >&2; exit 2 ;;
@@ -242,27 +238,6 @@ hint() {
         say 'There is /dev/dri without /dev/kfd: an AMD GPU in a container needs --device /dev/kfd --device /dev/dri.'
 }
 
-# judge: the model beside what was measured, if its code generators are there.
-judge() {
-    generators=$build/offline/tools
-    if [ $model = yes ]; then
-        generators=$out/generators
-        sh "$top/tools/offline/install.sh" "$generators" > "$out/generators.log" 2>&1
-    fi
-    if [ ! -d "$generators/debian" ] || ! command -v python3 > /dev/null; then
-        say 'model: left to tools/offline/judge.py (bench.json, devices.json)'
-        return
-    fi
-    if PYTHONDONTWRITEBYTECODE=1 python3 "$top/tools/offline/judge.py" --library "$build/tools/offline/library" \
-        --tools "$generators" --out "$out/judged" --bench "$out/bench.json" \
-        --devices "$out/devices.json" > "$out/model.txt" 2> "$out/model.err"; then
-        tee -a "$out/report.txt" < "$out/model.txt"
-        rm -f "$out/model.err"
-    else
-        say "model: $(tail -n 1 "$out/model.err")"
-    fi
-}
-
 container=
 [ ! -e /.dockerenv ] && [ ! -e /run/.containerenv ] || container=', in a container'
 say "syncbn on $(uname -srm), user $(id -u)$container"
@@ -360,7 +335,6 @@ if command -v python3 > /dev/null; then
     step goals env PYTHONDONTWRITEBYTECODE=1 python3 "$top/tools/bench/report.py" goals "$out/bench.json"
     tee -a "$out/report.txt" < "$out/goals.txt"
 fi
-judge
 
 say
 if [ -n "$failed" ]; then

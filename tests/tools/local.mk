@@ -36,7 +36,6 @@ tools_scripts = \
 	tests/tools/coming_from.sh \
 	tests/tools/command.sh \
 	tests/tools/consumers.sh \
-	tests/tools/ctypes.sh \
 	tests/tools/devices.sh \
 	tests/tools/dist.sh \
 	tests/tools/doc.sh \
@@ -55,11 +54,3 @@ TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
 PATIENT_TESTS += tests/tools/bench_wrong tests/tools/check.sh tests/tools/dist.sh tests/tools/gpu_none.sh \
 	tests/tools/tune.sh
-
-# The demo's estimate of the time left.
-check_PROGRAMS += tests/tools/demo_progress
-tests_tools_demo_progress_SOURCES = tests/tools/demo_progress.c examples/fashion/progress.c \
-	examples/fashion/progress.h
-tests_tools_demo_progress_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/examples
-tests_tools_demo_progress_LDADD = $(LDADD) -lm
-TESTS += tests/tools/demo_progress

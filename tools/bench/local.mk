@@ -12,7 +12,6 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/library.c \
 	tools/bench/onednn.h \
 	tools/bench/replicas.c \
-	tools/bench/separate.c \
 	tools/bench/source.h \
 	tools/bench/unordered.c \
 	tools/bench/variant.c \
