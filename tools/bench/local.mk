@@ -23,10 +23,7 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/tuner.c \
 	tools/bench/tuner.h
 if HAVE_DNNL
-libsyncbn_bench_la_SOURCES += \
-	tools/bench/onednn.c \
-	tools/bench/onednn_shared.c \
-	tools/bench/onednn_shared.h
+libsyncbn_bench_la_SOURCES += tools/bench/onednn.c
 else
 libsyncbn_bench_la_SOURCES += tools/bench/onednn_none.c
 endif
