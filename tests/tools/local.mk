@@ -20,10 +20,7 @@ tests_tools_bench_wrong_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 tests_tools_bench_wrong_LDFLAGS = \
 	$(wrap)clEnqueueCopyBuffer \
 	$(wrap)clEnqueueNDRangeKernel \
-	$(wrap)dnnl_primitive_execute \
-	$(wrap)sbn_evaluate \
-	$(wrap)sbn_forward \
-	$(wrap)sbn_forward_begin
+	$(wrap)dnnl_primitive_execute
 tests_tools_bench_wrong_LDADD = $(on_bench)
 TESTS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
 ASAN_TESTS += tests/tools/bench_timing tests/tools/tuner
