@@ -79,9 +79,6 @@ for file in report.txt devices.json launches.txt bits.json bench.json $goals res
 done
 check "the file to send back has all${missing:+, but for}$missing" [ -z "$missing" ]
 check 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench.json"
-check 'JSON of the bits' \
-    [ "$(grep -c '"bits_compared": true' "$work/any/bits.json")" -eq "$problems" ]
-check 'JSON of the devices' grep -q '"driver": ' "$work/any/devices.json"
 # Without --quick it measures the benchmark's lists: they are where it looks for them.
 lists=$(sed -n "s/^.*lists='\([a-z0-9_ ]*\)'$/\1/p" "$srcdir/tests/gpu.sh")
 folder=$(sed -n 's|.*--file "$top/\(.*\)/$list"$|\1|p' "$srcdir/tests/gpu.sh")
