@@ -108,18 +108,6 @@ tests() {
     it_says 'all tests passed'
 }
 
-# same_files ARCHIVE: as those of the archive, with modes and times.
-same_files() {
-    for archive in "$ARCHIVE" "$1"; do
-        rm -rf "$work/unpacked" && mkdir "$work/unpacked" && tar xf "$archive" -C "$work/unpacked" &&
-            (cd "$work/unpacked" && find . -type f -exec sha256sum {} + | sort -k 2) || return
-        tar tvf "$archive" | sort -k 6
-    done > "$work/files"
-    half=$(($(grep -c '' "$work/files") / 2))
-    [ $half -gt 0 ] && head -n $half "$work/files" > "$work/first" &&
-        tail -n +$((half + 1)) "$work/files" | diff "$work/first" -
-}
-
 # --- the release archive ----------------------------------------------------------------
 from_archive() {
     fresh 'the archive'
@@ -225,11 +213,8 @@ from_archive() {
     play 'the man pages are installed' user 'ls $HOME/.local/share/man/man3/sbn_forward.3'
     play 'make dist' user 'make dist'
     made=$root$tree/$(basename "$ARCHIVE")
-    if [ "$suite" = bookworm ]; then
-        play 'its archive is the same bytes' cmp "$ARCHIVE" "$made"
-    else
-        play 'its archive has the same files (tar 1.35 writes other headers)' same_files "$made"
-    fi
+    # tar 1.35 of Debian 13 writes other headers.
+    [ "$suite" != bookworm ] || play 'its archive is the same bytes' cmp "$ARCHIVE" "$made"
     network=
 }
 
