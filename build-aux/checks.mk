@@ -16,8 +16,9 @@ TEST_CACHE = $(abs_top_builddir)/kernel-cache
 # Failures that tests/faults tries of each scenario; 0: all, -1: all, but no two at a time.
 FAULT_POINTS = 6
 # PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same;
-# llvmpipe, which nobody trains on, may optimise less, too. CHECK=full optimises all.
-KERNEL_FLAGS = $(if $(filter full,$(CHECK))$(filter $(OPTIMISED_TESTS),$(@:.log=)),,-cl-opt-disable)
+# llvmpipe, which nobody trains on, may optimise less, too. CHECK=full optimises all; a test that needs
+# kernels as users run them clears POCL_EXTRA_BUILD_FLAGS itself.
+KERNEL_FLAGS = $(if $(filter full,$(CHECK)),,-cl-opt-disable)
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; \
 	RUSTICL_ENABLE=llvmpipe; export RUSTICL_ENABLE; \
@@ -85,6 +86,10 @@ build_in = test '$(srcdir)' != . || { \
 # A kernel cache of its own: PoCL must compile for the CPU that valgrind shows. First valgrind runs
 # without its memory checker, in which compiling takes a fifth of the time, what needs most of the
 # kernels. Scripts that launch ranks put SBN_TEST_TOOL before each.
+VALGRIND_TESTS = tests/base/statuses tests/collective/agreement tests/exact/accumulator tests/exact/bigint \
+	tests/exact/statistics tests/model/checkpoint_files tests/model/checkpoint_keys tests/model/safetensors \
+	$(filter tests/mpi/faults.sh tests/mpi/groups.sh,$(TESTS)) tests/parallel/arguments \
+	tests/parallel/average tests/parallel/sampler tests/pass/passes tests/tools/bench_timing tests/tools/problem
 under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
   --show-leak-kinds=definite --errors-for-leak-kinds=definite \
   --suppressions=$(abs_srcdir)/tests/support/drivers.supp
@@ -109,6 +114,9 @@ check-oclgrind: tools/syncbn/syncbn
 # --- make check-asan, check-tsan -----------------------------------------------------
 # The programs built again under AddressSanitizer and UBSan in asan/; under ThreadSanitizer, for what
 # threads share, in tsan/. With ASan fewer failures are tried than in make check, at other places.
+TSAN_TESTS = tests/collective/hub tests/collective/hub_threads tests/device/shared_programs \
+	tests/parallel/exchange tests/parallel/refused tests/pass/engine tests/pass/frozen tests/pass/soak \
+	tests/pass/soak_sixteen
 asan_build = --disable-shared --disable-hardening \
 	'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined'
 tsan_build = --disable-shared --disable-hardening 'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=thread'
@@ -132,7 +140,7 @@ check-tsan-here: $(TSAN_TESTS)
 # (tests/fuzz): FUZZ_SECONDS for each. Built in fuzz/, where what it finds and learns stays. The
 # corpora of checkpoints are the tests' files; ones in fuzz/learnt are kept from run to run.
 FUZZ_SECONDS = 10
-fuzz_seeds = checkpoint=tests/model/data header=tests/model/data problem=tests/fuzz/corpus/problem \
+fuzz_seeds = checkpoint=tests/model/data header=tests/model/data \
 	options=tests/fuzz/corpus/options cache=tests/fuzz/corpus/cache calls=tests/fuzz/corpus/calls \
 	tuning=tests/fuzz/corpus/tuning
 fuzz_build = --disable-shared 'CC=$(CLANG)' \
@@ -194,11 +202,10 @@ check-openmpi-here: $(mpi_programs) $(mpi_examples)
 
 # --- make check-bare --------------------------------------------------------------------
 # What README.md and INSTALL.md tell a stranger to do, on systems of Debian 12 and 13 that have nothing else;
-# with BARE=full all of it on both.
-BARE =
+# with CHECK=full all of it on both.
 EXTRA_DIST += tests/tools/bare_debian.sh
 check-bare: dist
-	BARE='$(BARE)' ARCHIVE='$(abs_builddir)/$(distdir).tar.gz' $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
+	ARCHIVE='$(abs_builddir)/$(distdir).tar.gz' $(MAKE) $(AM_MAKEFLAGS) check-TESTS \
 	  TESTS=tests/tools/bare_debian.sh TEST_SUITE_LOG=$@.log
 
 # --- make check-demo --------------------------------------------------------------------

@@ -1,29 +1,24 @@
 #!/bin/sh
 # Everything that a machine with a GPU can say about syncbn, by one command and without
 # root: builds with what is there, then `syncbn devices`, the checks, the recorded bits,
-# what the driver says of the kernels, what it takes for launches and each command of a
-# pass, and the benchmark on every GPU, in about ten minutes. Leaves a folder with
+# what the driver says of the kernels, what builds and each command of a pass take, and
+# the benchmark on every GPU, in about ten minutes. Leaves a folder with
 # report.txt, and in it report.tar.gz: the one file to send back.
 #
 #   tests/gpu.sh [options]
 #     --out DIR        the folder (gpu-report); it must not exist, or be of a run before
-#     --packages DIR   Debian packages (*.deb) to unpack for what is missing, where
-#                      apt-get cannot download them
 #     --build DIR      a build directory that is there already
 #     --seconds S      to time each problem of the benchmark (1)
 #     --full           all lists of problems and of the benchmark, and on NVIDIA's other
 #                      limits of registers: half an hour
 #     --quick          a short list of each: shows that everything works
-#     --model          downloads code generators (Debian, PyPI; 500 MB) and sets the model
-#                      of make check-offline beside each time; without it that is left to
-#                      whoever gets the report (tools/offline/judge.py)
 #     --rehearse       on every usable device, GPU or not, in the GPU form of the kernels:
 #                      a dry run of this script
 #
 # Needs a C compiler, make, and in a git checkout autoconf, automake and libtool. The
 # OpenCL loader and headers and jansson are taken from the system, from CUDA, from
-# OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...), or are unpacked from Debian's packages
-# into the folder. NVIDIA's driver is found where no .icd file names it. Packages:
+# OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...); INSTALL.md has how to unpack Debian's packages
+# without root. NVIDIA's driver is found where no .icd file names it. Packages:
 #   Debian, Ubuntu  gcc make ocl-icd-opencl-dev opencl-c-headers libjansson-dev, and
 #                   nvidia-opencl-icd (Ubuntu: libnvidia-compute-VERSION), AMD's
 #                   rocm-opencl-runtime or Debian's rocm-opencl-icd, intel-opencl-icd
@@ -38,7 +33,7 @@
 set -u
 
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-out=gpu-report packages='' build='' seconds=1 quick=no full=no devices=gpu form='' model=no
+out=gpu-report build='' seconds=1 quick=no full=no devices=gpu form=''
 
 usage() {
     sed -n '2,/^set -u$/s/^# \{0,1\}//p' "$0"
@@ -46,18 +41,16 @@ usage() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --out | --packages | --build | --seconds)
+    --out | --build | --seconds)
         [ $# -gt 1 ] || { echo "gpu.sh: $1 lacks its value; see --help" >&2; exit 2; }
         case $1 in
         --out) out=$2 ;;
-        --packages) packages=$2 ;;
         --build) build=$2 ;;
         --seconds) seconds=$2 ;;
         esac
         shift ;;
     --full) full=yes ;;
     --quick) quick=yes ;;
-    --model) model=yes ;;
     --rehearse) devices='' form=gpu ;;
     --help | -h) usage; exit 0 ;;
     *) echo "gpu.sh: there is no option $1; see --help" >&2; exit 2 ;;
@@ -69,14 +62,11 @@ if [ -e "$out" ] && [ ! -e "$out/report.txt" ]; then
     echo "gpu.sh: $out exists and is no report; choose another folder with --out" >&2
     exit 2
 fi
-for folder in "$packages" "$build"; do
-    if [ -n "$folder" ] && [ ! -d "$folder" ]; then
-        echo "gpu.sh: $folder is no folder" >&2
-        exit 2
-    fi
-done
+if [ -n "$build" ] && [ ! -d "$build" ]; then
+    echo "gpu.sh: $build is no folder" >&2
+    exit 2
+fi
 mkdir -p "$out" && out=$(cd "$out" && pwd) && rm -f "$out"/*.txt "$out"/*.json "$out"/*.log "$out"/*.tar.gz || exit 1
-[ -z "$packages" ] || packages=$(cd "$packages" && pwd) || exit 1
 : > "$out/report.txt" || exit 1
 
 # say TEXT: a line of the report, which is also what this script prints.
@@ -107,29 +97,6 @@ END
         > /dev/null 2>&1
 }
 
-# unpack PACKAGE...: from the folder --packages, or as apt-get downloads them.
-unpack() {
-    root=$out/packages
-    mkdir -p "$root" || exit 1
-    command -v dpkg > /dev/null ||
-        die "dpkg is missing, to unpack $*: install OpenCL headers, an ICD loader and jansson"
-    for package in "$@"; do
-        if [ -z "$packages" ]; then
-            (cd "$root" && apt-get download "$package") > "$root/$package.log" 2>&1 ||
-                die "$package cannot be downloaded, see $root/$package.log: bring it (--packages)"
-        fi
-        found=$(find "${packages:-$root}" -name "${package}_*.deb" | head -n 1)
-        [ -n "$found" ] || die "$packages has no package $package"
-        dpkg -x "$found" "$root" || die "$found cannot be unpacked"
-        say "unpacked: $(basename "$found")"
-    done
-}
-
-# The folder of an unpacked library.
-library_folder() {
-    dirname "$(find "$out/packages" -name "$1" | head -n 1)"
-}
-
 # shellcheck disable=SC2086
 find_opencl() {
     if links CL/cl.h clGetPlatformIDs ${OPENCL_CFLAGS-} ${OPENCL_LIBS--lOpenCL}; then
@@ -146,14 +113,7 @@ find_opencl() {
             return
         fi
     done
-    unpack ocl-icd-libopencl1 ocl-icd-opencl-dev opencl-c-headers
-    lib=$(library_folder libOpenCL.so)
-    OPENCL_CFLAGS="-I$out/packages/usr/include"
-    OPENCL_LIBS="-L$lib -Wl,-rpath,$lib -lOpenCL"
-    export OPENCL_CFLAGS OPENCL_LIBS
-    links CL/cl.h clGetPlatformIDs $OPENCL_CFLAGS $OPENCL_LIBS ||
-        die 'nothing links with the OpenCL loader that was unpacked'
-    say "OpenCL: unpacked"
+    die 'the OpenCL headers or loader are missing: see --help and INSTALL.md, "Without root"'
 }
 
 # shellcheck disable=SC2086
@@ -162,14 +122,7 @@ find_jansson() {
         say "jansson: ${JANSSON_LIBS-of the system}"
         return
     fi
-    unpack libjansson4 libjansson-dev
-    lib=$(library_folder libjansson.so)
-    JANSSON_CFLAGS="-I$out/packages/usr/include"
-    JANSSON_LIBS="-L$lib -Wl,-rpath,$lib -ljansson"
-    export JANSSON_CFLAGS JANSSON_LIBS
-    links jansson.h json_object $JANSSON_CFLAGS $JANSSON_LIBS ||
-        die 'nothing links with the jansson that was unpacked'
-    say "jansson: unpacked"
+    die 'jansson is missing: see --help and INSTALL.md, "Without root"'
 }
 
 # logged WHAT COMMAND...: its output in WHAT.log, shown upon failure.
@@ -285,27 +238,6 @@ hint() {
         say 'There is /dev/dri without /dev/kfd: an AMD GPU in a container needs --device /dev/kfd --device /dev/dri.'
 }
 
-# judge: the model beside what was measured, if its code generators are there.
-judge() {
-    generators=$build/offline/tools
-    if [ $model = yes ]; then
-        generators=$out/generators
-        sh "$top/tools/offline/install.sh" "$generators" > "$out/generators.log" 2>&1
-    fi
-    if [ ! -d "$generators/debian" ] || ! command -v python3 > /dev/null; then
-        say 'model: left to tools/offline/judge.py (bench.json, devices.json)'
-        return
-    fi
-    if PYTHONDONTWRITEBYTECODE=1 python3 "$top/tools/offline/judge.py" --library "$build/tools/offline/library" \
-        --tools "$generators" --out "$out/judged" --bench "$out/bench.json" \
-        --devices "$out/devices.json" > "$out/model.txt" 2> "$out/model.err"; then
-        tee -a "$out/report.txt" < "$out/model.txt"
-        rm -f "$out/model.err"
-    else
-        say "model: $(tail -n 1 "$out/model.err")"
-    fi
-}
-
 container=
 [ ! -e /.dockerenv ] && [ ! -e /run/.containerenv ] || container=', in a container'
 say "syncbn on $(uname -srm), user $(id -u)$container"
@@ -347,7 +279,7 @@ fi
 
 # Before anything else is compiled, so that the first build of each program is one.
 say
-say '--- what calls, builds and the commands of a pass take'
+say '--- what builds and the commands of a pass take'
 list=$top/tools/bench/lists/resnet50_batch2
 if [ $quick = yes ]; then
     list=$out/launches.list
@@ -356,7 +288,7 @@ fi
 rm -rf "$out/programs" && mkdir "$out/programs" || exit 1
 # shellcheck disable=SC2086
 step launches "$build/tools/offline/launches" ${form:+--form $form} "$out/programs" "$list" $devices
-grep -E '^(device|latency|build)' "$out/launches.txt" | tee -a "$out/report.txt"
+grep -E '^(device|build)' "$out/launches.txt" | tee -a "$out/report.txt"
 say "launches: $(grep -c '^pass: ' "$out/launches.txt") passes, each command of them"
 
 say
@@ -403,7 +335,6 @@ if command -v python3 > /dev/null; then
     step goals env PYTHONDONTWRITEBYTECODE=1 python3 "$top/tools/bench/report.py" goals "$out/bench.json"
     tee -a "$out/report.txt" < "$out/goals.txt"
 fi
-judge
 
 say
 if [ -n "$failed" ]; then

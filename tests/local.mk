@@ -12,11 +12,7 @@ ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/bits_con
 	tests/pass/mean_low tests/pass/on_device tests/pass/pivots tests/pass/planes_of_one tests/pass/storage \
 	tests/pass/same tests/pass/whole_numbers tests/tools/bench tests/tools/bench_wrong tests/tools/check \
 	tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
-OPTIMISED_TESTS = tests/pass/golden tests/device/self_test tests/tools/demo tests/tools/demo_figures \
-	tests/mpi/demo
 ASAN_TESTS =
-VALGRIND_TESTS =
-TSAN_TESTS =
 
 # make starts tests in this order; those that take longest are the first.
 TESTS += tests/pass/same.sh tests/tools/demo.sh
@@ -34,9 +30,9 @@ include $(srcdir)/tests/tools/local.mk
 include $(srcdir)/tests/fuzz/local.mk
 include $(srcdir)/tests/python/local.mk
 
-# The order of the folders, and one dialect of C.
-dist_check_SCRIPTS += tests/dialect.sh tests/storeys.sh
-TESTS += tests/dialect.sh tests/storeys.sh
+# The order of the folders.
+dist_check_SCRIPTS += tests/storeys.sh
+TESTS += tests/storeys.sh
 
 # Machines with a GPU have a script of their own; tests/tools/gpu_none.sh tries it without one.
 EXTRA_DIST += tests/gpu.sh

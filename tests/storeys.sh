@@ -8,11 +8,8 @@
 #   circle      neither folders nor files, a header and the C file of its name taken together, include
 #               each other in a circle
 #   home        what a header declares, the C file of its name defines
-#   top         no file lies directly in src/, but for local.mk
-#   once        a collective is started in one place, and the clock is read in one place
 #   mpi         MPI is seen by src/mpi, tools/bench/scaling, the tests and the examples only
 #   opencl      src/base, src/safetensors, src/exact and src/collective call nothing of OpenCL
-#   number      a kernel and a C file do not spell the same number: -D hands it to the kernel
 #
 # Environment: srcdir.
 
@@ -22,31 +19,9 @@
 faults() {
     (
         cd "$1" || exit
-        find src -type f | grep '^src/[^/]*$' | grep -v '^src/local\.mk$' |
-            sed 's/.*/top: &: lies in no folder/'
-        find src tools tests examples cl -name '*.[ch]' -o -name '*.cl' | sort > "$work/files"
+        find src tools tests examples cl -name '*.[ch]' | sort > "$work/files"
         # shellcheck disable=SC2046
         awk '
-        # uncommented(LINE): the line without its comments, across lines.
-        function uncommented(line,    out, block, at) {
-            out = ""
-            while (line != "") {
-                if (inside) {
-                    at = index(line, "*/")
-                    inside = !at
-                    line = at ? substr(line, at + 2) : ""
-                } else if ((block = index(line, "/*")) > 0) {
-                    out = out substr(line, 1, block - 1) " "
-                    line = substr(line, block + 2)
-                    inside = 1
-                } else {
-                    out = out line
-                    line = ""
-                }
-            }
-            sub(/\/\/.*/, "", out)
-            return out
-        }
         function folder(file,    part) {
             split(file, part, "/")
             return part[1] "/" part[2]
@@ -127,20 +102,6 @@ faults() {
                     print "circle: " part[2] ": " kind " include each other, here " part[3]
             }
         }
-        # 0x40u, 64 and 64L are the same number.
-        function number(text,    digit, i, value) {
-            text = tolower(text)
-            if (text ~ /^0x[0-9a-f]+[ul]*$/) {
-                sub(/[ul]*$/, "", text)
-                for (i = 3; i <= length(text); ++i) {
-                    digit = index("0123456789abcdef", substr(text, i, 1)) - 1
-                    value = value * 16 + digit
-                }
-                return value
-            }
-            sub(/[ulf]+$/, "", text)
-            return text + 0
-        }
         BEGIN {
             n = split("base safetensors exact program device plan collective group layer tensor launch pass kinds " \
                       "model parallel mpi", names, " ")
@@ -152,11 +113,12 @@ faults() {
             for (i = 1; i < ARGC; ++i)
                 exists[ARGV[i]] = 1
         }
-        FNR == 1 {
-            inside = 0
+        /^ *\*/ {
+            next
         }
         {
-            line = uncommented($0)
+            line = $0
+            sub(/\/[*\/].*/, "", line)
         }
         FILENAME ~ /^src\/(exact|collective)\// && line ~ /"program\/opencl\.h"/ {
             fault("opencl", line)
@@ -183,50 +145,7 @@ faults() {
             else
                 defined[FILENAME, name] = 1
         }
-        FILENAME ~ /^src\// {
-            starts += gsub(/transport(->|\.)start\(/, "&", line)
-            clocks += gsub(/(^|[^A-Za-z0-9_])clock_gettime *\(/, "&", line)
-        }
-        FILENAME ~ /^cl\// && line ~ /^ *# *define +[A-Za-z0-9_]+ +[0-9.]/ {
-            sub(/^ *# *define +/, "", line)
-            split(line, part, /[ \t]+/)
-            if (number(part[2]) > 1)
-                kernels[part[1]] = number(part[2])
-        }
-        # Every name in src/; the numbers of src/program and src/plan, which the kernels are built and launched by, but for lengths of
-        # arrays, and but for those that become -D; and the larger named ones of src/exact, which reads what kernels write.
-        FILENAME ~ /^src\// {
-            rest = line
-            while (match(rest, /[A-Za-z_][A-Za-z0-9_]*/)) {
-                name = substr(rest, RSTART, RLENGTH)
-                sub(/^SBN_/, "", name)
-                spelled[name] = FILENAME
-                rest = substr(rest, RSTART + RLENGTH)
-            }
-            named = line ~ /^ *# *define +[A-Za-z0-9_]+ +[0-9]/ || line ~ /[A-Z][A-Z0-9_]+ *= *[0-9]/
-            if (FILENAME ~ /^src\/(program|device|plan)\// && FILENAME !~ /kernel_constants\.c$/ || named && FILENAME ~ /^src\/exact\//) {
-                while (match(line, /(^|[^A-Za-z0-9_.\[])[0-9][0-9A-Fa-fxXuUlL]*/)) {
-                    text = substr(line, RSTART, RLENGTH)
-                    sub(/^[^0-9]/, "", text)
-                    if (FILENAME !~ /^src\/exact\// || number(text) > 64)
-                        valued[number(text)] = FILENAME
-                    line = substr(line, RSTART + RLENGTH)
-                }
-            }
-        }
         END {
-            if (starts != 1)
-                print "once: src: collectives are started in " starts + 0 " places"
-            if (clocks != 1)
-                print "once: src: the clock is read in " clocks + 0 " places"
-            for (name in kernels) {
-                if (name in spelled)
-                    print "number: " spelled[name] ": " name " is also defined in cl/"
-                # Small numbers mean too many things.
-                if (kernels[name] > 64 && kernels[name] in valued)
-                    print "number: " valued[kernels[name]] ": " kernels[name] \
-                        " is also spelled in cl/, as " name
-            }
             for (key in defined) {
                 split(key, part, SUBSEP)
                 if (stem(declared[part[2]]) != stem(part[1]))
@@ -239,7 +158,7 @@ faults() {
 }
 
 all=$(faults "$srcdir")
-for rule in up tools circle home top once mpi opencl number; do
+for rule in up tools circle home mpi opencl; do
     no_faults "$rule" "$(printf '%s\n' "$all" | grep "^$rule: ")"
 done
 files=$(wc -l < "$work/files")
@@ -249,7 +168,7 @@ no_faults "$files files were read" "$([ "$files" -gt 300 ] || echo 'expected at 
 # that was not there before.
 for part in src tools tests examples cl; do
     mkdir -p "$work/tree/$part"
-    (cd "$srcdir/$part" && find . -name '*.[ch]' -o -name '*.cl' | tar cf - -T -) |
+    (cd "$srcdir/$part" && find . -name '*.[ch]' | tar cf - -T -) |
         (cd "$work/tree/$part" && tar xf -)
 done
 faults "$work/tree" > "$work/before"
@@ -263,35 +182,18 @@ planted() {
     if [ -e "$work/kept" ]; then mv "$work/kept" "$work/tree/$2"; else rm "$work/tree/$2"; fi
 }
 planted up src/base/error.c '#include "device/device.h"'
-planted up src/layer/create.c '#include "pass/pass.h"'
-planted up src/tensor/use.c '#include "launch/layer_pass.h"'
 planted up src/pass/end.c '#include "kinds/forward.h"'
 planted up src/device/extra.h '# include "group/group.h"'
 planted up src/base/error.c '#include "error_that_is_not_there.h"'
 planted tools src/pass/pass.c '#include "check/job.h"'
-planted tools src/pass/pass.c '#include "support/tap.h"'
 planted tools tools/check/check.c '#include "bench/bench.h"'
 planted tools tools/bench/bench.c '#include "support/tap.h"'
 planted tools examples/minimal.c '#include "base/error.h"'
-planted circle src/base/error.h '#include "layer/batchnorm.h"'
 planted circle tools/check/check.h '#include "bench/bench.h"'
-planted circle src/exact/format.h '#include "exact/statistics.h"'
 planted circle src/pass/pass.c '#include "pass/begin.h"'
-planted circle tools/check/job.c '#include "check/runner.h"'
-planted circle examples/fashion/norm.h '#include "model.h"'
 planted home src/exact/bigint.c 'int sbn__accumulator_length(void)'
-planted top src/stray.c 'int stray;'
-planted once src/pass/pass.c '    transport->start(context);'
-planted once src/pass/pass.c '    clock_gettime(CLOCK_MONOTONIC, &now);'
 planted mpi src/group/group.c '#include <mpi.h>'
 planted mpi tools/bench/bench.c '#include <syncbn-mpi.h>'
-planted opencl src/exact/big.c '#include <CL/cl.h>'
 planted opencl src/base/memory.c '    clReleaseMemObject(buffer);'
 planted opencl src/collective/ranks.c '#include "program/opencl.h"'
-# The numbers of this header are not those of any kernel yet.
-printf '%s\n' '#define SBN_PLANTED_ROWS 977' 'enum { SBN_PLANTED_LANES = 0x3d3u };' \
-    > "$work/tree/src/plan/planted.h"
-planted number cl/sum.cl '#define PLANTED_ROWS 978'
-planted number cl/sum.cl '#define PLANTED 0x3d1u /* 977 */'
-planted number cl/sum.cl '#define PLANTED 979'
 echo "1..$count"

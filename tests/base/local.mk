@@ -2,4 +2,3 @@
 check_PROGRAMS += tests/base/sort tests/base/process tests/base/stalls tests/base/statuses
 TESTS += tests/base/sort tests/base/process tests/base/stalls tests/base/statuses
 ASAN_TESTS += tests/base/sort tests/base/statuses
-VALGRIND_TESTS += tests/base/statuses

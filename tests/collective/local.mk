@@ -22,5 +22,3 @@ tests_collective_sockets_SOURCES = tests/collective/hub.c tests/support/transpor
 tests_collective_sockets_LDFLAGS = $(wraps)
 TESTS += $(collective_tests)
 ASAN_TESTS += $(collective_tests)
-VALGRIND_TESTS += tests/collective/agreement
-TSAN_TESTS += tests/collective/hub tests/collective/hub_threads

@@ -29,7 +29,6 @@ TESTS += $(device_tests)
 ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedded \
 	tests/device/kernels tests/device/shared_programs tests/device/tuned_plans \
 	tests/device/tuning
-TSAN_TESTS += tests/device/shared_programs
 
 # What the kernels' source must not say.
 dist_check_SCRIPTS += tests/device/source.sh

@@ -7,4 +7,3 @@ exact_tests = \
 check_PROGRAMS += $(exact_tests)
 TESTS += $(exact_tests)
 ASAN_TESTS += $(exact_tests)
-VALGRIND_TESTS += tests/exact/accumulator tests/exact/bigint tests/exact/statistics

@@ -5,7 +5,6 @@ fuzz_programs = \
 	tests/fuzz/checkpoint \
 	tests/fuzz/header \
 	tests/fuzz/options \
-	tests/fuzz/problem \
 	tests/fuzz/tuning
 EXTRA_PROGRAMS += $(fuzz_programs)
 fuzz_flags = -fsanitize=fuzzer
@@ -39,8 +38,6 @@ tests_fuzz_options_SOURCES = \
 tests_fuzz_options_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_options_LDFLAGS = $(fuzz_flags) $(wrap)fopen $(wrap)usage_error
 tests_fuzz_options_LDADD = libsyncbn_bench.la $(LDADD) $(JANSSON_LIBS)
-tests_fuzz_problem_SOURCES = tests/fuzz/problem.c $(fuzz_common)
-tests_fuzz_problem_LDFLAGS = $(fuzz_flags)
 tests_fuzz_tuning_SOURCES = tests/fuzz/tuning.c tests/fuzz/driver.c tests/fuzz/driver.h $(fuzz_common)
 tests_fuzz_tuning_LDFLAGS = $(fuzz_flags)
 

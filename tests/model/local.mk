@@ -34,7 +34,6 @@ tests_model_safetensors_SOURCES = \
 	tests/model/safetensors_liars.h
 TESTS += $(model_tests)
 ASAN_TESTS += $(model_tests)
-VALGRIND_TESTS += tests/model/checkpoint_files tests/model/checkpoint_keys tests/model/safetensors
 
 EXTRA_DIST += \
 	tests/model/data/converted.safetensors \

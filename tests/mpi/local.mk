@@ -80,5 +80,4 @@ PATIENT_TESTS += tests/mpi/problems.sh tests/mpi/demo.sh
 TIMED_TESTS += $(filter-out $(PATIENT_TESTS),$(mpi_scripts)) $(mpich_scripts)
 ASAN_TESTS += tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh
 mpi_script_programs = $(mpi_programs)
-VALGRIND_TESTS += tests/mpi/faults.sh tests/mpi/groups.sh
 endif

@@ -14,5 +14,3 @@ tests_parallel_faults_LDFLAGS = $(wraps)
 tests_parallel_refused_LDFLAGS = $(wraps)
 TESTS += $(parallel_tests)
 ASAN_TESTS += $(parallel_tests)
-VALGRIND_TESTS += tests/parallel/arguments tests/parallel/average tests/parallel/sampler
-TSAN_TESTS += tests/parallel/exchange tests/parallel/refused

@@ -13,7 +13,7 @@
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${SYNCBN:=tools/syncbn/syncbn}"
 : "${POCL_DEVICES=pthread}" "${RUSTICL_ENABLE=llvmpipe}"
-export POCL_DEVICES RUSTICL_ENABLE
+export POCL_DEVICES RUSTICL_ENABLE POCL_EXTRA_BUILD_FLAGS=
 
 golden=$srcdir/tests/pass/golden
 

@@ -92,8 +92,6 @@ tests_pass_saved_store_LDFLAGS = $(wraps)
 tests_pass_steady_LDFLAGS = $(wraps)
 TESTS += $(pass_tests)
 ASAN_TESTS += $(pass_tests)
-VALGRIND_TESTS += tests/pass/passes
-TSAN_TESTS += tests/pass/engine tests/pass/frozen tests/pass/soak
 
 # What takes too long under most tools: sixteen threads, and the memory of large passes; and
 # elements beyond 2^32, in address space that they do not have.
@@ -109,7 +107,6 @@ TESTS += tests/pass/from_output_memory tests/pass/large_tensors tests/pass/memor
 	tests/pass/soak_sixteen \
 	tests/pass/wide_index \
 	tests/pass/wide_index_sums
-TSAN_TESTS += tests/pass/soak_sixteen
 
 # Programs of other versions of the structs, on the library as it is installed.
 check_LIBRARIES += tests/pass/libgrowth_older.a tests/pass/libgrowth_current.a \

@@ -95,3 +95,17 @@ skip_all() {
     echo "1..0 # SKIP $1"
     exit 0
 }
+
+# lacks REASON: ends the script for want of what continuous integration has: with CI=true a failure.
+lacks() {
+    [ "${CI-}" = true ] || [ $count -gt 0 ] || skip_all "$1"
+    if [ "${CI-}" = true ]; then report 'not ok' "$1"; else skip 'the rest' "$1"; fi
+    echo "1..$count"
+    exit
+}
+
+# needs_demo: examples/train_fashion and its images.
+needs_demo() {
+    [ -x examples/train_fashion ] || lacks 'the demo was not built: CLBlast or zlib is missing'
+    [ -d /usr/share/datasets/fashion-mnist ] || lacks 'the package dataset-fashion-mnist is not installed'
+}

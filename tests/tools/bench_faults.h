@@ -1,27 +1,14 @@
 /*
- * Faults planted under the benchmark (tests/tools/bench_wrong.c): calls of the library, of OpenCL and of
- * oneDNN that do nothing, or the wrong thing.
+ * Faults planted under the benchmark (tests/tools/bench_wrong.c): a kernel, a copy or a primitive of oneDNN
+ * that is asked for and not run.
  */
 #ifndef TESTS_TOOLS_BENCH_FAULTS_H
 #define TESTS_TOOLS_BENCH_FAULTS_H
 
-#include <stddef.h>
+/* Of those from here on, the one that is not run; -1: all are run. */
+void bench_skip(long number);
 
-enum { ONEDNN_FORWARD = 1, ONEDNN_BACKWARD };
-
-/* One of these, or none. */
-typedef struct bench_fault {
-    const char *kernel; /* the kernel of this name is not run */
-    int copy;           /* clEnqueueCopyBuffer copies nothing */
-    int evaluate;       /* sbn_evaluate does nothing */
-    size_t forward;     /* sbn_forward over shards of so many samples does nothing */
-    int other_layer;    /* sbn_forward of any layer but the first does nothing */
-    int halves_alone;   /* sbn_forward of a layer of halves without an activation does nothing */
-    size_t begin;       /* sbn_forward_begin over such shards takes dy for x */
-    int onednn; /* its primitives of this pass are not run: ONEDNN_FORWARD, ONEDNN_BACKWARD */
-} bench_fault;
-
-/* What is wrong from here on. */
-void bench_plant(bench_fault fault);
+/* How many there have been since. */
+long bench_commands(void);
 
 #endif

@@ -51,25 +51,7 @@ check 'and without it they have another' eval '! cmp -s "$work/one.tar.gz" "$wor
 check 'no user of this system' eval '[ -z "$(tar -tvzf "$work/one.tar.gz" |
     grep -v "^[-drwx]* 0/0 " | tee "$work/out")" ]'
 
-# The time of an archive, made by COMMAND.
-time_by() { # COMMAND...
-    printf 'include Makefile\ndist-sh-time:;@echo "$(dist_time)"\n' |
-        MAKEFLAGS='' MAKELEVEL='' "$@" make -s --no-print-directory -f - dist-sh-time
-}
-same_time() { # EXPECTED COMMAND...
-    expected=$1
-    shift
-    came=$(time_by env -u SOURCE_DATE_EPOCH "$@" 2> "$work/err")
-    echo "expected $expected, got $came" > "$work/out"
-    [ "$came" = "$expected" ]
-}
-mkdir "$work/bin" && printf '#!/bin/sh\nexit 127\n' > "$work/bin/git" && chmod +x "$work/bin/git"
-check 'without git, the time of configure.ac' same_time "$(date -r "$srcdir/configure.ac" +%s)" \
-    env PATH="$work/bin:$PATH"
-# Git's own way to play a tree of somebody else's.
-check "in another owner's tree, the same time" same_time "$(time_by env -u SOURCE_DATE_EPOCH)" \
-    env GIT_TEST_ASSUME_DIFFERENT_OWNER=1
-
+mkdir "$work/bin"
 printf '#!/bin/sh\nexit 1\n' > "$work/bin/dpkg-query" && chmod +x "$work/bin/dpkg-query"
 check_run 'make deb without its packages fails' eval \
     '! PATH="$work/bin:$PATH" sh "$srcdir/packaging/deb.sh" archive "$work/deb"'

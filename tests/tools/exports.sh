@@ -45,37 +45,7 @@ library() {
 library libsyncbn.la "$srcdir"/include/syncbn.h "$srcdir"/include/syncbn/*.h
 [ ! -e libsyncbn-mpi.la ] || library libsyncbn-mpi.la "$srcdir"/include/syncbn-mpi.h
 
-# The headers are the manual: each function has a comment of its own directly above it, and a pass
-# function's first sentences say what blocks the caller. Prints the names of those that lack it.
-# undocumented PATTERN HEADERS...: PATTERN is to be found in the comment.
-undocumented() {
-    awk -v pattern="$1" '
-        /^\/\*/ { comment = "" }
-        { comment = comment $0 "\n" }
-        /^SBN_API/ {
-            name = $0
-            sub(/\(.*/, "", name)
-            sub(/.*[ *]/, "", name)
-            if (!above || comment !~ pattern)
-                print name
-            comment = ""
-        }
-        { above = $0 ~ /\*\/$/ }' $2
-}
 headers=$(echo "$srcdir"/include/*.h "$srcdir"/include/syncbn/*.h)
-no_faults 'every function has a comment of its own' "$(undocumented . "$headers")"
-no_faults 'every pass function says what blocks' "$(undocumented '[Ww]ait|[Bb]lock' \
-    "$srcdir/include/syncbn/pass.h")"
-no_faults 'a function without a comment is found out' "$(printf '/* One. */\nSBN_API int a(void);\n%s\n' \
-    'SBN_API int b(void);' > "$work/bare.h"
-    [ "$(undocumented . "$work/bare.h")" = b ] || echo 'b was not named')"
-
-# Names, one rule each.
-names=$(cat $headers | tr -c 'A-Za-z0-9_' '\n' | grep -E '^sbn_' | sort -u)
-no_faults 'getters are named by the property alone' "$(echo "$names" | grep _get_)"
-no_faults 'types of callbacks end in _fn' "$(cat $headers | grep -oE 'typedef [a-z]+ \(\*\w+' |
-    sed 's/.*(\*//' | grep -v '_fn$')"
-
 # Structs that callers fill begin with their size; sbn_buffer, a part of others, does not.
 no_faults 'public structs begin with their size' "$(cat $headers | awk '
     /^typedef struct sbn_.*\{/ { name = $3; getline; if ($0 !~ /^    size_t size;/) print name }' |

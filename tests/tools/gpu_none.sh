@@ -50,10 +50,8 @@ problems=$(grep -c '^mb' "$srcdir/tests/pass/golden")
 it_says "^bits: $problems problems, 0 failed, $problems with the recorded bits;"
 it_says "^bits_of_three: $problems problems, 0 failed"
 it_says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
-it_says '^latency: an empty kernel waiting for the event before: [0-9.]+ us of the host, .* gap [0-9.-]+$'
-it_says '^latency: 4096 bytes, mapped memory of the host: write [0-9.]+ us, read [0-9.]+$'
-it_says '^build: f32, residual and ReLU, without compiled programs: [0-9.]+ s$'
-it_says '^build: f16, with them: [0-9.]+ s$'
+it_says '^build: mb2ic1,relu,add, without compiled programs: [0-9.]+ s$'
+it_says '^build: mb2ic1,f16, with them: [0-9.]+ s$'
 # Two problems, each as one replica and as two of one context and of two.
 it_says '^launches: 12 passes, each command of them$'
 check 'each command has its times' grep -qE \
@@ -73,7 +71,6 @@ it_says '^All right. All of it is in '
 check 'the report is what it printed' cmp "$work/out" "$work/any/report.txt"
 it_says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
 it_says '^  apply/forward_apply_rows: work-group 256 of at most [0-9]+, multiple [0-9]+, [0-9]+ B local, [0-9]+ B private$'
-it_says '^(model: left to tools/offline/judge.py|measured / modelled: geometric mean [0-9.]+, from)'
 it_says '^The one file to send back: .*/any/report.tar.gz$'
 mkdir "$work/sent" && tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
 missing=
@@ -82,9 +79,6 @@ for file in report.txt devices.json launches.txt bits.json bench.json $goals res
 done
 check "the file to send back has all${missing:+, but for}$missing" [ -z "$missing" ]
 check 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench.json"
-check 'JSON of the bits' \
-    [ "$(grep -c '"bits_compared": true' "$work/any/bits.json")" -eq "$problems" ]
-check 'JSON of the devices' grep -q '"driver": ' "$work/any/devices.json"
 # Without --quick it measures the benchmark's lists: they are where it looks for them.
 lists=$(sed -n "s/^.*lists='\([a-z0-9_ ]*\)'$/\1/p" "$srcdir/tests/gpu.sh")
 folder=$(sed -n 's|.*--file "$top/\(.*\)/$list"$|\1|p' "$srcdir/tests/gpu.sh")

@@ -1,16 +1,11 @@
-# The checker itself: its problems' lines, and that its tolerances refuse faults.
-check_PROGRAMS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
-tests_tools_fusion_SOURCES = \
-	tests/tools/fusion.c \
-	tests/tools/fusion_model.c \
-	tests/tools/fusion_model.h
-tests_tools_tolerance_SOURCES = \
-	tests/tools/tolerance.c \
-	tests/tools/tolerance_model.c \
-	tests/tools/tolerance_model.h
-TESTS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
-ASAN_TESTS += tests/tools/problem tests/tools/tolerance tests/tools/fusion
-VALGRIND_TESTS += tests/tools/problem
+# The checker itself: its problems' lines, and that it refuses faults.
+check_PROGRAMS += tests/tools/problem tests/tools/checker
+tests_tools_checker_SOURCES = \
+	tests/tools/checker.c \
+	tests/tools/checker_model.c \
+	tests/tools/checker_model.h
+TESTS += tests/tools/problem tests/tools/checker
+ASAN_TESTS += tests/tools/problem tests/tools/checker
 
 # The benchmark: its statistics, and that it accepts no wrong result.
 check_PROGRAMS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
@@ -25,14 +20,10 @@ tests_tools_bench_wrong_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 tests_tools_bench_wrong_LDFLAGS = \
 	$(wrap)clEnqueueCopyBuffer \
 	$(wrap)clEnqueueNDRangeKernel \
-	$(wrap)dnnl_primitive_execute \
-	$(wrap)sbn_evaluate \
-	$(wrap)sbn_forward \
-	$(wrap)sbn_forward_begin
+	$(wrap)dnnl_primitive_execute
 tests_tools_bench_wrong_LDADD = $(on_bench)
 TESTS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
 ASAN_TESTS += tests/tools/bench_timing tests/tools/tuner
-VALGRIND_TESTS += tests/tools/bench_timing
 
 # The command, the benchmark's goals, the demo, an example; what the libraries export; whether
 # doc/coming-from.md names tests and calls that there are.
@@ -42,7 +33,6 @@ tools_scripts = \
 	tests/tools/coming_from.sh \
 	tests/tools/command.sh \
 	tests/tools/consumers.sh \
-	tests/tools/ctypes.sh \
 	tests/tools/devices.sh \
 	tests/tools/dist.sh \
 	tests/tools/doc.sh \
@@ -61,11 +51,3 @@ TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
 PATIENT_TESTS += tests/tools/bench_wrong tests/tools/check.sh tests/tools/dist.sh tests/tools/gpu_none.sh \
 	tests/tools/tune.sh
-
-# The demo's estimate of the time left.
-check_PROGRAMS += tests/tools/demo_progress
-tests_tools_demo_progress_SOURCES = tests/tools/demo_progress.c examples/fashion/progress.c \
-	examples/fashion/progress.h
-tests_tools_demo_progress_CPPFLAGS = $(AM_CPPFLAGS) -iquote $(top_srcdir)/examples
-tests_tools_demo_progress_LDADD = $(LDADD) -lm
-TESTS += tests/tools/demo_progress

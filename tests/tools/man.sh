@@ -62,19 +62,6 @@ for header in "$srcdir"/include/*.h "$srcdir"/include/syncbn/*.h; do
 done
 no_faults 'a function'"'"'s page says what its comment says' "$lost"
 
-# headings PAGE: of its sections, in one line.
-headings() {
-    sed -n 's/^\.SH "*\([A-Z ]*\)"*$/\1/p' "$1" | paste -s -d ',' -
-}
-without=$(for page in $(grep -l '^int sbn_' "$work"/man3/sbn_*.3); do
-    case $(headings "$page") in
-        *,DESCRIPTION,RETURN\ VALUE,ERRORS,SEE\ ALSO) ;;
-        *,DESCRIPTION,RETURN\ VALUE,SEE\ ALSO) # A property, or what becomes of a status.
-            grep -A 1 'RETURN VALUE' "$page" | grep -q 'SBN_SUCCESS, or' && echo "$page" ;;
-        *) echo "$page" ;;
-    esac
-done)
-no_faults 'a function that returns a status has RETURN VALUE, ERRORS and SEE ALSO' "$without"
 links=$(sed -n 's/^\.BR \([a-z_.]*\) (3).*/\1/p' "$work"/man3/*.3 | sort -u | while read -r name; do
     [ -e "$work/man3/$name.3" ] || [ "$name" = syncbn-mpi.h ] || echo "$name"
 done)
@@ -114,10 +101,6 @@ without=$(for name in $commands; do
     [ -s "$work/man1/syncbn-$name.1" ] || echo "$name"
 done)
 no_faults 'every subcommand has a page' "$without"
-unlike=$(for name in $commands; do
-    grep -qE "^ {7}$(printf %-7s "$name")([a-z]|\$)" "$work/man1/syncbn.1.text" || echo "$name"
-done)
-no_faults "syncbn(1) sets all alike: $(echo $commands)" "$unlike"
 no_faults 'every page of the command has EXAMPLES' "$(grep -L '^EXAMPLES' "$work"/man1/*.text)"
 options=$(for name in $commands; do
     tools/syncbn/syncbn help $name | grep -oE '^  --[a-z-]+' | while read -r option; do

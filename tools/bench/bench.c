@@ -24,18 +24,7 @@ struct bench {
     /* The benchmark's kernels as last built: the next problem mostly needs the same. */
     cl_program program;
     sbn_kernel_form form;
-    wire wire[BENCH_PASSES];
 };
-
-static int count_wire(bench *b, char *error)
-{
-    cl_command_queue *queue;
-    sbn_group *group;
-    problem any = {.form = SBN_FORM_AUTO};
-    int status = queues_group(b->queues, &any, 1, &group, &queue);
-    return status ? job_failed(error, "making the group", status)
-                  : bench_wire_count(*queue, b->wire, error);
-}
 
 int bench_open(const bench_config *config, bench **made, char *error)
 {
@@ -56,18 +45,8 @@ int bench_open(const bench_config *config, bench **made, char *error)
         free(b);
         return job_failed_here(error, "opening the devices", status);
     }
-    status = count_wire(b, error);
-    if (status) {
-        bench_close(b);
-        return status;
-    }
     *made = b;
     return SBN_SUCCESS;
-}
-
-const wire *bench_wire(const bench *b, bench_pass pass)
-{
-    return &b->wire[pass];
 }
 
 static void forget_program(bench *b)
@@ -164,7 +143,7 @@ static void close_scene(scene *s)
 
 static int open_contenders(bench *b, const problem *p, scene *s, contender *list, size_t *count)
 {
-    size_t copies = 0, variants = 0, replicas = 0, layouts = 0;
+    size_t copies = 0, variants = 0, sums = 0, replicas = 0, layouts = 0;
     *count = 0;
     int status = program_for(b, s);
     status = status ? status : bench_library_open(s, &list[*count]);
@@ -178,8 +157,8 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender *list
     /* The benchmark's own kernels of sums read dense floats, and nothing follows them. */
     const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !own;
     if (!status && plain) {
-        status = bench_unordered_open(s, b->program, &list[*count]);
-        *count += !status;
+        status = bench_unordered_open(s, b->program, &list[*count], &sums);
+        *count += sums;
     }
     status = status ? status
                     : bench_replicas_open(s, p, b->queues, b->config.build_options, &list[*count],

@@ -3,7 +3,6 @@
 #define TOOLS_BENCH_BENCH_H
 
 #include "bench/onednn.h"
-#include "bench/wire.h"
 #include "check/devices.h"
 #include "check/queues.h"
 #include "bench/timing.h"
@@ -22,9 +21,6 @@ typedef struct bench bench;
 /* Statuses and `error` as of runner_create. */
 int bench_open(const bench_config *config, bench **made, char *error);
 void bench_close(bench *b);
-
-/* What the passes send to other ranks; counted once. */
-const wire *bench_wire(const bench *b, bench_pass pass);
 
 /* What was measured. */
 typedef struct bench_result {

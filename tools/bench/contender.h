@@ -70,14 +70,20 @@ int bench_library_open(scene *s, contender *made);
  */
 int bench_copy_open(scene *s, cl_program program, contender *made, size_t *count);
 
-/* "unordered": sums in any order, in floats (unordered*.cl), forward and backward. */
-int bench_unordered_open(scene *s, cl_program program, contender *made);
+/*
+ * "unordered": sums in any order, in floats (unordered*.cl), forward and backward. None in the GPU form,
+ * and channels first none where the library does not make a pass in one launch.
+ */
+int bench_unordered_open(scene *s, cl_program program, contender *made, size_t *count);
 
 /*
  * The library with other settings: "f32", a layer of floats, beside another type; "dense", beside
  * views; "from x", beside backward from the output; "norm alone", without the activation that is the
- * problem's only fusion; and "separate", beside what is fused in dense tensors of f32. Results are
- * compared with the float64 reference. *count is also right after an error.
+ * problem's only fusion. Results are compared with the float64 reference. And "separate", beside what is
+ * fused in dense tensors of f32: the library's batch norm, then kernels that add the residual and apply the
+ * activation in place of its y; backward, a kernel that writes dy behind the activation, whose sign it has
+ * from y, which tells it if the slope of a leaky ReLU is positive; then the library's. *count is also right
+ * after an error.
  */
 int bench_variants_open(scene *s, cl_program program, contender *made, size_t *count);
 
@@ -87,13 +93,5 @@ int bench_variants_open(scene *s, cl_program program, contender *made, size_t *c
  */
 int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build_options,
                         contender *made, size_t *count);
-
-/*
- * "separate", of a fused problem in f32: the library's batch norm, then kernels that add the residual
- * and apply the activation in place of its y; backward, a kernel that writes dy behind the activation,
- * whose sign it has from y, then the library's. It needs a y that tells the sign: the slope of a leaky
- * ReLU is positive.
- */
-int bench_separate_open(scene *s, cl_program program, contender *made);
 
 #endif

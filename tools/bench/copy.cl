@@ -14,29 +14,17 @@ kernel void copy_plain(global const float *restrict x, global float *restrict y,
 kernel void copy_vector(global const float *restrict x, global float *restrict y,
                         ulong n, ulong strip)
 {
-    const ulong from = get_global_id(0) * strip;
-    const ulong to = min(from + strip, n);
-    ulong i = from;
-    for (; i + WIDTH <= to; i += WIDTH)
-        STORE(LOAD(x + i), y + i);
-    for (; i < to; ++i)
-        y[i] = x[i];
+    WALK_STRIP(STORE(LOAD(x + i), y + i), y[i] = x[i])
 }
 
 #ifdef STREAM
 kernel void copy_stream(global const float *restrict x, global float *restrict y,
                         ulong n, ulong strip)
 {
-    const ulong from = get_global_id(0) * strip;
-    const ulong to = min(from + strip, n);
-    ulong i = from;
-    if (ALIGNED(y))
-        for (; i + WIDTH <= to; i += WIDTH)
-            STREAM(LOAD(x + i), y + i);
-    else
-        for (; i + WIDTH <= to; i += WIDTH)
-            STORE(LOAD(x + i), y + i);
-    for (; i < to; ++i)
-        y[i] = x[i];
+    if (ALIGNED(y)) {
+        WALK_STRIP(STREAM(LOAD(x + i), y + i), y[i] = x[i])
+    } else {
+        WALK_STRIP(STORE(LOAD(x + i), y + i), y[i] = x[i])
+    }
 }
 #endif

@@ -12,16 +12,9 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/library.c \
 	tools/bench/onednn.h \
 	tools/bench/replicas.c \
-	tools/bench/separate.c \
 	tools/bench/source.h \
-	tools/bench/stages.c \
-	tools/bench/stages.h \
 	tools/bench/unordered.c \
-	tools/bench/unordered_cut.c \
-	tools/bench/unordered_cut.h \
 	tools/bench/variant.c \
-	tools/bench/wire.c \
-	tools/bench/wire.h \
 	tools/bench/contender.h \
 	tools/bench/spread.c \
 	tools/bench/spread.h \
@@ -30,10 +23,7 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/tuner.c \
 	tools/bench/tuner.h
 if HAVE_DNNL
-libsyncbn_bench_la_SOURCES += \
-	tools/bench/onednn.c \
-	tools/bench/onednn_shared.c \
-	tools/bench/onednn_shared.h
+libsyncbn_bench_la_SOURCES += tools/bench/onednn.c
 else
 libsyncbn_bench_la_SOURCES += tools/bench/onednn_none.c
 endif
@@ -48,9 +38,7 @@ bench_kernels = \
 	$(srcdir)/tools/bench/separate.cl \
 	$(srcdir)/tools/bench/unordered.cl \
 	$(srcdir)/tools/bench/unordered_planes.cl \
-	$(srcdir)/tools/bench/unordered_whole.cl \
-	$(srcdir)/tools/bench/unordered_rows.cl \
-	$(srcdir)/tools/bench/unordered_gpu.cl
+	$(srcdir)/tools/bench/unordered_rows.cl
 EXTRA_DIST += $(bench_kernels) build-aux/embed-text.sh
 CLEANFILES += tools/bench/source.c
 

@@ -1,59 +1,139 @@
-/* oneDNN, through its C interface. */
+/* oneDNN, through its C interface (version 2). */
 #include "bench/onednn.h"
 
+#include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/judge.h"
-#include "bench/onednn_shared.h"
 #include "check/elements.h"
 
+enum { PAGE = 4096, PADDING = 16 };
+
+enum { X, DY, Y, DX, ONEDNN_TENSORS };
+enum { MEAN, VAR, WEIGHT, BIAS, WEIGHT_GRAD, BIAS_GRAD, ONEDNN_VECTORS };
+
+/* `block` channels of a pixel lie together; 0: all of them. */
 typedef struct layout {
     const char *name;
     dnnl_format_tag_t tag;
+    size_t block;
 } layout;
 
-static const layout layouts[BENCH_ONEDNN_LAYOUTS] = {{BENCH_ONEDNN "nchw", dnnl_nchw},
-                                                     {BENCH_ONEDNN "nChw8c", dnnl_nChw8c},
-                                                     {BENCH_ONEDNN "nChw16c", dnnl_nChw16c},
-                                                     {BENCH_ONEDNN "nhwc", dnnl_nhwc}};
+static const layout layouts[BENCH_ONEDNN_LAYOUTS] = {{BENCH_ONEDNN "nchw", dnnl_nchw, 1},
+                                                     {BENCH_ONEDNN "nChw8c", dnnl_nChw8c, 8},
+                                                     {BENCH_ONEDNN "nChw16c", dnnl_nChw16c, 16},
+                                                     {BENCH_ONEDNN "nhwc", dnnl_nhwc, 0}};
+
+/* One memory for all layouts: times do not depend on the values in it. */
+typedef struct shared {
+    scene *scene;
+    size_t users;
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    dnnl_dims_t dims;      /* N, C, H, W */
+    dnnl_data_type_t type; /* of tensors; vectors are floats */
+    size_t bytes;          /* of a tensor, in the layout that pads most */
+    void *tensor[ONEDNN_TENSORS];
+    float *vector[ONEDNN_VECTORS]; /* of C each */
+} shared;
 
 /* One layout. */
 typedef struct onednn {
-    onednn_shared *shared;
+    shared *shared;
     const layout *layout;
     dnnl_memory_t tensor[ONEDNN_TENSORS], vector[ONEDNN_VECTORS];
     dnnl_memory_t signs; /* of what a ReLU is given; NULL without one */
     dnnl_primitive_t forward, backward;
 } onednn;
 
-static int execute(onednn *o, dnnl_primitive_t primitive, const dnnl_exec_arg_t *arguments,
+static int failed(scene *s, const char *call, dnnl_status_t status)
+{
+    snprintf(s->error, sizeof s->error, "oneDNN: %s: status %d", call, (int)status);
+    return RUNNER_SPOILT;
+}
+
+/* --- what the layouts share ----------------------------------------------------------------- */
+
+static void release(shared *sh)
+{
+    if (--sh->users)
+        return;
+    for (int i = 0; i < ONEDNN_TENSORS; ++i)
+        free(sh->tensor[i]);
+    for (int i = 0; i < ONEDNN_VECTORS; ++i)
+        free(sh->vector[i]);
+    dnnl_stream_destroy(sh->stream);
+    dnnl_engine_destroy(sh->engine);
+    free(sh);
+}
+
+static void *zeros(size_t bytes)
+{
+    void *made = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    return made ? memset(made, 0, bytes) : NULL;
+}
+
+static int fill(shared *sh)
+{
+    scene *s = sh->scene;
+    const size_t channels = s->g.channels, vector = channels * sizeof(float);
+    const size_t padded = (channels + PADDING - 1) / PADDING * PADDING;
+    const int is_image = s->p.space_dims == 2;
+    int missing = 0;
+    /* oneDNN gets (N,C,H,W); other shapes are written as such. */
+    sh->dims[0] = (dnnl_dim_t)s->g.samples;
+    sh->dims[1] = (dnnl_dim_t)channels;
+    sh->dims[2] = (dnnl_dim_t)(is_image ? s->p.space[0] : s->g.plane[0]);
+    sh->dims[3] = is_image ? (dnnl_dim_t)s->p.space[1] : 1;
+    sh->type = s->p.type == SBN_F16 ? dnnl_f16 : s->p.type == SBN_BF16 ? dnnl_bf16 : dnnl_f32;
+    sh->bytes = s->g.samples * padded * s->g.plane[0] * element_size(s->p.type);
+    for (int i = 0; i < ONEDNN_TENSORS; ++i)
+        missing |= !(sh->tensor[i] = zeros(sh->bytes));
+    for (int i = 0; i < ONEDNN_VECTORS; ++i)
+        missing |= !(sh->vector[i] = zeros(vector));
+    if (missing)
+        return job_failed_here(s->error, "oneDNN's tensors", SBN_OUT_OF_MEMORY);
+    elements_pack(s->p.type, s->in.x, s->g.elements, sh->tensor[X]);
+    elements_pack(s->p.type, s->in.dy, s->g.elements, sh->tensor[DY]);
+    memcpy(sh->vector[WEIGHT], s->in.weight, vector);
+    memcpy(sh->vector[BIAS], s->in.bias, vector);
+    dnnl_status_t status = dnnl_engine_create(&sh->engine, dnnl_cpu, 0);
+    if (!status)
+        status = dnnl_stream_create(&sh->stream, sh->engine, dnnl_stream_default_flags);
+    return status ? failed(s, "making an engine", status) : SBN_SUCCESS;
+}
+
+/* --- a layout -------------------------------------------------------------------------------- */
+
+static int execute(const onednn *o, dnnl_primitive_t primitive, const dnnl_exec_arg_t *arguments,
                    int count)
 {
     dnnl_status_t status = dnnl_primitive_execute(primitive, o->shared->stream, count, arguments);
     if (!status)
         status = dnnl_stream_wait(o->shared->stream);
-    return status ? onednn_failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
+    return status ? failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
 }
 
 static int run(void *self, bench_pass pass)
 {
     onednn *o = self;
-    dnnl_exec_arg_t forward[7] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
-                                  {DNNL_ARG_DST, o->tensor[ONEDNN_Y]},
-                                  {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
-                                  {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
-                                  {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
-                                  {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]}};
-    dnnl_exec_arg_t backward[10] = {{DNNL_ARG_SRC, o->tensor[ONEDNN_X]},
-                                    {DNNL_ARG_DIFF_DST, o->tensor[ONEDNN_DY]},
-                                    {DNNL_ARG_DIFF_SRC, o->tensor[ONEDNN_DX]},
-                                    {DNNL_ARG_MEAN, o->vector[ONEDNN_MEAN]},
-                                    {DNNL_ARG_VARIANCE, o->vector[ONEDNN_VAR]},
-                                    {DNNL_ARG_SCALE, o->vector[ONEDNN_WEIGHT]},
-                                    {DNNL_ARG_DIFF_SCALE, o->vector[ONEDNN_WEIGHT_GRAD]},
-                                    {DNNL_ARG_DIFF_SHIFT, o->vector[ONEDNN_BIAS_GRAD]},
-                                    {DNNL_ARG_SHIFT, o->vector[ONEDNN_BIAS]}};
+    dnnl_exec_arg_t forward[7] = {{DNNL_ARG_SRC, o->tensor[X]},
+                                  {DNNL_ARG_DST, o->tensor[Y]},
+                                  {DNNL_ARG_MEAN, o->vector[MEAN]},
+                                  {DNNL_ARG_VARIANCE, o->vector[VAR]},
+                                  {DNNL_ARG_SCALE, o->vector[WEIGHT]},
+                                  {DNNL_ARG_SHIFT, o->vector[BIAS]}};
+    dnnl_exec_arg_t backward[10] = {{DNNL_ARG_SRC, o->tensor[X]},
+                                    {DNNL_ARG_DIFF_DST, o->tensor[DY]},
+                                    {DNNL_ARG_DIFF_SRC, o->tensor[DX]},
+                                    {DNNL_ARG_MEAN, o->vector[MEAN]},
+                                    {DNNL_ARG_VARIANCE, o->vector[VAR]},
+                                    {DNNL_ARG_SCALE, o->vector[WEIGHT]},
+                                    {DNNL_ARG_DIFF_SCALE, o->vector[WEIGHT_GRAD]},
+                                    {DNNL_ARG_DIFF_SHIFT, o->vector[BIAS_GRAD]},
+                                    {DNNL_ARG_SHIFT, o->vector[BIAS]}};
     const int affine = o->shared->scene->p.affine, relu = o->signs != NULL;
     const int forwards = affine ? 6 : 4, backwards = affine ? 9 : 5;
     forward[forwards] = backward[backwards] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, o->signs};
@@ -61,57 +141,51 @@ static int run(void *self, bench_pass pass)
                                  : execute(o, o->backward, backward, backwards + relu);
 }
 
-/* Reorders between nchw, the layout of the scene's inputs, and this one. */
-static int reorder(onednn *o, float *plain, onednn_tensor which, int into_layout)
+/* Between the order of the scene's inputs, which is nchw, and this layout. */
+static void lay_out(const onednn *o, float *plain, int which, int into)
 {
-    onednn_shared *sh = o->shared;
-    dnnl_memory_t nchw = NULL;
-    dnnl_primitive_t primitive = NULL;
-    dnnl_status_t status = onednn_memory(sh, 4, sh->dims, dnnl_f32, dnnl_nchw, plain, &nchw);
-    const dnnl_memory_t from = into_layout ? nchw : o->tensor[which];
-    const dnnl_memory_t to = into_layout ? o->tensor[which] : nchw;
-    status = status ? status : onednn_reorder(sh, from, to, &primitive);
-    int result = status ? onednn_failed(sh->scene, "preparing a reorder", status)
-                        : execute(o, primitive,
-                                  (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, 2);
-    dnnl_primitive_destroy(primitive);
-    dnnl_memory_destroy(nchw);
-    return result;
+    const scene *s = o->shared->scene;
+    const size_t C = s->g.channels, plane = s->g.plane[0], size = element_size(s->p.type);
+    const size_t block = o->layout->block ? o->layout->block : C, blocks = (C + block - 1) / block;
+    char *tensor = o->shared->tensor[which];
+    for (size_t n = 0; n < s->g.samples; ++n)
+        for (size_t c = 0; c < C; ++c)
+            for (size_t i = 0; i < plane; ++i) {
+                const size_t at = ((n * blocks + c / block) * plane + i) * block + c % block;
+                float *value = &plain[(n * C + c) * plane + i];
+                if (into)
+                    elements_pack(s->p.type, value, 1, tensor + at * size);
+                else
+                    elements_unpack(s->p.type, tensor + at * size, 1, value);
+            }
 }
 
 static int check(void *self)
 {
     onednn *o = self;
-    onednn_shared *sh = o->shared;
+    shared *sh = o->shared;
     scene *s = sh->scene;
-    const struct {
-        onednn_tensor from;
-        output_id to;
-    } list[] = {{ONEDNN_Y, OUT_Y}, {ONEDNN_DX, OUT_DX}};
     float *plain = malloc(s->g.elements * sizeof *plain);
     if (!plain)
         return job_failed_here(s->error, o->layout->name, SBN_OUT_OF_MEMORY);
-    for (size_t i = 0; i < 2; ++i)
-        elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[list[i].from]);
-    elements_spoil(SBN_F32, s->g.channels, sh->vector[ONEDNN_WEIGHT_GRAD]);
-    elements_spoil(SBN_F32, s->g.channels, sh->vector[ONEDNN_BIAS_GRAD]);
-    int status = reorder(o, s->in.x, ONEDNN_X, 1);
-    status = status ? status : reorder(o, s->in.dy, ONEDNN_DY, 1);
-    status = status ? status : run(o, BENCH_FORWARD);
+    elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[Y]);
+    elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[DX]);
+    elements_spoil(SBN_F32, s->g.channels, sh->vector[WEIGHT_GRAD]);
+    elements_spoil(SBN_F32, s->g.channels, sh->vector[BIAS_GRAD]);
+    lay_out(o, s->in.x, X, 1);
+    lay_out(o, s->in.dy, DY, 1);
+    int status = run(o, BENCH_FORWARD);
     status = status ? status : run(o, BENCH_BACKWARD);
-    for (size_t i = 0; i < 2 && !status; ++i) {
-        status = reorder(o, plain, list[i].from, 0);
-        status = status ? status : bench_judge_numbers(s, o->layout->name, plain, list[i].to);
-    }
+    lay_out(o, plain, Y, 0);
+    status = status ? status : bench_judge_numbers(s, o->layout->name, plain, OUT_Y);
+    lay_out(o, plain, DX, 0);
+    status = status ? status : bench_judge_numbers(s, o->layout->name, plain, OUT_DX);
     free(plain);
-    if (!status && s->p.affine) {
-        status = bench_judge_numbers(s, o->layout->name, sh->vector[ONEDNN_WEIGHT_GRAD],
-                                     OUT_WEIGHT_GRAD);
-        status = status ? status
-                        : bench_judge_numbers(s, o->layout->name, sh->vector[ONEDNN_BIAS_GRAD],
-                                              OUT_BIAS_GRAD);
-    }
-    return status;
+    if (status || !s->p.affine)
+        return status;
+    status = bench_judge_numbers(s, o->layout->name, sh->vector[WEIGHT_GRAD], OUT_WEIGHT_GRAD);
+    return status ? status
+                  : bench_judge_numbers(s, o->layout->name, sh->vector[BIAS_GRAD], OUT_BIAS_GRAD);
 }
 
 static void close(void *self)
@@ -124,24 +198,67 @@ static void close(void *self)
     dnnl_memory_destroy(o->signs);
     dnnl_primitive_destroy(o->forward);
     dnnl_primitive_destroy(o->backward);
-    onednn_shared_release(o->shared);
+    release(o->shared);
     free(o);
+}
+
+static dnnl_status_t make_memory(const shared *sh, int count, const dnnl_dims_t dims,
+                                 dnnl_data_type_t type, dnnl_format_tag_t tag, void *at,
+                                 dnnl_memory_t *made)
+{
+    dnnl_memory_desc_t desc;
+    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&desc, count, dims, type, tag);
+    return status ? status : dnnl_memory_create(made, &desc, sh->engine, at);
 }
 
 static dnnl_status_t make_memories(onednn *o)
 {
-    onednn_shared *sh = o->shared;
+    const shared *sh = o->shared;
     const dnnl_dims_t channels = {sh->dims[1]};
     dnnl_status_t status = dnnl_success;
     for (int i = 0; i < ONEDNN_TENSORS && !status; ++i)
-        status = onednn_memory(sh, 4, sh->dims, sh->type, o->layout->tag, sh->tensor[i],
-                               &o->tensor[i]);
+        status = make_memory(sh, 4, sh->dims, sh->type, o->layout->tag, sh->tensor[i],
+                             &o->tensor[i]);
     for (int i = 0; i < ONEDNN_VECTORS && !status; ++i)
-        status = onednn_memory(sh, 1, channels, dnnl_f32, dnnl_a, sh->vector[i], &o->vector[i]);
+        status = make_memory(sh, 1, channels, dnnl_f32, dnnl_a, sh->vector[i], &o->vector[i]);
     return status;
 }
 
-static int open_layout(onednn_shared *sh, const layout *of, contender *made, size_t *count)
+/* Training, with a ReLU where the problem has one: forward keeps its signs for backward. */
+static dnnl_status_t make_primitives(onednn *o)
+{
+    const shared *sh = o->shared;
+    const int affine = sh->scene->p.affine, relu = sh->scene->p.activation == SBN_RELU;
+    const float eps = (float)sh->scene->p.eps;
+    const unsigned flags = (affine ? dnnl_use_scale | dnnl_use_shift : 0u) |
+                           (relu ? dnnl_fuse_norm_relu : 0u);
+    dnnl_memory_desc_t data;
+    dnnl_batch_normalization_desc_t desc;
+    dnnl_primitive_desc_t hint = NULL, back = NULL;
+    dnnl_status_t status = dnnl_memory_desc_init_by_tag(&data, 4, sh->dims, sh->type,
+                                                        o->layout->tag);
+    status = status ? status
+                    : dnnl_batch_normalization_forward_desc_init(&desc, dnnl_forward_training,
+                                                                 &data, eps, flags);
+    status = status ? status : dnnl_primitive_desc_create(&hint, &desc, NULL, sh->engine, NULL);
+    status = status ? status : dnnl_primitive_create(&o->forward, hint);
+    if (!status && relu) {
+        status = dnnl_memory_create(&o->signs,
+                                    dnnl_primitive_desc_query_md(hint, dnnl_query_workspace_md, 0),
+                                    sh->engine, DNNL_MEMORY_ALLOCATE);
+    }
+    const dnnl_prop_kind_t kind = affine ? dnnl_backward : dnnl_backward_data;
+    status = status ? status
+                    : dnnl_batch_normalization_backward_desc_init(&desc, kind, &data, &data, eps,
+                                                                  flags);
+    status = status ? status : dnnl_primitive_desc_create(&back, &desc, NULL, sh->engine, hint);
+    status = status ? status : dnnl_primitive_create(&o->backward, back);
+    dnnl_primitive_desc_destroy(hint);
+    dnnl_primitive_desc_destroy(back);
+    return status;
+}
+
+static int open_layout(shared *sh, const layout *of, contender *made, size_t *count)
 {
     onednn *o = calloc(1, sizeof *o);
     if (!o)
@@ -150,14 +267,12 @@ static int open_layout(onednn_shared *sh, const layout *of, contender *made, siz
     o->layout = of;
     ++sh->users;
     dnnl_status_t status = make_memories(o);
-    status = status ? status
-                    : onednn_batch_normalization(sh, of->tag, &o->forward, &o->backward, &o->signs);
+    status = status ? status : make_primitives(o);
     /* Not on this CPU. */
     if (status) {
         close(o);
-        return status == dnnl_unimplemented
-                   ? SBN_SUCCESS
-                   : onednn_failed(sh->scene, "making a primitive", status);
+        return status == dnnl_unimplemented ? SBN_SUCCESS
+                                            : failed(sh->scene, "making a primitive", status);
     }
     made[(*count)++] = (contender){.name = of->name,
                                    .passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD,
@@ -171,16 +286,18 @@ static int open_layout(onednn_shared *sh, const layout *of, contender *made, siz
 
 int bench_onednn_open(scene *s, contender *made, size_t *count)
 {
-    onednn_shared *sh;
     *count = 0;
     if (problem_is_fused(&s->p) && (s->p.activation != SBN_RELU || s->p.residual))
         return SBN_SUCCESS;
-    int status = onednn_shared_open(s, &sh);
-    if (status)
-        return status;
+    shared *sh = calloc(1, sizeof *sh);
+    if (!sh)
+        return job_failed_here(s->error, "oneDNN", SBN_OUT_OF_MEMORY);
+    sh->scene = s;
+    sh->users = 1;
+    int status = fill(sh);
     for (size_t i = 0; i < BENCH_ONEDNN_LAYOUTS && !status; ++i)
         status = open_layout(sh, &layouts[i], made, count);
-    onednn_shared_release(sh);
+    release(sh);
     return status;
 }
 

@@ -1,27 +1,18 @@
 /*
  * What follows a batch norm, in passes of their own: the residual's addition and a leaky ReLU, whose
- * slope is 0 for a ReLU. An item has a strip of `strip` elements, in vectors, as in the copies.
+ * slope is 0 for a ReLU.
  */
-#define SEPARATE_WALK(VECTOR, ONE) \
-    const ulong from = get_global_id(0) * strip; \
-    const ulong to = min(from + strip, n); \
-    ulong i = from; \
-    for (; i + WIDTH <= to; i += WIDTH) \
-        VECTOR; \
-    for (; i < to; ++i) \
-        ONE;
-
 kernel void separate_add(global const float *restrict residual, global float *restrict y, ulong n,
                          ulong strip)
 {
-    SEPARATE_WALK(STORE(LOAD(y + i) + LOAD(residual + i), y + i), y[i] += residual[i])
+    WALK_STRIP(STORE(LOAD(y + i) + LOAD(residual + i), y + i), y[i] += residual[i])
 }
 
 #define SEPARATE_LEAKY(v) ((v) > 0 ? (v) : (v)*slope)
 
 kernel void separate_activation(global float *restrict y, float slope, ulong n, ulong strip)
 {
-    SEPARATE_WALK(STORE(SEPARATE_LEAKY(LOAD(y + i)), y + i), y[i] = SEPARATE_LEAKY(y[i]))
+    WALK_STRIP(STORE(SEPARATE_LEAKY(LOAD(y + i)), y + i), y[i] = SEPARATE_LEAKY(y[i]))
 }
 
 /* dy behind the activation of which y is the result. */
@@ -32,11 +23,11 @@ kernel void separate_gradient(global const float *restrict y, global const float
 {
 #ifdef STREAM
     if (ALIGNED(behind)) {
-        SEPARATE_WALK(STREAM(SEPARATE_GRADIENT(LOAD(y + i), LOAD(dy + i)), behind + i),
+        WALK_STRIP(STREAM(SEPARATE_GRADIENT(LOAD(y + i), LOAD(dy + i)), behind + i),
                       behind[i] = SEPARATE_GRADIENT(y[i], dy[i]))
         return;
     }
 #endif
-    SEPARATE_WALK(STORE(SEPARATE_GRADIENT(LOAD(y + i), LOAD(dy + i)), behind + i),
+    WALK_STRIP(STORE(SEPARATE_GRADIENT(LOAD(y + i), LOAD(dy + i)), behind + i),
                   behind[i] = SEPARATE_GRADIENT(y[i], dy[i]))
 }

@@ -1,8 +1,13 @@
 /*
- * The unordered sums and their apply on planes, channels first, for CPUs: one work-item per
- * work-group, vectors of 16, several accumulators, non-temporal stores if y is aligned.
+ * Unordered sums and what follows in one launch, channels first: an item takes `block` channels of all
+ * samples, so that it reads them again from its core's own cache. `streams`: non-temporal stores, if the
+ * result is aligned.
  */
 #ifndef GPU_FORM
+
+#define MAX_BLOCK 64
+#define LANES (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define IN(v) select((floats)0, v, in)
 
 static float total(floats v)
 {
@@ -11,193 +16,95 @@ static float total(floats v)
     return b.x + b.y + b.z + b.w;
 }
 
-#define LANES (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-
-/*
- * Sums over planes: an item takes `block` channels of `slice` samples, sample
- * by sample, so that it reads runs of block planes.
- */
-#define MAX_BLOCK 64
-
-#define SUM_PLANES(c0, c1, n0, n1, TERMS, TAIL_TERMS, ONE) \
+/* The item's channels are c0 to c1; ss and qs become their sums. SHIFT is of a channel. */
+#define SUM_PLANES(ADD, SHIFT) \
+    const ulong c0 = get_global_id(0) * block, c1 = min(c0 + block, channels); \
     floats ss[MAX_BLOCK], qs[MAX_BLOCK]; \
     for (int c = 0; c < MAX_BLOCK; ++c) \
         ss[c] = qs[c] = 0; \
-    for (ulong n = n0; n < n1; ++n) \
+    for (ulong n = 0; n < samples; ++n) \
         for (ulong c = c0; c < c1; ++c) { \
             const ulong at = (n * channels + c) * plane; \
+            const float shift = SHIFT; \
             floats s0 = 0, s1 = 0, s2 = 0, s3 = 0, q0 = 0, q1 = 0, q2 = 0, q3 = 0; \
-            CHANNEL; \
             ulong i = 0; \
             for (; i + 64 <= plane; i += 64) { \
-                TERMS(s0, q0, i); \
-                TERMS(s1, q1, i + 16); \
-                TERMS(s2, q2, i + 32); \
-                TERMS(s3, q3, i + 48); \
+                ADD(floats, LOAD, ALL, s0, q0, at + i, shift) \
+                ADD(floats, LOAD, ALL, s1, q1, at + i + 16, shift) \
+                ADD(floats, LOAD, ALL, s2, q2, at + i + 32, shift) \
+                ADD(floats, LOAD, ALL, s3, q3, at + i + 48, shift) \
             } \
             for (; i + 16 <= plane; i += 16) \
-                TERMS(s0, q0, i); \
-            if (i < plane && plane >= 16) { \
+                ADD(floats, LOAD, ALL, s0, q0, at + i, shift) \
+            if (i < plane) { \
                 /* the last 16 again, without those already added */ \
                 const int16 in = LANES >= (int16)(int)(16 - (plane - i)); \
-                TAIL_TERMS(s1, q1, plane - 16); \
-            } else \
-                for (; i < plane; ++i) \
-                    ONE(s0.s0, q0.s0, i); \
+                ADD(floats, LOAD, IN, s1, q1, at + plane - 16, shift) \
+            } \
             ss[c - c0] += (s0 + s1) + (s2 + s3); \
             qs[c - c0] += (q0 + q1) + (q2 + q3); \
         }
 
-#define PLANES(TERMS, TAIL_TERMS, ONE) \
-    const ulong blocks = (channels + block - 1) / block; \
-    const ulong c0 = get_global_id(0) % blocks * block, c1 = min(c0 + block, channels); \
-    const ulong k = get_global_id(0) / blocks, n1 = min((k + 1) * slice, samples); \
-    SUM_PLANES(c0, c1, k * slice, n1, TERMS, TAIL_TERMS, ONE) \
-    for (ulong c = c0; c < c1; ++c) { \
-        partial[2 * k * channels + c] = total(ss[c - c0]); \
-        partial[(2 * k + 1) * channels + c] = total(qs[c - c0]); \
-    }
-
-#define X_TERMS(s, q, i) \
-    { \
-        const floats d = LOAD(x + at + (i)) - shift; \
-        s += d; \
-        q = fma(d, d, q); \
-    }
-#define X_TAIL(s, q, i) \
-    { \
-        const floats d = select((floats)0, LOAD(x + at + (i)) - shift, in); \
-        s += d; \
-        q = fma(d, d, q); \
-    }
-#define X_ONE(s, q, i) \
-    { \
-        const float d = x[at + (i)] - shift; \
-        s += d; \
-        q = fma(d, d, q); \
-    }
-#define CHANNEL const float shift = x[c * plane]
-
-kernel void planes_forward(global const float *restrict x, ulong samples, ulong channels,
-                           ulong plane, ulong block, ulong slice, global float *restrict partial)
-{
-    PLANES(X_TERMS, X_TAIL, X_ONE)
-}
-
-#define DY_TERMS(s, q, i) \
-    { \
-        const floats g = LOAD(dy + at + (i)); \
-        s += g; \
-        q = fma(g, LOAD(x + at + (i)) - mean, q); \
-    }
-#define DY_TAIL(s, q, i) \
-    { \
-        const floats g = select((floats)0, LOAD(dy + at + (i)), in); \
-        s += g; \
-        q = fma(g, LOAD(x + at + (i)) - mean, q); \
-    }
-#define DY_ONE(s, q, i) \
-    { \
-        const float g = dy[at + (i)]; \
-        s += g; \
-        q = fma(g, x[at + (i)] - mean, q); \
-    }
-#undef CHANNEL
-#define CHANNEL const float mean = saved[c]
-
-kernel void planes_backward(global const float *restrict x, global const float *restrict dy,
-                            global const float *restrict saved, ulong samples, ulong channels,
-                            ulong plane, ulong block, ulong slice, global float *restrict partial)
-{
-    PLANES(DY_TERMS, DY_TAIL, DY_ONE)
-}
-
 /*
- * Applying to planes: a work-item takes `run` planes, which begin at a multiple of the vector size,
- * in whole vectors. A vector across two planes uses the coefficients of both.
+ * Writes the planes of a sample, in whole vectors: one across two planes has the numbers of both. A plane
+ * has 16 elements at least.
  */
-/* The planes of an item. */
-#define FIRST_OF_RUN (get_global_id(0) * run)
-#define END_OF_RUN min((get_global_id(0) + 1) * run, samples * channels)
-
-#define WALK(p0, p1, PUT, NUMBERS, MIXED, ONE) \
-    ulong p = p0, i = p * plane, left = plane, c = p % channels; \
-    while (p < (p1)) { \
-        NUMBERS; \
+#define WRITE_SAMPLE(OF, PUT, to) \
+    ulong i = (n * channels + c0) * plane, left = plane; \
+    for (ulong c = c0; c < c1;) { \
+        const float f = table[c], q = table[channels + c], r = table[2 * channels + c]; \
         for (; left >= 16; left -= 16, i += 16) \
-            PUT(i); \
-        ++p; \
-        c = c + 1 == channels ? 0 : c + 1; \
-        if (left && p < (p1) && plane >= 16) { \
+            PUT(OF(LOAD, i, (floats)f, (floats)q, (floats)r), to + i); \
+        ++c; \
+        if (left && c < c1) { \
             const int16 next = LANES >= (int16)(int)left; \
-            MIXED; \
+            PUT(OF(LOAD, i, select((floats)f, (floats)table[c], next), \
+                   select((floats)q, (floats)table[channels + c], next), \
+                   select((floats)r, (floats)table[2 * channels + c], next)), \
+                to + i); \
             i += 16; \
             left = plane - (16 - left); \
         } else { \
             for (; left; --left, ++i) \
-                ONE(i); \
+                to[i] = OF(*, i, f, q, r); \
             left = plane; \
         } \
     }
 
-#define Y(i) fma((floats)a, LOAD(x + (i)), (floats)b)
-#define Y_ONE(i) y[i] = fma(a, x[i], b)
-#define Y_NUMBERS const float a = table[c], b = table[channels + c]
-#define Y_MIXED \
-    const floats as = select((floats)a, (floats)table[c], next), \
-                 bs = select((floats)b, (floats)table[channels + c], next); \
-    Y_PUT(fma(as, LOAD(x + i), bs), i)
-
-kernel void planes_y(global const float *restrict x, global const float *restrict table,
-                     ulong samples, ulong channels, ulong plane, ulong run,
-                     global float *restrict y)
-{
-#ifdef STREAM
-    if (ALIGNED(y)) {
-#define Y_PUT(v, i) STREAM(v, y + (i))
-#define PUT(i) Y_PUT(Y(i), i)
-        WALK(FIRST_OF_RUN, END_OF_RUN, PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
-#undef PUT
-#undef Y_PUT
-        return;
+/* The sample that was read last is still in the cache. */
+#define WRITE_PLANES(OF, to) \
+    for (ulong n = samples; n-- > 0;) { \
+        if (streams && ALIGNED(to + (n * channels + c0) * plane)) { \
+            WRITE_SAMPLE(OF, STREAM, to) \
+        } else { \
+            WRITE_SAMPLE(OF, STORE, to) \
+        } \
     }
-#endif
-#define Y_PUT(v, i) STORE(v, y + (i))
-#define PUT(i) Y_PUT(Y(i), i)
-    WALK(FIRST_OF_RUN, END_OF_RUN, PUT, Y_NUMBERS, Y_MIXED, Y_ONE)
-#undef PUT
-#undef Y_PUT
+
+kernel void planes_forward(global const float *restrict x, ulong samples, ulong channels,
+                           ulong plane, ulong block, float n_values, float eps,
+                           global const float *restrict weight, global const float *restrict bias,
+                           int affine, global float *restrict saved, global float *restrict table,
+                           int streams, global float *restrict y)
+{
+    SUM_PLANES(ADD_X, x[c * plane])
+    for (ulong c = c0; c < c1; ++c)
+        forward_numbers(c, total(ss[c - c0]), total(qs[c - c0]), x[c * plane], channels, n_values,
+                        eps, weight, bias, affine, saved, table);
+    WRITE_PLANES(Y, y)
 }
 
-#define DX(i) fma((floats)f, LOAD(dy + (i)), fma((floats)q, LOAD(x + (i)), (floats)r))
-#define DX_ONE(i) dx[i] = fma(f, dy[i], fma(q, x[i], r))
-#define DX_NUMBERS \
-    const float f = table[c], q = table[channels + c], r = table[2 * channels + c]
-#define DX_MIXED \
-    const floats fs = select((floats)f, (floats)table[c], next), \
-                 qs = select((floats)q, (floats)table[channels + c], next), \
-                 rs = select((floats)r, (floats)table[2 * channels + c], next); \
-    DX_PUT(fma(fs, LOAD(dy + i), fma(qs, LOAD(x + i), rs)), i)
-
-kernel void planes_dx(global const float *restrict x, global const float *restrict dy,
-                      global const float *restrict table, ulong samples, ulong channels,
-                      ulong plane, ulong run, global float *restrict dx)
+kernel void planes_backward(global const float *restrict x, global const float *restrict dy,
+                            ulong samples, ulong channels, ulong plane, ulong block, float n_values,
+                            global const float *restrict weight, int affine,
+                            global const float *restrict saved, global float *restrict weight_grad,
+                            global float *restrict bias_grad, global float *restrict table,
+                            int streams, global float *restrict dx)
 {
-#ifdef STREAM
-    if (ALIGNED(dx)) {
-#define DX_PUT(v, i) STREAM(v, dx + (i))
-#define PUT(i) DX_PUT(DX(i), i)
-        WALK(FIRST_OF_RUN, END_OF_RUN, PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
-#undef PUT
-#undef DX_PUT
-        return;
-    }
-#endif
-#define DX_PUT(v, i) STORE(v, dx + (i))
-#define PUT(i) DX_PUT(DX(i), i)
-    WALK(FIRST_OF_RUN, END_OF_RUN, PUT, DX_NUMBERS, DX_MIXED, DX_ONE)
-#undef PUT
-#undef DX_PUT
+    SUM_PLANES(ADD_DY, saved[c])
+    for (ulong c = c0; c < c1; ++c)
+        backward_numbers(c, total(ss[c - c0]), total(qs[c - c0]), channels, n_values, weight, affine,
+                         saved, weight_grad, bias_grad, table);
+    WRITE_PLANES(DX, dx)
 }
-
 #endif

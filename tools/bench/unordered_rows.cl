@@ -1,21 +1,20 @@
 /*
- * The unordered sums and their apply on rows, channels last, for CPUs: as on
- * planes, in unordered_planes.cl.
+ * Unordered sums and what follows in three launches, on rows: channels last, or planes of one element.
+ * Items sum `slice` rows each, into C values of s and C of q in `partial`; items with a channel each add
+ * these and find the channel's numbers; items write `slice` rows each.
  */
 #ifndef GPU_FORM
 
-/*
- * Sums over rows: a work-item takes `slice` rows, ROWS_AT_ONCE at a time, 32 channels at a time,
- * with two accumulators for each sum. In between the sums are in `partial`. Remaining rows and
- * channels are added one by one.
- */
 #define ROWS_AT_ONCE 16
+#define ADD_PAIR(ADD, from, row) \
+    ADD(floats, LOAD, ALL, s0, q0, (row)*channels + c, LOAD(from + c)) \
+    ADD(floats, LOAD, ALL, s1, q1, (row)*channels + c + 16, LOAD(from + c + 16))
 
-#define ADD_PAIR(row) \
-    ADD(floats, LOAD, s0, q0, row, c); \
-    ADD(floats, LOAD, s1, q1, row, c + 16)
-
-#define ROWS \
+/*
+ * ROWS_AT_ONCE rows of 32 channels at a time, with two accumulators for each sum; in between the sums are
+ * in `partial`. Remaining rows and channels are added one by one. The shifts are `from` here.
+ */
+#define SUM_ROWS(ADD, from) \
     const ulong k = get_global_id(0), end = min((k + 1) * slice, rows); \
     global float *restrict ss = partial + 2 * k * channels, *restrict qs = ss + channels; \
     ulong row = k * slice; \
@@ -27,10 +26,10 @@
             floats s0 = LOAD(ss + c), s1 = LOAD(ss + c + 16); \
             floats q0 = LOAD(qs + c), q1 = LOAD(qs + c + 16); \
             for (ulong r = row; r < row + ROWS_AT_ONCE; r += 4) { \
-                ADD_PAIR(r); \
-                ADD_PAIR(r + 1); \
-                ADD_PAIR(r + 2); \
-                ADD_PAIR(r + 3); \
+                ADD_PAIR(ADD, from, r) \
+                ADD_PAIR(ADD, from, r + 1) \
+                ADD_PAIR(ADD, from, r + 2) \
+                ADD_PAIR(ADD, from, r + 3) \
             } \
             STORE(s0, ss + c); \
             STORE(s1, ss + c + 16); \
@@ -39,93 +38,94 @@
         } \
         for (ulong r = row; r < row + ROWS_AT_ONCE; ++r) \
             for (ulong e = c; e < channels; ++e) \
-                ADD(float, *, ss[e], qs[e], r, e); \
+                ADD(float, *, ALL, ss[e], qs[e], r * channels + e, from[e]) \
     } \
     for (; row < end; ++row) { \
         ulong c = 0; \
         for (; c + 16 <= channels; c += 16) { \
             floats s = LOAD(ss + c), q = LOAD(qs + c); \
-            ADD(floats, LOAD, s, q, row, c); \
+            ADD(floats, LOAD, ALL, s, q, row * channels + c, LOAD(from + c)) \
             STORE(s, ss + c); \
             STORE(q, qs + c); \
         } \
         for (; c < channels; ++c) \
-            ADD(float, *, ss[c], qs[c], row, c); \
-    }
-
-#define ADD(type, load, s, q, row, c) \
-    { \
-        const type d = load(x + (row)*channels + (c)) - load(x + (c)); \
-        s += d; \
-        q = fma(d, d, q); \
+            ADD(float, *, ALL, ss[c], qs[c], row * channels + c, from[c]) \
     }
 
 kernel void rows_forward(global const float *restrict x, ulong rows, ulong channels, ulong slice,
                          global float *restrict partial)
 {
-    ROWS
+    SUM_ROWS(ADD_X, x)
 }
-
-#undef ADD
-#define ADD(type, load, s, q, row, c) \
-    { \
-        const type g = load(dy + (row)*channels + (c)); \
-        s += g; \
-        q = fma(g, load(x + (row)*channels + (c)) - load(saved + (c)), q); \
-    }
 
 kernel void rows_backward(global const float *restrict x, global const float *restrict dy,
                           global const float *restrict saved, ulong rows, ulong channels,
                           ulong slice, global float *restrict partial)
 {
-    ROWS
+    SUM_ROWS(ADD_DY, saved)
 }
 
-/* Applying to rows: an item takes `slice` of them. */
+/* A channel's sums over all slices. */
+static float2 sums_of(global const float *restrict partial, ulong slices, ulong channels, ulong c)
+{
+    float2 sums = 0;
+    for (ulong i = 0; i < slices; ++i)
+        sums += (float2)(partial[2 * i * channels + c], partial[(2 * i + 1) * channels + c]);
+    return sums;
+}
+
+kernel void finish_forward(global const float *restrict partial, ulong slices,
+                           global const float *restrict x, ulong channels, float n, float eps,
+                           global const float *restrict weight, global const float *restrict bias,
+                           int affine, global float *restrict saved, global float *restrict table)
+{
+    const ulong c = get_global_id(0);
+    if (c < channels) {
+        const float2 sums = sums_of(partial, slices, channels, c);
+        forward_numbers(c, sums.x, sums.y, x[c], channels, n, eps, weight, bias, affine, saved,
+                        table);
+    }
+}
+
+kernel void finish_backward(global const float *restrict partial, ulong slices, ulong channels,
+                            float n, global const float *restrict weight, int affine,
+                            global const float *restrict saved, global float *restrict weight_grad,
+                            global float *restrict bias_grad, global float *restrict table)
+{
+    const ulong c = get_global_id(0);
+    if (c < channels) {
+        const float2 sums = sums_of(partial, slices, channels, c);
+        backward_numbers(c, sums.x, sums.y, channels, n, weight, affine, saved, weight_grad,
+                         bias_grad, table);
+    }
+}
+
+#define ROW_OF(OF) \
+    OF(LOAD, at + c, LOAD(table + c), LOAD(table + channels + c), LOAD(table + 2 * channels + c))
+#define WRITE_ROWS(OF, to) \
+    const ulong end = min((get_global_id(0) + 1) * slice, rows); \
+    const int aligned = ALIGNED(to) && channels % 16 == 0; \
+    for (ulong row = get_global_id(0) * slice; row < end; ++row) { \
+        const ulong at = row * channels; \
+        ulong c = 0; \
+        for (; aligned && c + 16 <= channels; c += 16) \
+            STREAM(ROW_OF(OF), to + at + c); \
+        for (; c + 16 <= channels; c += 16) \
+            STORE(ROW_OF(OF), to + at + c); \
+        for (; c < channels; ++c) \
+            to[at + c] = OF(*, at + c, table[c], table[channels + c], table[2 * channels + c]); \
+    }
+
 kernel void rows_y(global const float *restrict x, global const float *restrict table, ulong rows,
                    ulong channels, ulong slice, global float *restrict y)
 {
-    const ulong r1 = min((get_global_id(0) + 1) * slice, rows);
-    global const float *a = table, *b = table + channels;
-#ifdef STREAM
-    const int aligned = ALIGNED(y) && channels % 16 == 0;
-#endif
-    for (ulong row = get_global_id(0) * slice; row < r1; ++row) {
-        const ulong at = row * channels;
-        ulong c = 0;
-#ifdef STREAM
-        for (; aligned && c + 16 <= channels; c += 16)
-            STREAM(fma(LOAD(a + c), LOAD(x + at + c), LOAD(b + c)), y + at + c);
-#endif
-        for (; c + 16 <= channels; c += 16)
-            STORE(fma(LOAD(a + c), LOAD(x + at + c), LOAD(b + c)), y + at + c);
-        for (; c < channels; ++c)
-            y[at + c] = fma(a[c], x[at + c], b[c]);
-    }
+    WRITE_ROWS(Y, y)
 }
 
 kernel void rows_dx(global const float *restrict x, global const float *restrict dy,
                     global const float *restrict table, ulong rows, ulong channels, ulong slice,
                     global float *restrict dx)
 {
-    const ulong r1 = min((get_global_id(0) + 1) * slice, rows);
-    global const float *f = table, *q = table + channels, *r = q + channels;
-#ifdef STREAM
-    const int aligned = ALIGNED(dx) && channels % 16 == 0;
-#endif
-    for (ulong row = get_global_id(0) * slice; row < r1; ++row) {
-        const ulong at = row * channels;
-        ulong c = 0;
-#define ROW_DX fma(LOAD(f + c), LOAD(dy + at + c), fma(LOAD(q + c), LOAD(x + at + c), LOAD(r + c)))
-#ifdef STREAM
-        for (; aligned && c + 16 <= channels; c += 16)
-            STREAM(ROW_DX, dx + at + c);
-#endif
-        for (; c + 16 <= channels; c += 16)
-            STORE(ROW_DX, dx + at + c);
-        for (; c < channels; ++c)
-            dx[at + c] = fma(f[c], dy[at + c], fma(q[c], x[at + c], r[c]));
-    }
+    WRITE_ROWS(DX, dx)
 }
-
 #endif

@@ -21,3 +21,13 @@ typedef float16 floats;
 #endif
 #endif
 #define ALIGNED(at) (((size_t)(at) & (WIDTH * sizeof(float) - 1)) == 0)
+
+/* An item's strip of `strip` elements, in vectors and one by one: for each of these at i. */
+#define WALK_STRIP(VECTOR, ONE) \
+    const ulong from = get_global_id(0) * strip; \
+    const ulong to = min(from + strip, n); \
+    ulong i = from; \
+    for (; i + WIDTH <= to; i += WIDTH) \
+        VECTOR; \
+    for (; i < to; ++i) \
+        ONE;

@@ -5,7 +5,7 @@
 Prints TAP: a line for each program of a target (it compiles, without warnings, and nothing in it
 may be contracted or is a division or a root), one for each kernel of a target (what it takes), one
 for each step on a device (what the model says), each with its limits from FILE, and whether it
-meets the goals there. OUT/table.md has the same as tables, with * behind a share that misses its goal.
+meets the goals there. OUT/table.md has the steps as tables, with * behind what misses its goal.
 """
 import argparse
 import os
@@ -47,21 +47,16 @@ class Tap:
             print('# ' + fault)
 
 
-def plans_of(library, out):
+def plans_of(library, devices, problems, out):
     """Plans by (device, problem, kernel)."""
-    path = os.path.join(out, 'plans.in')
+    plans, path = {}, os.path.join(out, 'plans.in')
     with open(path, 'w', encoding='ascii') as file:
-        for device in DEVICES:
+        for device in devices:
             file.write('device %s %d %d\n' % (device.name, device.units, device.cache))
-        for problem in SHAPES + PASSES:
+        for problem in problems:
             file.write('shape %s\n' % problem)
     done = subprocess.run([library, 'plans', path], capture_output=True, text=True, check=True)
-    return read_plans(done.stdout)
-
-
-def read_plans(text):
-    plans = {}
-    for line in text.splitlines():
+    for line in done.stdout.splitlines():
         device, problem, kernel, *rest = line.split()
         plan = dict(word.split('=') for word in rest)
         plans[device, problem, kernel] = {key: int(value) for key, value in plan.items()}
@@ -99,7 +94,6 @@ def check_front_end(tap, tools, programs):
 
 def check_targets(tap, limits, targets, compiled):
     """The facts of all kernels."""
-    all_facts = []
     for target in targets:
         for name in PROGRAMS:
             kernels, faults = compiled[target.name, name]
@@ -110,9 +104,7 @@ def check_targets(tap, limits, targets, compiled):
                 if kernel.name.startswith('self_test'):
                     continue
                 facts = kernel_facts(target, kernel)
-                all_facts.append(facts)
                 tap.line(facts.sentence() + limits.verdict(facts), limits.broken(facts))
-    return all_facts
 
 
 def steps_of(device, kernels, plans):
@@ -190,9 +182,10 @@ def main():
     planted.check(tap, tools, names, arguments.out)
     check_front_end(tap, tools, [Program(name, folders[names[0]]) for name in PROGRAMS])
     compiled = compile_all(tools, targets, PROGRAMS, folders, arguments.out)
-    facts = check_targets(tap, limits, targets, compiled)
-    steps, networks = check_devices(tap, limits, compiled, plans_of(arguments.library, arguments.out))
-    table.write(os.path.join(arguments.out, 'table.md'), facts, steps, networks, limits)
+    check_targets(tap, limits, targets, compiled)
+    plans = plans_of(arguments.library, DEVICES, SHAPES + PASSES, arguments.out)
+    steps, networks = check_devices(tap, limits, compiled, plans)
+    table.write(os.path.join(arguments.out, 'table.md'), steps, networks, limits)
     print('1..%d' % tap.number)
     print('# %d of %d failed; goals: %d met, %d missed' %
           (tap.failed, tap.number, limits.met, limits.missed))

@@ -68,8 +68,6 @@ class StepFacts:
     kernel: str
     variant: str     # "", or "+relu"
     groups: int
-    resident: float  # groups that are resident on a unit
-    megabytes: float
     time: model.Time
     problem: str = ''
 
@@ -92,15 +90,14 @@ class StepFacts:
                                   self.time.latency, self.time.share))
 
 
-def step(device, target, kernel, time, way):
-    resident = resident_groups(target, kernel) / target.group_units
+def step(device, kernel, time, way):
     variant = ''.join(kernel.program.partition('+')[1:])
-    return StepFacts(device.name, kernel.name, variant, way.groups, resident, way.bytes / 1e6, time)
+    return StepFacts(device.name, kernel.name, variant, way.groups, time)
 
 
 def apply_facts(device, target, kernel, shape, plan):
     way = walk.walk_of(kernel, shape, plan)
-    return step(device, target, kernel, model.time_of(device, target, kernel, way), way)
+    return step(device, kernel, model.time_of(device, target, kernel, way), way)
 
 
 def step_facts(device, target, kernel, add_slices, shape, plan):
@@ -110,7 +107,7 @@ def step_facts(device, target, kernel, add_slices, shape, plan):
     if plan['slices'] > 1:
         behind = walk.add_slices(kernel.name, shape, plan)
         time = model.together(device, time, model.time_of(device, target, add_slices, behind))
-    return step(device, target, kernel, time, way)
+    return step(device, kernel, time, way)
 
 
 @dataclass

@@ -14,7 +14,6 @@ import json
 import math
 import os
 import re
-import subprocess
 import sys
 
 import check
@@ -62,16 +61,6 @@ def modelled(device, kernels, plans, problem, is_backward):
     return pass_facts(device, TARGETS[device.target], kernels, problem, own, is_backward).time
 
 
-def plans_of(library, device, problems, out):
-    path = os.path.join(out, 'judged.in')
-    with open(path, 'w', encoding='ascii') as file:
-        file.write('device %s %d %d\n' % (device.name, device.units, device.cache))
-        for problem in problems:
-            file.write('shape %s\n' % problem['problem'])
-    done = subprocess.run([library, 'plans', path], capture_output=True, text=True, check=True)
-    return check.read_plans(done.stdout)
-
-
 def judge(arguments):
     with open(arguments.bench, encoding='utf-8') as file:
         bench = json.load(file)
@@ -90,7 +79,7 @@ def judge(arguments):
         if not found:
             sys.exit('judge: %s: %s' % (name, '; '.join(faults)))
         kernels.update({(name, kernel): code for kernel, code in found.items()})
-    plans = plans_of(arguments.library, device, problems, arguments.out)
+    plans = check.plans_of(arguments.library, [device], [p['problem'] for p in problems], arguments.out)
     print('%s, as %s of the model: %d units, %.0f GB/s' %
           (measured['name'], device.name, device.units, device.bandwidth))
     print('%-40s %-9s %12s %12s %10s' % ('microseconds', 'pass', 'measured', 'modelled', 'quotient'))

@@ -7,14 +7,10 @@ tools_offline_library_LDADD = libsyncbn_check.la libsyncbn_core.la $(OPENCL_LIBS
 EXTRA_PROGRAMS += tools/offline/resources
 tools_offline_resources_SOURCES = tools/offline/resources.c
 tools_offline_resources_LDADD = $(tools_offline_library_LDADD)
-# What it takes for launches, and each command of a pass: tests/gpu.sh, too.
+# What builds and each command of a pass take: tests/gpu.sh, too.
 EXTRA_PROGRAMS += tools/offline/launches
 tools_offline_launches_SOURCES = \
-	tools/offline/latencies.c \
-	tools/offline/latencies.h \
 	tools/offline/launches.c \
-	tools/offline/setting.c \
-	tools/offline/setting.h \
 	tools/offline/timeline.c \
 	tools/offline/timeline.h
 tools_offline_launches_LDADD = $(tools_offline_library_LDADD)

@@ -1,4 +1,4 @@
-"""The facts as tables in Markdown; * marks a share that misses its goal."""
+"""The tables of doc/devices.md, in Markdown; * marks a share that misses its goal."""
 
 
 def rows(title, head, lines):
@@ -6,31 +6,8 @@ def rows(title, head, lines):
     return text + ['| ' + ' | '.join(line) + ' |' for line in lines]
 
 
-def cell(facts):
-    kernel = facts.kernel
-    text = '%d / %d' % (kernel.registers, kernel.stack + kernel.spills)
-    text += ' / %.0f %%' % (100 * facts.resident)
-    if kernel.simd:
-        text = 'SIMD%d / %d / %.0f %%' % (kernel.simd, kernel.stack + kernel.spills,
-                                          100 * facts.resident)
-    if not kernel.disassembled:
-        return text + ' / -'
-    return text + (' / %.1f' % facts.in_flight) + (
-        ' / %.1f' % facts.per_float if facts.per_float is not None else '')
-
-
-def write(path, facts, steps, networks, limits):
+def write(path, steps, networks, limits):
     text = []
-    for vendor, title in [('sm_', 'NVIDIA: registers'), ('gfx', 'AMD: vector registers'),
-                          ('', 'Intel: SIMD width')]:
-        chosen = [f for f in facts if f.target.startswith(vendor) and
-                  (vendor or not f.target.startswith(('sm_', 'gfx')))]
-        targets = list(dict.fromkeys(f.target for f in chosen))
-        names = sorted(dict.fromkeys(f.name for f in chosen))
-        cells = {(f.name, f.target): cell(f) for f in chosen}
-        text += rows(title + ' / bytes of stack and spills / resident warps / loads in flight '
-                     '(/ instructions a float)', ['kernel', *targets],
-                     [[name] + [cells.get((name, t), '') for t in targets] for name in names])
     devices = list(dict.fromkeys(s.device for s in steps))
     cells = {(s.problem, s.kernel.split('_')[0], 'apply' in s.kernel, s.variant, s.device):
              '%.1f %%%s, %.0f us, %d' % (100 * s.time.share, '*' if limits.misses(s, 'share') else '',

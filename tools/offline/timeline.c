@@ -1,9 +1,7 @@
 #include "offline/timeline.h"
 
 #include <stdio.h>
-#include <string.h>
-
-#include "offline/latencies.h"
+#include <stdlib.h>
 
 enum { MOST_COMMANDS = 256 };
 
@@ -86,20 +84,44 @@ static double at(const command *c, cl_profiling_info what)
 }
 
 /* Of each command, over all passes: when it started, how long it took, and the gap before it. */
-typedef struct timeline {
+static struct {
     size_t count, passes;
     double start[MOST_COMMANDS][TIMELINE_PASSES], took[MOST_COMMANDS][TIMELINE_PASSES];
     double gap[MOST_COMMANDS][TIMELINE_PASSES], kernels[TIMELINE_PASSES], gaps[TIMELINE_PASSES],
         span[TIMELINE_PASSES];
-} timeline;
+} all;
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare);
+    return count ? values[count / 2] : 0.0;
+}
+
+void timeline_begin(void)
+{
+    for (size_t i = 0; i < command_count; ++i)
+        clReleaseEvent(commands[i].event);
+    command_count = 0;
+    records = 1;
+}
 
 /* Replicas' clocks are the same only on one device, and so are starts. */
-static void add_pass(timeline *t)
+int timeline_end(int failed)
 {
-    const size_t n = t->passes++;
+    const size_t n = all.passes;
     double first = 0.0, last = 0.0;
-    t->count = command_count;
-    t->kernels[n] = t->gaps[n] = 0.0;
+    records = 0;
+    if (failed)
+        return failed;
+    ++all.passes;
+    all.count = command_count;
+    all.kernels[n] = all.gaps[n] = 0.0;
     for (size_t i = 0; i < command_count; ++i) {
         const double start = at(&commands[i], CL_PROFILING_COMMAND_START);
         const double end = at(&commands[i], CL_PROFILING_COMMAND_END);
@@ -108,50 +130,28 @@ static void add_pass(timeline *t)
             --before;
         first = i == 0 || start < first ? start : first;
         last = i == 0 || end > last ? end : last;
-        t->start[i][n] = start;
-        t->took[i][n] = end - start;
-        t->gap[i][n] = before > 0 ? start - at(&commands[before - 1], CL_PROFILING_COMMAND_END)
-                                  : 0.0;
-        t->kernels[n] += t->took[i][n];
-        t->gaps[n] += t->gap[i][n];
+        all.start[i][n] = start;
+        all.took[i][n] = end - start;
+        all.gap[i][n] = before > 0 ? start - at(&commands[before - 1], CL_PROFILING_COMMAND_END)
+                                   : 0.0;
+        all.kernels[n] += all.took[i][n];
+        all.gaps[n] += all.gap[i][n];
     }
     for (size_t i = 0; i < command_count; ++i)
-        t->start[i][n] -= first;
-    t->span[n] = last - first;
+        all.start[i][n] -= first;
+    all.span[n] = last - first;
+    return 0;
 }
 
-static void forget_commands(void)
+void timeline_print(const char *what, cl_command_queue first)
 {
-    for (size_t i = 0; i < command_count; ++i)
-        clReleaseEvent(commands[i].event);
-    command_count = 0;
-}
-
-int timeline_print(const timeline_pass *pass, const char *what)
-{
-    static timeline t;
-    static command names[MOST_COMMANDS];
-    int failed = 0;
-    t.passes = 0;
-    for (int i = 0; i < TIMELINE_PASSES && !failed; ++i) {
-        records = 1;
-        failed = pass->run(pass->of);
-        records = 0;
-        failed = failed || pass->finish(pass->of);
-        if (!failed)
-            add_pass(&t);
-        memcpy(names, commands, sizeof *commands * command_count);
-        forget_commands();
-    }
-    if (failed)
-        return 1;
     printf(
         "pass: %s: %zu commands, kernels %.2f us, gaps %.2f, from first start to last end %.2f\n",
-        what, t.count, median(t.kernels, TIMELINE_PASSES), median(t.gaps, TIMELINE_PASSES),
-        median(t.span, TIMELINE_PASSES));
-    for (size_t i = 0; i < t.count; ++i)
-        printf("  %-32s replica %d: start %9.2f, took %9.2f, gap before %8.2f\n", names[i].name,
-               names[i].queue != pass->first, median(t.start[i], TIMELINE_PASSES),
-               median(t.took[i], TIMELINE_PASSES), median(t.gap[i], TIMELINE_PASSES));
-    return 0;
+        what, all.count, median(all.kernels, all.passes), median(all.gaps, all.passes),
+        median(all.span, all.passes));
+    for (size_t i = 0; i < all.count; ++i)
+        printf("  %-32s replica %d: start %9.2f, took %9.2f, gap before %8.2f\n", commands[i].name,
+               commands[i].queue != first, median(all.start[i], all.passes),
+               median(all.took[i], all.passes), median(all.gap[i], all.passes));
+    all.passes = 0;
 }

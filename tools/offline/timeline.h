@@ -9,14 +9,14 @@
 
 enum { TIMELINE_PASSES = 9 };
 
-/* A pass and what waits for it; not 0 where one failed. */
-typedef struct timeline_pass {
-    int (*run)(void *of), (*finish)(void *of);
-    void *of;
-    cl_command_queue first; /* the first replica's queue */
-} timeline_pass;
+/* Around each of up to so many passes, which have ended on the device; a pass that `failed` is passed on. */
+void timeline_begin(void);
+int timeline_end(int failed);
 
-/* Records a pass TIMELINE_PASSES times, and prints the medians of its commands. */
-int timeline_print(const timeline_pass *pass, const char *what);
+/* The medians of these passes' commands, and forgets them; `first` is the first replica's queue. */
+void timeline_print(const char *what, cl_command_queue first);
+
+/* Sorts the values. */
+double median(double *values, size_t count);
 
 #endif

@@ -27,15 +27,6 @@ static void print_series(const bench_result *result, const series *s)
     putchar('\n');
 }
 
-void bench_report_wire(const bench *b)
-{
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass) {
-        const wire *w = bench_wire(b, pass);
-        printf("on the wire, %s: %zu messages, %zu bytes and %zu for each channel\n",
-               bench_pass_names[pass], w->messages, w->bytes, w->bytes_per_channel);
-    }
-}
-
 /* "syncbn takes 0.16 x ... against unordered", or near 1 in percent more or less. */
 static void print_comparison(const bench_result *result, const comparison_of *c)
 {

@@ -22,9 +22,8 @@ static json_t *spread_json(spread s)
 int bench_json_begin(bench_json *j)
 {
     j->devices = json_array();
-    j->wire = json_object();
     j->problems = json_array();
-    return j->devices && j->wire && j->problems ? 0 : -1;
+    return j->devices && j->problems ? 0 : -1;
 }
 
 void bench_json_device(bench_json *j, const device_info *device, size_t number)
@@ -35,19 +34,6 @@ void bench_json_device(bench_json *j, const device_info *device, size_t number)
     json_object_set_new(object, "driver", json_text(device->driver));
     json_object_set_new(object, "type", json_string(device->type));
     json_array_append_new(j->devices, object);
-}
-
-void bench_json_wire(bench_json *j, const bench *b)
-{
-    for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass) {
-        const wire *w = bench_wire(b, pass);
-        json_t *object = json_object();
-        json_object_set_new(object, "messages", json_integer((json_int_t)w->messages));
-        json_object_set_new(object, "bytes", json_integer((json_int_t)w->bytes));
-        json_object_set_new(object, "bytes_per_channel",
-                            json_integer((json_int_t)w->bytes_per_channel));
-        json_object_set_new(j->wire, bench_pass_names[pass], object);
-    }
 }
 
 static json_t *comparisons_json(const bench_result *result)
@@ -125,7 +111,6 @@ int bench_json_end(bench_json *j, json_output *out)
     if (bench_onednn_version())
         json_object_set_new(all, "onednn", json_string(bench_onednn_version()));
     json_object_set_new(all, "devices", j->devices);
-    json_object_set_new(all, "wire", j->wire);
     json_object_set_new(all, "problems", j->problems);
     return json_output_write(out, all);
 }

@@ -61,11 +61,7 @@ static int run(const device_list *list, const void *options, json_output *out)
         if (table)
             bench_report_device(devices[i], chosen[i]);
     }
-    bench_json_wire(&json, b);
-    if (table) {
-        bench_report_wire(b);
-        fflush(stdout);
-    }
+    fflush(stdout);
     exit_status = run_list(b, o, &json, table);
     bench_close(b);
     int unwritten = bench_json_end(&json, out);

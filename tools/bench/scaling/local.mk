@@ -3,12 +3,13 @@
 if HAVE_MPI
 noinst_PROGRAMS += tools/bench/scaling/scaling tools/bench/scaling/average
 endif
-tools_bench_scaling_scaling_SOURCES = tools/bench/scaling/scaling.c
+scaling_rank = tools/bench/scaling/rank.c tools/bench/scaling/rank.h
+tools_bench_scaling_scaling_SOURCES = tools/bench/scaling/scaling.c $(scaling_rank)
 tools_bench_scaling_scaling_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 tools_bench_scaling_scaling_LDADD = libsyncbn_bench.la libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
 
 # tests/mpi launches its jobs with the same means.
-EXTRA_DIST += tools/bench/scaling/launch.sh tools/bench/scaling/model.awk
+EXTRA_DIST += tools/bench/scaling/launch.sh tools/bench/scaling/model.py
 
 RANKS = 1 2 4 8
 CHANNELS = 16 64 256 1024 2048 4096 8192
@@ -21,12 +22,12 @@ scaling:
 	{ echo "# cores `getconf _NPROCESSORS_ONLN`" && for ranks in $(RANKS); do \
 	  mpi $$ranks tools/bench/scaling/scaling $(SCALING_SECONDS) $(CHANNELS) || exit 1; \
 	done; } > bench/scaling.columns
-	@$(AWK) -f $(srcdir)/tools/bench/scaling/model.awk bench/scaling.columns
+	@$(PYTHON) $(srcdir)/tools/bench/scaling/model.py bench/scaling.columns
 CLEANFILES += bench/scaling.columns
 
 # What averaging gradients costs over MPI: mpiexec -n 2 tools/bench/scaling/average
-tools_bench_scaling_average_SOURCES = tools/bench/scaling/average.c
-tools_bench_scaling_average_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
-tools_bench_scaling_average_LDADD = libsyncbn-mpi.la libsyncbn.la $(MPI_LIBS) $(OPENCL_LIBS)
+tools_bench_scaling_average_SOURCES = tools/bench/scaling/average.c $(scaling_rank)
+tools_bench_scaling_average_CPPFLAGS = $(tools_bench_scaling_scaling_CPPFLAGS)
+tools_bench_scaling_average_LDADD = $(tools_bench_scaling_scaling_LDADD)
 
 .PHONY: scaling

@@ -16,56 +16,28 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include <syncbn-mpi.h>
-
+#include "base/clock.h"
 #include "bench/contender.h"
+#include "bench/scaling/rank.h"
 #include "bench/spread.h"
-#include "check/devices.h"
-#include "program/opencl.h"
 
 /* The same layer in three groups. */
-typedef enum scaling_group { ALONE, ECHO, JOINED, GROUPS } scaling_group;
+enum { ALONE, ECHO, JOINED, GROUPS };
 
-typedef struct scaling_rank {
-    int rank, world_size;
-    cl_context context;
-    cl_command_queue queue;
-    sbn_mpi *mpi, *bare; /* of the joined group, and of sums without a group */
-    sbn_group *groups[GROUPS];
-    problem problem;
-    placement placement;
-    inputs inputs;
-    outputs outputs;
-    job jobs[GROUPS];
-    int64_t *words;
-    size_t count; /* of words */
-    char error[RUNNER_ERROR];
-} scaling_rank;
+static rank self;
+static sbn_group *groups[GROUPS];
+static job jobs[GROUPS];
+static int64_t *words;
+static size_t word_count;
 
-static void fail(const scaling_rank *r, const char *what, int status)
-{
-    fprintf(stderr, "scaling: rank %d: %s: %s %s\n", r->rank, what, sbn_strerror(status),
-            sbn_last_error());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-static void must(const scaling_rank *r, int status, const char *what)
-{
-    if (status)
-        fail(r, what, status);
-}
-
-/* --- a transport that answers at once, as if the other rank sent the same -------- */
-
-static int echo_start(void *context, int stream, int64_t *words, size_t count, void **request)
+/* A transport that answers at once, as if the other rank sent the same. */
+static int echo_start(void *context, int stream, int64_t *sent, size_t count, void **request)
 {
     (void)context, (void)stream;
     for (size_t i = 0; i < count; ++i)
-        words[i] *= 2;
-    *request = words;
+        sent[i] *= 2;
+    *request = sent;
     return 0;
 }
 
@@ -76,232 +48,152 @@ static int echo_test(void *context, void *request, int *done)
     return 0;
 }
 
-/* --- opening and closing ------------------------------------------------------------ */
-
-static void open_queue(scaling_rank *r)
-{
-    device_list list;
-    cl_int code = CL_DEVICE_NOT_FOUND;
-    must(r, devices_list(&list), "listing devices");
-    for (size_t i = 0; i < list.devices && !r->queue; ++i) {
-        const device_info *d = &list.device[i];
-        if (!d->usable || strcmp(list.platform[d->platform].name, "Portable Computing Language"))
-            continue;
-        r->context = clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
-        must(r, code, "clCreateContext");
-        r->queue = clCreateCommandQueue(r->context, d->id, 0, &code);
-    }
-    devices_free(&list);
-    must(r, code, "making a queue on PoCL's first device");
-}
-
-static void open_group(scaling_rank *r, scaling_group which, const sbn_transport *transport)
-{
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &r->queue;
-    config.replicas = 1;
-    config.transport = transport;
-    must(r, sbn_group_create(&config, &r->groups[which]), "sbn_group_create");
-}
-
-static void scaling_open(scaling_rank *r)
-{
-    const sbn_transport echo = {.size = sizeof echo,
-                                .rank = 0,
-                                .world_size = 2,
-                                .start = echo_start,
-                                .test = echo_test};
-    sbn_transport joined = SBN_TRANSPORT_INIT;
-    memset(r, 0, sizeof *r);
-    MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &r->world_size);
-    open_queue(r);
-    must(r, sbn_mpi_create(MPI_COMM_WORLD, &r->mpi), "sbn_mpi_create");
-    must(r, sbn_mpi_create(MPI_COMM_WORLD, &r->bare), "sbn_mpi_create");
-    must(r, sbn_mpi_transport(r->mpi, &joined), "sbn_mpi_transport");
-    open_group(r, ALONE, NULL);
-    open_group(r, ECHO, &echo);
-    open_group(r, JOINED, &joined);
-}
-
-static void scaling_close(scaling_rank *r)
-{
-    for (int i = 0; i < GROUPS; ++i)
-        sbn_group_destroy(r->groups[i]);
-    must(r, sbn_mpi_destroy(r->mpi), "sbn_mpi_destroy");
-    must(r, sbn_mpi_destroy(r->bare), "sbn_mpi_destroy");
-    clReleaseCommandQueue(r->queue);
-    clReleaseContext(r->context);
-}
-
-static void scaling_open_channels(scaling_rank *r, const char *channels)
-{
-    char line[64];
-    snprintf(line, sizeof line, "mb2ic%s,passes=fb", channels);
-    if (problem_parse(line, &r->problem, r->error, sizeof r->error))
-        fail(r, r->error, SBN_INVALID_ARGUMENT);
-    must(r, placement_make(&r->problem, 1, &r->placement), "placement_make");
-    must(r, inputs_make(&r->problem, &r->placement, &r->inputs), "inputs_make");
-    for (int i = 0; i < GROUPS; ++i) {
-        r->jobs[i] = (job){.p = &r->problem,
-                           .g = &r->placement,
-                           .in = &r->inputs,
-                           .out = &r->outputs,
-                           .error = r->error};
-        must(r, job_open(&r->jobs[i], r->groups[i], &r->queue), "job_open");
-    }
-    r->count = 1 + 8 * r->problem.channels;
-    r->words = calloc(r->count, sizeof *r->words);
-    must(r, r->words ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, "words");
-}
-
-static void scaling_close_channels(scaling_rank *r)
-{
-    for (int i = 0; i < GROUPS; ++i)
-        job_close(&r->jobs[i]);
-    inputs_free(&r->inputs);
-    placement_free(&r->placement);
-    free(r->words);
-}
-
 /* --- what is timed -------------------------------------------------------------------- */
 
-/* One clock for all processes of a machine. */
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* MPI's own waiting spins, and would take the processor from other ranks. */
-static void wait_politely(const scaling_rank *r, MPI_Request request)
+static void wait_politely(MPI_Request request)
 {
     int done = 0;
     while (!done) {
-        must(r, MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        must(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
         if (!done)
             sched_yield();
     }
 }
 
-static double begin(const scaling_rank *r)
+static double begin(void)
 {
     MPI_Request request;
-    must(r, MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
-    wait_politely(r, request);
-    return now();
+    must(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
+    wait_politely(request);
+    return sbn__seconds();
 }
 
-/* Ranks leave a barrier one after the other: from the last that begins to the last that ends. */
-static double end(const scaling_rank *r, double since)
+/*
+ * Ranks leave a barrier one after the other: from the last that begins to the last that ends. All
+ * processes of a machine have one clock.
+ */
+static double end(double since)
 {
-    double times[] = {since, now()};
+    double times[] = {since, sbn__seconds()};
     MPI_Request request;
-    must(r, MPI_Iallreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request),
+    must(MPI_Iallreduce(MPI_IN_PLACE, times, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD, &request),
          "MPI_Iallreduce");
-    wait_politely(r, request);
+    wait_politely(request);
     return times[1] - times[0];
 }
 
-static double sum(scaling_rank *r)
+static double sum(void)
 {
-    sbn_transport table = SBN_TRANSPORT_INIT;
+    const sbn_transport *table = &self.transport;
     void *request;
     int done = 0;
-    must(r, sbn_mpi_transport(r->bare, &table), "sbn_mpi_transport");
-    const double since = begin(r);
-    must(r, table.start(table.context, SBN_TAG_WORDS, r->words, r->count, &request), "start");
+    const double since = begin();
+    must(table->start(table->context, SBN_TAG_WORDS, words, word_count, &request), "start");
     while (!done) {
-        must(r, table.test(table.context, request, &done), "test");
+        must(table->test(table->context, request, &done), "test");
         if (!done)
             sched_yield();
     }
-    return end(r, since);
+    return end(since);
 }
 
-static double pass(scaling_rank *r, scaling_group group, bench_pass which)
+static double pass(int group, int is_backward)
 {
-    job *j = &r->jobs[group];
-    const double since = begin(r);
-    must(r, which == BENCH_FORWARD ? job_forward(j, NULL) : job_backward(j, NULL), r->error);
-    must(r, clFinish(r->queue), "clFinish");
-    return end(r, since);
+    job *j = &jobs[group];
+    const double since = begin();
+    must(is_backward ? job_backward(j, NULL) : job_forward(j, NULL), j->error);
+    must(clFinish(self.queue), "clFinish");
+    return end(since);
 }
 
 /* --- rounds --------------------------------------------------------------------------- */
 
-enum { SUM, ALONE_F, ALONE_B, ECHO_F, ECHO_B, JOINED_F, JOINED_B, ROWS };
+/* Series: of pass p in group g 2 g + p, and the sum behind them. */
+enum { SUM = 2 * GROUPS, ROWS };
 
-static struct {
-    const char *name;
-    scaling_group group;
-    bench_pass pass;
-    double seconds[SPREAD_MAX];
-} rows[ROWS] = {
-    [SUM] = {.name = "sum"},
-    [ALONE_F] = {"alone-forward", ALONE, BENCH_FORWARD, {0}},
-    [ALONE_B] = {"alone-backward", ALONE, BENCH_BACKWARD, {0}},
-    [ECHO_F] = {"echo-forward", ECHO, BENCH_FORWARD, {0}},
-    [ECHO_B] = {"echo-backward", ECHO, BENCH_BACKWARD, {0}},
-    [JOINED_F] = {"joined-forward", JOINED, BENCH_FORWARD, {0}},
-    [JOINED_B] = {"joined-backward", JOINED, BENCH_BACKWARD, {0}},
-};
+static const char *const names[ROWS] =
+    {"alone-forward",  "alone-backward",  "echo-forward", "echo-backward",
+     "joined-forward", "joined-backward", "sum"};
 
-static void run(scaling_rank *r, size_t row, size_t round)
+static void print(const char *name, spread s)
 {
-    rows[row].seconds[round] = row == SUM ? sum(r) : pass(r, rows[row].group, rows[row].pass);
-}
-
-static void print(const scaling_rank *r, const char *name, spread s)
-{
-    printf("%d %zu %s %.1f %.1f %.1f %.1f\n", r->world_size, r->problem.channels, name,
-           1e6 * s.median, 1e6 * s.quartile1, 1e6 * s.quartile3, 1e6 * s.least);
+    printf("%d %zu %s %.1f %.1f %.1f %.1f\n", self.ranks, jobs->p->channels, name, 1e6 * s.median,
+           1e6 * s.quartile1, 1e6 * s.quartile3, 1e6 * s.least);
 }
 
 /* As many rounds as fit the time, estimated by rank 0 from the warm-up. */
-static void measure(scaling_rank *r, double budget)
+static void measure(double budget)
 {
     enum { LEAST = 9, BEFORE = 4 };
+    static double seconds[ROWS][SPREAD_MAX];
     double round = 0.0;
-    for (int warm_up = 0; warm_up < BEFORE; ++warm_up) {
+    for (int n = -BEFORE; n < 0; ++n) {
         round = MPI_Wtime();
-        for (size_t i = 0; i < ROWS; ++i)
-            run(r, i, 0);
+        for (int i = 0; i < ROWS; ++i)
+            seconds[i][0] = i == SUM ? sum() : pass(i / 2, i % 2);
         round = MPI_Wtime() - round;
     }
     double wanted = fmin(fmax(budget / round, LEAST), SPREAD_MAX);
     MPI_Bcast(&wanted, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     const size_t rounds = (size_t)wanted;
     for (size_t n = 0; n < rounds; ++n)
-        for (size_t i = 0; i < ROWS; ++i)
-            run(r, (i * 4 + n) % ROWS, n);
-    if (r->rank > 0)
-        return;
-    for (size_t i = 0; i < ROWS; ++i)
-        print(r, rows[i].name, spread_of(rows[i].seconds, rounds));
-    print(r, "combine-forward",
-          spread_of_differences(rows[JOINED_F].seconds, rows[ALONE_F].seconds, rounds));
-    print(r, "combine-backward",
-          spread_of_differences(rows[JOINED_B].seconds, rows[ALONE_B].seconds, rounds));
+        for (size_t turn = 0; turn < ROWS; ++turn) {
+            const int i = (int)((turn * 4 + n) % ROWS);
+            seconds[i][n] = i == SUM ? sum() : pass(i / 2, i % 2);
+        }
+    for (int i = 0; i < ROWS && self.rank == 0; ++i)
+        print(names[i], spread_of(seconds[i], rounds));
+    for (int i = 0; i < 2 && self.rank == 0; ++i)
+        print(i ? "combine-backward" : "combine-forward",
+              spread_of_differences(seconds[2 * JOINED + i], seconds[2 * ALONE + i], rounds));
+}
+
+static void measure_channels(const char *channels, double budget)
+{
+    char line[64], error[RUNNER_ERROR] = "";
+    problem p;
+    placement g;
+    inputs in;
+    outputs out = {.count = 0};
+    snprintf(line, sizeof line, "mb2ic%s,passes=fb", channels);
+    must(problem_parse(line, &p, error, sizeof error), error);
+    must(placement_make(&p, 1, &g), "placement_make");
+    must(inputs_make(&p, &g, &in), "inputs_make");
+    for (int i = 0; i < GROUPS; ++i) {
+        jobs[i] = (job){.p = &p, .g = &g, .in = &in, .out = &out, .error = error};
+        must(job_open(&jobs[i], groups[i], &self.queue), error);
+    }
+    word_count = 1 + 8 * p.channels;
+    words = calloc(word_count, sizeof *words);
+    must(words ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, "words");
+    measure(budget);
+    for (int i = 0; i < GROUPS; ++i)
+        job_close(&jobs[i]);
+    inputs_free(&in);
+    placement_free(&g);
+    free(words);
 }
 
 int main(int argc, char **argv)
 {
-    scaling_rank rank;
-    int level;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    const sbn_transport echo = {.size = sizeof echo,
+                                .rank = 0,
+                                .world_size = 2,
+                                .start = echo_start,
+                                .test = echo_test};
+    rank_open(&self, &argc, &argv);
     if (argc < 3 || atof(argv[1]) <= 0) {
         fputs("usage: scaling SECONDS CHANNELS...\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    scaling_open(&rank);
-    for (int i = 2; i < argc; ++i) {
-        scaling_open_channels(&rank, argv[i]);
-        measure(&rank, atof(argv[1]));
-        scaling_close_channels(&rank);
-    }
-    scaling_close(&rank);
-    MPI_Finalize();
+    groups[ALONE] = rank_group(&self, NULL);
+    groups[ECHO] = rank_group(&self, &echo);
+    groups[JOINED] = rank_group(&self, &self.transport);
+    for (int i = 2; i < argc; ++i)
+        measure_channels(argv[i], atof(argv[1]));
+    for (int i = 0; i < GROUPS; ++i)
+        sbn_group_destroy(groups[i]);
+    rank_close(&self);
     return 0;
 }
