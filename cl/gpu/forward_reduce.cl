@@ -1,8 +1,8 @@
 /*
  * GPU form, step 1 of the forward pass: its kernels. They have the same arguments and differ in how
  * work-items map to the tensor's blocks, which the file of each body says: reduce_planes.cl, and
- * reduce_rows.cl for planes of one element, whose programs are those of channels last. Small
- * planes come first: behind large ones Intel's compiler keeps 1 or 2 of 16 loads in flight for these.
+ * reduce_rows.cl for planes of one element, whose programs are those of channels last. Large
+ * planes are the last of planes: Intel's compiler has 2 of 16 loads in flight for those before them.
  * sums_forward.cl has the arithmetic, of rows in pass_add_run.
  */
 #define TENSOR_PARAMETERS PARAMETERS(FORWARD_REDUCE_ARGUMENTS)
