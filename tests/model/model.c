@@ -43,7 +43,7 @@ static void check_set(sbn_group *group)
     expect(sbn_model_add((sbn_model *)group, "x", other, NULL), SBN_INVALID_ARGUMENT,
            "model|got another", "a group as a model");
     expect(sbn_model_add(n.model, "x", other, n.parameters[0]), SBN_INVALID_ARGUMENT,
-           "x: weight: expected 1000 floats|got a buffer of 7", "small buffers");
+           "x: weight: expected 1000 floats|got a buffer of 12", "small buffers");
     const sbn_parameters none[1] = {SBN_PARAMETERS_INIT};
     expect(sbn_model_add(n.model, "x", other, none), SBN_INVALID_ARGUMENT, "x: weight|got NULL",
            "no buffers");

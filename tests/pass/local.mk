@@ -147,18 +147,7 @@ TESTS += tests/pass/from_output_memory tests/pass/large_tensors tests/pass/memor
 TSAN_TESTS += tests/pass/soak_sixteen
 
 # Programs of other versions of the structs, on the library as it is installed.
-check_LIBRARIES += tests/pass/libgrowth_older.a tests/pass/libgrowth_current.a \
-	tests/pass/libgrowth_newer.a
-growth_sources = tests/pass/growth_program.c tests/pass/growth.h tests/pass/growth_declarations.h
-tests_pass_libgrowth_older_a_SOURCES = $(growth_sources)
-tests_pass_libgrowth_older_a_CPPFLAGS = -DGROWTH=-1 $(AM_CPPFLAGS)
-tests_pass_libgrowth_current_a_SOURCES = $(growth_sources)
-tests_pass_libgrowth_current_a_CPPFLAGS = -DGROWTH=0 $(AM_CPPFLAGS)
-tests_pass_libgrowth_newer_a_SOURCES = $(growth_sources)
-tests_pass_libgrowth_newer_a_CPPFLAGS = -DGROWTH=1 $(AM_CPPFLAGS)
 check_PROGRAMS += tests/pass/growth
-tests_pass_growth_SOURCES = tests/pass/growth.c tests/pass/growth.h
-tests_pass_growth_LDADD = tests/support/libsupport.a tests/pass/libgrowth_older.a \
-	tests/pass/libgrowth_current.a tests/pass/libgrowth_newer.a libsyncbn.la $(OPENCL_LIBS)
+tests_pass_growth_LDADD = tests/support/libsupport.a libsyncbn.la $(OPENCL_LIBS)
 TESTS += tests/pass/growth
 ASAN_TESTS += tests/pass/growth

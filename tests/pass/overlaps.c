@@ -27,7 +27,7 @@ static const role forward_roles[] = {ROLE(x, 0), ROLE(y, 1), ROLE(weight, 0), RO
 static const role backward_roles[] = {ROLE(x, 0),  ROLE(dy, 0),          ROLE(weight, 0),
                                       ROLE(dx, 1), ROLE(weight_grad, 1), ROLE(bias_grad, 1)};
 
-static sbn_buffer *buffer_of(sbn_shard *shard, const role *which)
+static sbn_buffer *buffer_at(sbn_shard *shard, const role *which)
 {
     return (sbn_buffer *)((char *)shard + which->at);
 }
@@ -62,8 +62,8 @@ static int check_pairs(operation op, const role *roles, size_t count)
             if (!roles[i].written && !roles[j].written)
                 continue;
             memcpy(shards, s.good, sizeof shards);
-            *buffer_of(&shards[1], &roles[i]) = (sbn_buffer){common, 2};
-            *buffer_of(&shards[0], &roles[j]) = (sbn_buffer){common, 4};
+            *buffer_at(&shards[1], &roles[i]) = (sbn_buffer){common, 2};
+            *buffer_at(&shards[0], &roles[j]) = (sbn_buffer){common, 4};
             snprintf(words, sizeof words,
                      "layer \"first\", rank 0, replica 1: %s must not overlap %s of replica 0",
                      roles[i].name, roles[j].name);
