@@ -312,6 +312,34 @@ uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer
     return digest;
 }
 
+uint64_t digest_slice(uint64_t digest, const slice *s)
+{
+    digest = digest_buffer(digest, s, &s->shard.y, s->elements);
+    digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
+    digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
+    return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
+}
+
+uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved)
+{
+    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
+    int64_t batches = 0;
+    uint64_t count = 0;
+    must(sbn_batchnorm_settings(layer, &settings), "sbn_batchnorm_settings");
+    float *values = calloc(settings.channels, 4 * sizeof *values);
+    must(values ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "calloc");
+    float *mean = values, *var = mean + settings.channels, *of_batch = var + settings.channels;
+    if (settings.track_running_stats)
+        must(sbn_batchnorm_running_stats(layer, mean, var, &batches), "running statistics");
+    /* Nothing where no pass has filled them. */
+    if (saved)
+        sbn_saved_stats(saved, of_batch, of_batch + settings.channels, &count);
+    digest = digest_of(digest, values, 4 * sizeof *values * settings.channels);
+    free(values);
+    digest = digest_of(digest, &batches, sizeof batches);
+    return digest_of(digest, &count, sizeof count);
+}
+
 int holds_words(const char *sentence, const char *words)
 {
     while (*words) {

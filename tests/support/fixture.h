@@ -103,6 +103,10 @@ void expect_leaks(void);
 uint64_t digest_of(uint64_t digest, const void *bytes, size_t size);
 uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
 
+/* All that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
+uint64_t digest_slice(uint64_t digest, const slice *s);
+uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
+
 /*
  * One check: the status came, and its sentence holds every one of `words`,
  * which are separated by '|'. Success has an empty sentence.

@@ -30,11 +30,11 @@ static void open_rank(test_rank *m, const fixture *f, const size_t *samples, siz
     sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
     layer.channels = RANK_CHANNELS;
     layer.name = "first";
-    must(sbn_batchnorm_create(m->group, &layer, &m->layer), "sbn_batchnorm_create");
+    m->layer = fixture_layer_of(m->group, &layer);
     layer.name = "second";
-    must(sbn_batchnorm_create(m->group, &layer, &m->second), "sbn_batchnorm_create");
-    must(sbn_saved_create(m->layer, &m->saved), "sbn_saved_create");
-    must(sbn_saved_create(m->second, &m->second_saved), "sbn_saved_create");
+    m->second = fixture_layer_of(m->group, &layer);
+    m->saved = fixture_saved(m->layer);
+    m->second_saved = fixture_saved(m->second);
 }
 
 void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *replicas,
@@ -130,15 +130,7 @@ int rank_train(test_rank *m)
 
 static uint64_t digest_statistics(uint64_t digest, const test_rank *m)
 {
-    float values[6][RANK_CHANNELS] = {{0}};
-    int64_t batches[2];
-    uint64_t count = 0;
-    must(sbn_batchnorm_running_stats(m->layer, values[0], values[1], &batches[0]), "get");
-    must(sbn_batchnorm_running_stats(m->second, values[2], values[3], &batches[1]), "get");
-    sbn_saved_stats(m->saved, values[4], values[5], &count);
-    digest = digest_of(digest, values, sizeof values);
-    digest = digest_of(digest, batches, sizeof batches);
-    return digest_of(digest, &count, sizeof count);
+    return digest_layer(digest_layer(digest, m->layer, m->saved), m->second, NULL);
 }
 
 static uint64_t digest_gradients(const slice *s)
