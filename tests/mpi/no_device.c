@@ -27,8 +27,6 @@ typedef struct training {
 /* This rank over MPI, or, without a transport, `replicas` in this process. */
 static void open_training(training *t, int over_mpi, size_t replicas, size_t first)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
     sbn_transport table = SBN_TRANSPORT_INIT;
     cl_command_queue queues[16] = {NULL};
     memset(t, 0, sizeof *t);
@@ -41,22 +39,17 @@ static void open_training(training *t, int over_mpi, size_t replicas, size_t fir
     if (over_mpi) {
         must(sbn_mpi_create(MPI_COMM_WORLD, &t->mpi), "sbn_mpi_create");
         must(sbn_mpi_transport(t->mpi, &table), "sbn_mpi_transport");
-        config.transport = &table;
     }
-    config.queues = replicas ? queues : NULL;
-    config.replicas = replicas;
-    layer.channels = CHANNELS;
-    must(sbn_group_create(&config, &t->group), "sbn_group_create");
-    must(sbn_batchnorm_create(t->group, &layer, &t->layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(t->layer, &t->saved), "sbn_saved_create");
+    t->group = fixture_rank(queues, replicas, over_mpi ? &table : NULL);
+    t->layer = fixture_layer(t->group, CHANNELS);
+    t->saved = fixture_saved(t->layer);
 }
 
 static void close_training(training *t, size_t replicas)
 {
     for (size_t r = 0; r < replicas; ++r)
         slice_close(&t->slices[r]);
-    sbn_saved_destroy(t->saved);
-    sbn_batchnorm_destroy(t->layer);
+    fixture_end(t->layer, t->saved);
     sbn_group_destroy(t->group);
     for (size_t r = 0; r < replicas; ++r)
         clReleaseCommandQueue(t->slices[r].queue);
@@ -67,16 +60,6 @@ static int train(training *t, const sbn_shard *shards)
 {
     int status = sbn_forward(t->layer, shards, t->saved, 0, NULL);
     return status ? status : sbn_backward(t->layer, shards, t->saved, 0, NULL);
-}
-
-/* The batch's and the running statistics, and how many values they are of. */
-static uint64_t digest_training(const training *t)
-{
-    float values[4][CHANNELS];
-    uint64_t count;
-    must(sbn_saved_stats(t->saved, values[0], values[1], &count), "sbn_saved_stats");
-    must(sbn_batchnorm_running_stats(t->layer, values[2], values[3], NULL), "get");
-    return digest_of(digest_of(DIGEST_START, values, sizeof values), &count, sizeof count);
 }
 
 int main(int argc, char **argv)
@@ -97,11 +80,12 @@ int main(int argc, char **argv)
     if (mpi_job_rank() == 0) {
         open_training(&alone, 0, all, 0);
         must(train(&alone, alone.shards), "in one process");
-        expected = digest_training(&alone);
+        expected = digest_layer(DIGEST_START, alone.layer, alone.saved);
         close_training(&alone, all);
     }
     ranks_broadcast(0, &expected, sizeof expected);
-    tap_ok(digest_training(&here) == expected, "every rank has the bits of one process");
+    tap_ok(digest_layer(DIGEST_START, here.layer, here.saved) == expected,
+           "every rank has the bits of one process");
     close_training(&here, own);
     if (has_device)
         fixture_close(&device);
