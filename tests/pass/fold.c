@@ -49,7 +49,7 @@ static void example_open(example *e, const char *name)
     config.name = name;
     config.channels = e->channels;
     config.affine = weight != NULL;
-    must(sbn_batchnorm_create(group, &config, &e->layer), "sbn_batchnorm_create");
+    e->layer = fixture_layer_of(group, &config);
     must(sbn_batchnorm_set_running_stats(e->layer, mean, var, NULL), "set");
     for (size_t r = 0; r < REPLICAS; ++r)
         e->foldings[r] = (sbn_folding){
@@ -136,55 +136,6 @@ static void check_values(const char *name)
     example_close(&e);
 }
 
-/* One convolution (1x1) and its batch norm in evaluation against the folded one. */
-static void check_network(void)
-{
-    enum { IN = 6, OUT = 5, POSITIONS = 11 };
-    example e;
-    example_open(&e, "dense");
-    float x[IN * POSITIONS], y[OUT * POSITIONS], weight[OUT * IN], bias[OUT];
-    float folded_weight[OUT * IN], folded_bias[OUT];
-    const slice s = {.queue = queue};
-    must(sbn_batchnorm_fold(e.layer, e.foldings), "sbn_batchnorm_fold");
-    must(clFinish(queue), "clFinish");
-    buffer_read(&s, &e.foldings[1].weight, OUT * IN, weight);
-    buffer_read(&s, &e.foldings[1].bias, OUT, bias);
-    buffer_read(&s, &e.foldings[1].folded_weight, OUT * IN, folded_weight);
-    buffer_read(&s, &e.foldings[1].folded_bias, OUT, folded_bias);
-    for (size_t i = 0; i < IN * POSITIONS; ++i)
-        x[i] = batch_x(3, i, 0, 0);
-    float folded[OUT * POSITIONS];
-    for (size_t o = 0; o < OUT; ++o)
-        for (size_t i = 0; i < POSITIONS; ++i) {
-            double plain = bias[o], once = folded_bias[o];
-            for (size_t k = 0; k < IN; ++k) {
-                plain += (double)weight[o * IN + k] * x[k * POSITIONS + i];
-                once += (double)folded_weight[o * IN + k] * x[k * POSITIONS + i];
-            }
-            y[o * POSITIONS + i] = (float)plain;
-            folded[o * POSITIONS + i] = (float)once;
-        }
-    sbn_shard shards[REPLICAS] = {{0}};
-    for (size_t r = 0; r < REPLICAS; ++r)
-        shards[r] = (sbn_shard){
-            .size = sizeof(sbn_shard),
-            .dims = 3,
-            .shape = {1, OUT, POSITIONS},
-            .x = buffer_of(&device, queue, y, OUT * POSITIONS),
-            .y = buffer_of(&device, queue, NULL, OUT * POSITIONS),
-            .weight = e.foldings[r].norm_weight,
-            .bias = e.foldings[r].norm_bias,
-        };
-    must(sbn_evaluate(e.layer, shards), "sbn_evaluate");
-    must(clFinish(queue), "clFinish");
-    expect_floats(&s, &shards[1].y, folded, OUT * POSITIONS, 30, "the folded network's output");
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        release(&shards[r].x);
-        release(&shards[r].y);
-    }
-    example_close(&e);
-}
-
 #define REFUSED(change, words) \
     do { \
         sbn_folding bad[REPLICAS]; \
@@ -212,10 +163,9 @@ static void check_refused(void)
     expect(sbn_batchnorm_fold(e.layer, NULL), SBN_INVALID_ARGUMENT, "foldings|2|NULL", "NULL");
     expect(sbn_batchnorm_fold(NULL, e.foldings), SBN_INVALID_ARGUMENT, "layer|NULL", "no layer");
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *untracked;
     config.channels = 4;
     config.track_running_stats = 0;
-    must(sbn_batchnorm_create(group, &config, &untracked), "sbn_batchnorm_create");
+    sbn_batchnorm *untracked = fixture_layer_of(group, &config);
     expect(sbn_batchnorm_fold(untracked, e.foldings), SBN_INVALID_ARGUMENT, "no running statistics",
            "an untracked layer");
     sbn_batchnorm_destroy(untracked);
@@ -225,18 +175,12 @@ static void check_refused(void)
 /* A rank that only takes part has nothing to fold, and needs nobody to know that. */
 static void check_none(void)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_hub *hub;
-    sbn_group *one_rank;
-    sbn_batchnorm *layer;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
-    config.transport = &transport;
-    layer_config.channels = 4;
-    must(sbn_group_create(&config, &one_rank), "sbn_group_create");
-    must(sbn_batchnorm_create(one_rank, &layer_config, &layer), "sbn_batchnorm_create");
+    sbn_group *one_rank = fixture_rank(NULL, 0, &transport);
+    sbn_batchnorm *layer = fixture_layer(one_rank, 4);
     expect(sbn_batchnorm_fold(layer, NULL), SBN_SUCCESS, "", "without a replica");
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(one_rank);
@@ -251,7 +195,6 @@ static void checks(void)
         check_values("conv");
         check_values("bare");
         check_values("dense");
-        check_network();
         check_refused();
         sbn_group_destroy(group);
         clReleaseCommandQueue(queue);

@@ -44,7 +44,7 @@ static void check_values(const char *name)
     uint64_t digests[2];
     for (int i = 0; i < 2; ++i) {
         const size_t replicas = i ? 3 : 1;
-        sbn_group *group = make_group(replicas, NULL);
+        sbn_group *group = fixture_group(frozen_queue, replicas, SBN_FORM_AUTO);
         example e;
         sbn_shard shards[3] = {{0}};
         sbn_result result = SBN_RESULT_INIT;
@@ -87,7 +87,7 @@ static void check_values(const char *name)
 /* The training flag is not the frozen one. */
 static void check_flags(void)
 {
-    sbn_group *group = make_group(1, NULL);
+    sbn_group *group = fixture_group(frozen_queue, 1, SBN_FORM_AUTO);
     example e;
     int64_t tracked;
     example_open(&e, "affine", group);

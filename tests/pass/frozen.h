@@ -10,9 +10,6 @@ enum { SAMPLES = 7, CHANNELS = 5, PLANE = 33, ELEMENTS = SAMPLES * CHANNELS * PL
 extern fixture frozen_device;
 extern cl_command_queue frozen_queue;
 
-/* Of up to 3 replicas. */
-sbn_group *make_group(size_t replicas, const sbn_transport *transport);
-
 /* A case of frozen.safetensors, with its layer. */
 typedef struct example {
     const char *name;

@@ -6,18 +6,6 @@
 fixture frozen_device;
 cl_command_queue frozen_queue;
 
-sbn_group *make_group(size_t replicas, const sbn_transport *transport)
-{
-    const cl_command_queue queues[] = {frozen_queue, frozen_queue, frozen_queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *made;
-    config.queues = queues;
-    config.replicas = replicas;
-    config.transport = transport;
-    must(sbn_group_create(&config, &made), "sbn_group_create");
-    return made;
-}
-
 static sbn_buffer load(const example *e, const char *name, size_t count)
 {
     float *values = vectors_get(&e->file, e->name, name, NULL);
@@ -50,8 +38,8 @@ void example_open(example *e, const char *name, sbn_group *group)
     config.eps = 1e-3;
     config.name = name;
     config.affine = strcmp(name, "affine") == 0;
-    must(sbn_batchnorm_create(group, &config, &e->layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(e->layer, &e->saved), "sbn_saved_create");
+    e->layer = fixture_layer_of(group, &config);
+    e->saved = fixture_saved(e->layer);
     float *mean = vectors_get(&e->file, name, "running_mean", NULL);
     float *var = vectors_get(&e->file, name, "running_var", NULL);
     must(sbn_batchnorm_set_running_stats(e->layer, mean, var, NULL), "set");
@@ -62,8 +50,7 @@ void example_open(example *e, const char *name, sbn_group *group)
 
 void example_close(example *e)
 {
-    sbn_saved_destroy(e->saved);
-    sbn_batchnorm_destroy(e->layer);
+    fixture_end(e->layer, e->saved);
     slice_close(&e->s);
     sbn__tensor_file_close(&e->file);
 }
