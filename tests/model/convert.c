@@ -73,8 +73,8 @@ static void check_moves(void)
     sbn_saved *of_still, *of_moved;
     network_open(&still, &device, queue, one, 1);
     network_open(&moved, &device, queue, one, 1);
-    must(sbn_saved_create(still.layers[1], &of_still), "sbn_saved_create");
-    must(sbn_saved_create(moved.layers[1], &of_moved), "sbn_saved_create");
+    of_still = fixture_saved(still.layers[1]);
+    of_moved = fixture_saved(moved.layers[1]);
     tap_ok(step(&still, 1, 1, of_still, 1) == step(&moved, 1, 1, of_moved, 1), "before the move");
     must(sbn_model_set_training(moved.model, 0), "train");
     must(sbn_batchnorm_set_frozen(moved.layers[0], 1), "freeze");
@@ -123,7 +123,6 @@ static void check_refused_moves(void)
               *three = network_group(queue, REPLICAS);
     network n;
     slice s;
-    sbn_saved *saved;
     sbn_pass *pass;
     network_open(&n, &device, queue, one, 1);
     const cl_mem before = n.parameters[0][0].weight.mem;
@@ -135,7 +134,7 @@ static void check_refused_moves(void)
     engine e = {&n, 0, 4};
     expect(sbn_model_set_group(n.model, three, replicate, &e), CL_OUT_OF_RESOURCES,
            "block.0.norm|replica 0|CL_OUT_OF_RESOURCES", "an engine that fails");
-    must(sbn_saved_create(n.layers[1], &saved), "sbn_saved_create");
+    sbn_saved *saved = fixture_saved(n.layers[1]);
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
     expect(sbn_model_set_group(n.model, one, NULL, NULL), SBN_INVALID_ARGUMENT,

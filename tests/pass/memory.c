@@ -179,8 +179,7 @@ static void close_layers(void)
                                    &layers[i].shard.weight_grad, &layers[i].shard.bias_grad};
         for (size_t k = 0; k < 4; ++k)
             release(all[k]);
-        must(sbn_saved_destroy(layers[i].saved), sbn_last_error());
-        must(sbn_batchnorm_destroy(layers[i].norm), sbn_last_error());
+        fixture_end(layers[i].norm, layers[i].saved);
     }
 }
 

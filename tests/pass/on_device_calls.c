@@ -105,10 +105,8 @@ void check_commands(const problem *p, cl_command_queue queue, int on_host)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
-    cl_int code;
     training_open(&t, p, queue, on_host);
-    cl_event given = clCreateUserEvent(training_device.context, &code);
-    must(code, "clCreateUserEvent");
+    cl_event given = fixture_gate(&training_device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     for (int i = 0; i < WARM_UP; ++i)
         train(&t, 0, results);
@@ -122,9 +120,8 @@ void check_commands(const problem *p, cl_command_queue queue, int on_host)
 void check_calls(const problem *p, cl_command_queue queue)
 {
     training t;
-    sbn_saved *other;
     training_open(&t, p, queue, 0);
-    must(sbn_saved_create(t.layer, &other), "sbn_saved_create");
+    sbn_saved *other = fixture_saved(t.layer);
     for (int i = 0; i < WARM_UP; ++i)
         train_ahead(&t, other);
     long before[WAITING], after[WAITING];

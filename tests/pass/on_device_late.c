@@ -10,7 +10,6 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
-    cl_int code;
     training_open(&t, p, queue, 0);
     train(&t, 0, results);
     train(&t, 0, results);
@@ -19,8 +18,7 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
     must(sbn_batchnorm_reset_running_stats(t.layer), "reset");
     training_reset(&t);
     train(&t, 0, results);
-    cl_event gate = clCreateUserEvent(training_device.context, &code);
-    must(code, "clCreateUserEvent");
+    cl_event gate = fixture_gate(&training_device);
     for (size_t r = 0; r < t.replicas; ++r) {
         t.shards[r].num_wait = 1;
         t.shards[r].wait_list = &gate;
@@ -102,7 +100,6 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     float mean[MOST_CHANNELS];
     int64_t batches = 0;
-    cl_int code;
     training_open(&t, p, queue, 0);
     train(&t, 0, results);
     wraps_condemn(1);
@@ -117,8 +114,7 @@ void check_late_errors(const problem *p, cl_command_queue queue)
                  "saved statistics are asked for");
     wraps_condemn(0);
     /* A queue in order is asked only where an event of the caller's may have failed. */
-    cl_event given = clCreateUserEvent(training_device.context, &code);
-    must(code, "clCreateUserEvent");
+    cl_event given = fixture_gate(&training_device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     for (size_t r = 0; r < t.replicas; ++r) {
         t.shards[r].num_wait = 1;

@@ -105,8 +105,7 @@ static void check_layers(const uint64_t right[BATCHES])
     tap_ok(digest_batch(0) == right[0] && digest_batch(1) == right[1],
            "two layers under way at once");
     sbn_saved_destroy(saved[0]);
-    sbn_saved_destroy(saved[1]);
-    sbn_batchnorm_destroy(other);
+    fixture_end(other, saved[1]);
 }
 
 static void check_recomputation(const uint64_t right[BATCHES])

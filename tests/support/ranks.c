@@ -72,8 +72,7 @@ void ranks_close(test_ranks *all)
         for (size_t r = 0; r < m->replicas; ++r)
             slice_close(&m->slices[r]);
         sbn_saved_destroy(m->saved);
-        sbn_saved_destroy(m->second_saved);
-        sbn_batchnorm_destroy(m->layer);
+        fixture_end(m->layer, m->second_saved);
         sbn_batchnorm_destroy(m->second);
         sbn_group_destroy(m->group);
         clReleaseCommandQueue(m->queue);
