@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check/mix.h"
 #include "support/fixture.h"
 #include "support/sample.h"
 
@@ -94,10 +95,9 @@ static void fill(tensor *t, unsigned seed)
     const size_t parts[] = {0, t->samples / 2, t->samples - 1};
     for (int p = 0; p < 3; ++p) {
         uint16_t *values = (uint16_t *)(void *)(t->at + parts[p] * sample_bytes);
-        unsigned state = seed;
         for (size_t i = 0; i < SAMPLE; ++i) {
-            state = 1664525 * state + 1013904223;
-            values[i] = (uint16_t)(0x3e80u + (state >> 23) + (state >> 8 << 15));
+            const uint64_t bits = mix(seed, i);
+            values[i] = (uint16_t)(0x3e80u + (bits >> 55) + (bits << 15));
         }
     }
 }
