@@ -6,7 +6,7 @@
 #include "support/wraps.h"
 
 /* Passes whose input comes much later: they return, and their results are right in the end. */
-void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
+void check_late_input(const task *p, cl_command_queue queue, int frees_order)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
@@ -39,7 +39,7 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
 }
 
 /* Setting, reading and moving between passes: each sees what was enqueued before it. */
-void check_on_demand(const problem *p, cl_command_queue queue)
+void check_on_demand(const task *p, cl_command_queue queue)
 {
     training t[2];
     uint64_t digests[2];
@@ -52,8 +52,8 @@ void check_on_demand(const problem *p, cl_command_queue queue)
         training_open(m, p, queue, on_host);
         train(m, 0, results);
         must(sbn_batchnorm_running_stats(m->layer, mean, NULL, &batches), "running stats");
-        uint64_t digest = digest_of(DIGEST_START, mean, sizeof *mean * p->channels);
-        for (size_t c = 0; c < p->channels; ++c)
+        uint64_t digest = digest_of(DIGEST_START, mean, sizeof *mean * m->settings.channels);
+        for (size_t c = 0; c < m->settings.channels; ++c)
             var[c] = 3.0f;
         batches += 5;
         must(sbn_batchnorm_set_running_stats(m->layer, NULL, var, &batches), "set");
@@ -94,7 +94,7 @@ static void expect_words(int status, const char *words, const char *what)
  * A command that fails when its pass has returned: whoever waits for it is told, once. (PoCL cannot
  * pass a real failure on to commands that wait for it, and aborts.)
  */
-void check_late_errors(const problem *p, cl_command_queue queue)
+void check_late_errors(const task *p, cl_command_queue queue)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};

@@ -7,38 +7,38 @@ fixture training_device;
 const char *training_options = "";
 sbn_kernel_form training_form = SBN_FORM_AUTO;
 
-static size_t replicas_of(const problem *p)
-{
-    size_t count = MOST_REPLICAS;
-    while (count > 1 && p->samples[count - 1] == 0)
-        --count;
-    return count;
-}
-
 /* Every third channel's x and dy times the problem's scale. */
-static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
+static void scale(const training *t, const slice *s, const sbn_buffer *buffer)
 {
     static float data[200000];
-    if (p->scale == 0.0f || s->elements == 0)
+    if (t->p->scale == 0.0f || s->elements == 0)
         return;
     buffer_read(s, buffer, s->elements, data);
     for (size_t i = 0; i < s->elements; ++i) {
-        const size_t c = p->layout == SBN_LAYOUT_NHWC ? i % s->channels
-                                                      : i / s->plane % s->channels;
+        const size_t c = t->settings.layout == SBN_LAYOUT_NHWC ? i % s->channels
+                                                               : i / s->plane % s->channels;
         if (c % 3 == 1)
-            data[i] *= p->scale;
+            data[i] *= t->p->scale;
     }
     must(clEnqueueWriteBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
                               sizeof(float) * s->elements, data, 0, NULL, NULL),
          "clEnqueueWriteBuffer");
 }
 
-void training_open(training *t, const problem *p, cl_command_queue queue, int on_host)
+void training_open(training *t, const task *p, cl_command_queue queue, int on_host)
 {
-    size_t first = 0;
+    size_t first = 0, plane = 1;
+    char error[256] = "";
+    problem of;
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group_config of_group = SBN_GROUP_CONFIG_INIT;
-    *t = (training){.p = p, .apart = !queue, .replicas = replicas_of(p)};
+    must(problem_parse(p->line, &of, error, sizeof error), error);
+    *t = (training){.p = p,
+                    .settings = of,
+                    .apart = !queue,
+                    .replicas = of.has_split ? of.replicas : 1};
+    for (int i = 0; i < of.space_dims; ++i)
+        plane *= of.space[i];
     for (size_t r = 0; r < t->replicas; ++r)
         t->queues[r] = t->apart ? fixture_queue(&training_device, 0) : queue;
     of_group.queues = t->queues;
@@ -49,19 +49,19 @@ void training_open(training *t, const problem *p, cl_command_queue queue, int on
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     if (on_host)
         t->group->combines = 0;
-    of_layer.channels = p->channels;
-    of_layer.layout = p->layout;
-    of_layer.eps_mode = p->eps_mode;
-    of_layer.average = p->average;
-    must(sbn_batchnorm_create(t->group, &of_layer, &t->layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(t->layer, &t->saved), "sbn_saved_create");
+    of_layer.channels = of.channels;
+    of_layer.layout = of.layout;
+    of_layer.eps_mode = of.eps_mode;
+    of_layer.average = of.average;
+    t->layer = fixture_layer_of(t->group, &of_layer);
+    t->saved = fixture_saved(t->layer);
     for (size_t r = 0; r < t->replicas; ++r) {
         slice *s = &t->slices[r];
-        slice_open(s, &training_device, t->queues[r], first, p->samples[r], p->channels, p->plane,
-                   17);
-        first += p->samples[r];
-        scale(s, &s->shard.x, p);
-        scale(s, &s->shard.dy, p);
+        const size_t samples = of.has_split ? of.split[r] : of.samples;
+        slice_open(s, &training_device, t->queues[r], first, samples, of.channels, plane, 17);
+        first += samples;
+        scale(t, s, &s->shard.x);
+        scale(t, s, &s->shard.dy);
         t->shards[r] = s->shard;
     }
 }
@@ -74,8 +74,7 @@ void training_close(training *t)
         if (t->apart)
             clReleaseCommandQueue(t->queues[r]);
     }
-    must(sbn_saved_destroy(t->saved), "sbn_saved_destroy");
-    must(sbn_batchnorm_destroy(t->layer), "sbn_batchnorm_destroy");
+    fixture_end(t->layer, t->saved);
     must(sbn_group_destroy(t->group), "sbn_group_destroy");
 }
 
@@ -83,8 +82,8 @@ void training_reset(training *t)
 {
     for (size_t r = 0; r < t->replicas; ++r) {
         slice_reset(&t->slices[r]);
-        scale(&t->slices[r], &t->slices[r].shard.x, t->p);
-        scale(&t->slices[r], &t->slices[r].shard.dy, t->p);
+        scale(t, &t->slices[r], &t->slices[r].shard.x);
+        scale(t, &t->slices[r], &t->slices[r].shard.dy);
     }
 }
 
@@ -112,7 +111,7 @@ uint64_t digest_statistics(uint64_t digest, const training *t)
     must(sbn_batchnorm_running_stats(t->layer, values[0], values[1], &batches), "running stats");
     must(sbn_saved_stats(t->saved, values[2], values[3], &count), "sbn_saved_stats");
     for (int i = 0; i < 4; ++i)
-        digest = digest_values(digest, values[i], t->p->channels);
+        digest = digest_values(digest, values[i], t->settings.channels);
     return digest_of(digest_of(digest, &batches, sizeof batches), &count, sizeof count);
 }
 
@@ -132,6 +131,7 @@ uint64_t digest_outputs(uint64_t digest, const training *t)
 void train(training *t, unsigned more, sbn_result results[2])
 {
     must(sbn_forward(t->layer, t->shards, t->saved, 0, &results[0]), "sbn_forward");
-    must(sbn_backward(t->layer, t->shards, t->saved, t->p->flags | more, &results[1]),
+    must(sbn_backward(t->layer, t->shards, t->saved, t->settings.backward_flags | more,
+                      &results[1]),
          "sbn_backward");
 }

@@ -5,25 +5,22 @@
 #ifndef TESTS_PASS_ON_DEVICE_TRAINING_H
 #define TESTS_PASS_ON_DEVICE_TRAINING_H
 
+#include "check/problem.h"
 #include "support/fixture.h"
 
 enum { MOST_REPLICAS = 9, MOST_CHANNELS = 70 };
 
 extern fixture training_device;
 
-typedef struct problem {
-    const char *what;
-    size_t channels, plane, samples[MOST_REPLICAS];
-    sbn_layout layout;
-    sbn_eps_mode eps_mode;
-    sbn_average average;
-    float scale; /* of x and dy in every third channel; 0: 1 */
-    unsigned flags;
-} problem;
+typedef struct task {
+    const char *what, *line; /* a problem (check/problem.h): its shape, split and settings */
+    float scale;             /* of x and dy in every third channel; 0: 1 */
+} task;
 
 /* A group with one layer and its replicas' buffers. */
 typedef struct training {
-    const problem *p;
+    const task *p;
+    problem settings;
     int apart; /* each replica has a queue of its own, in order */
     cl_command_queue queues[MOST_REPLICAS];
     size_t replicas;
@@ -39,7 +36,7 @@ extern const char *training_options;
 extern sbn_kernel_form training_form;
 
 /* queue: of all replicas; NULL: each has one of its own, in order. on_host: the host combines. */
-void training_open(training *t, const problem *p, cl_command_queue queue, int on_host);
+void training_open(training *t, const task *p, cl_command_queue queue, int on_host);
 void training_close(training *t);
 
 /* x and dy anew, and outputs of which none is written. */
@@ -53,12 +50,12 @@ uint64_t digest_outputs(uint64_t digest, const training *t);
 uint64_t digest_statistics(uint64_t digest, const training *t);
 
 /* A number of checks each, on a queue of either kind. */
-void check_calls(const problem *p, cl_command_queue queue);
-void check_commands(const problem *p, cl_command_queue queue, int on_host);
-void check_copies(const problem *p, cl_command_queue queue);
-void check_failed_commands(const problem *p, cl_command_queue queue, int command);
-void check_late_input(const problem *p, cl_command_queue queue, int frees_order);
-void check_late_errors(const problem *p, cl_command_queue queue);
-void check_on_demand(const problem *p, cl_command_queue queue);
+void check_calls(const task *p, cl_command_queue queue);
+void check_commands(const task *p, cl_command_queue queue, int on_host);
+void check_copies(const task *p, cl_command_queue queue);
+void check_failed_commands(const task *p, cl_command_queue queue, int command);
+void check_late_input(const task *p, cl_command_queue queue, int frees_order);
+void check_late_errors(const task *p, cl_command_queue queue);
+void check_on_demand(const task *p, cl_command_queue queue);
 
 #endif
