@@ -40,8 +40,10 @@ static void *watch(void *argument)
     return (void *)(intptr_t)sbn_group_abort(group);
 }
 
-/* Does `wait` on ranks 0 and 1, while rank 2 stays away; on rank 0 a watchdog aborts it. */
-static int under_watch(test_rank *m, int (*wait)(test_rank *))
+/* Does `wait_for` on ranks 0 and 1, while rank 2 stays away; on rank 0 a watchdog aborts it. */
+static int (*wait_for)(test_rank *);
+
+static int under_watch(test_rank *m)
 {
     pthread_t watchdog;
     void *aborted = NULL;
@@ -53,7 +55,7 @@ static int under_watch(test_rank *m, int (*wait)(test_rank *))
     const double since = sbn__seconds();
     if (m->rank == 0)
         atomic_fetch_add(&here, 1);
-    const int status = wait(m);
+    const int status = wait_for(m);
     seconds_of[m->rank] = sbn__seconds() - since;
     rank_says(m, status);
     if (m->rank == 0) {
@@ -89,26 +91,6 @@ static int wait_in_create(test_rank *m)
 static int wait_in_exchange(test_rank *m)
 {
     return sbn_average_gradients(joined[m->rank], exchange_counts, TENSORS, tensors[m->rank].of);
-}
-
-static int in_pass(test_rank *m)
-{
-    return under_watch(m, wait_in_pass);
-}
-
-static int in_split(test_rank *m)
-{
-    return under_watch(m, wait_in_split);
-}
-
-static int in_create(test_rank *m)
-{
-    return under_watch(m, wait_in_create);
-}
-
-static int in_exchange(test_rank *m)
-{
-    return under_watch(m, wait_in_exchange);
 }
 
 static int join(test_rank *m)
@@ -158,6 +140,12 @@ static void expect_status(const test_ranks *all, int rank, int status, const cha
     tap_ok(sbn_group_status(all->of[rank].group, NULL) == status, "%s: without a reason", what);
 }
 
+static void abort_in(test_ranks *all, int (*wait)(test_rank *))
+{
+    wait_for = wait;
+    ranks_do(all, under_watch);
+}
+
 /* Rank 0 is aborted, rank 1 waits for its timeout. */
 static void check_prompt(const char *what)
 {
@@ -174,7 +162,7 @@ static void check_pass(void)
     expect_status(&all, 0, SBN_SUCCESS, "", "a new group");
     ranks_reset(&all);
     const uint64_t before = ranks_state(&all);
-    ranks_do(&all, in_pass);
+    abort_in(&all, wait_in_pass);
     rank_expect(&all.of[0], SBN_ABORTED,
                 "rank 0: sbn_group_abort was called while it waited in forward of layer "
                 "\"first\" for rank 2",
@@ -201,7 +189,7 @@ static void check_local(void)
     const char *what = "aborted where a timeout is local";
     test_ranks all;
     open_three(&all, SBN_TIMEOUT_LOCAL);
-    ranks_do(&all, in_pass);
+    abort_in(&all, wait_in_pass);
     rank_expect(&all.of[0], SBN_ABORTED, "sbn_group_abort was called", what);
     rank_expect(&all.of[1], SBN_SUCCESS, "", "a rank that goes on alone");
     expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", what);
@@ -214,7 +202,7 @@ static void check_wait(int (*work)(test_rank *), const char *words, const char *
 {
     test_ranks all;
     open_three(&all, SBN_TIMEOUT_FAIL);
-    ranks_do(&all, work);
+    abort_in(&all, work);
     rank_expect(&all.of[0], SBN_ABORTED, words, what);
     rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 1 s", what);
     check_prompt(what);
@@ -228,7 +216,7 @@ static void check_exchange(void)
     test_ranks all;
     open_three(&all, SBN_TIMEOUT_FAIL);
     ranks_do(&all, join);
-    ranks_do(&all, in_exchange);
+    abort_in(&all, wait_in_exchange);
     rank_expect(&all.of[0], SBN_ABORTED,
                 "rank 0: sbn_group_abort was called while it waited in averaging of|for rank 2",
                 what);
@@ -272,15 +260,12 @@ static void check_alone(void)
     tap_ok(*reason == '\0', "status: NULL: no reason");
 }
 
-static void check_split(void)
+static void check_others(void)
 {
-    check_wait(in_split, "rank 0: sbn_group_abort was called while it waited in sbn_group_split",
+    check_wait(wait_in_split,
+               "rank 0: sbn_group_abort was called while it waited in sbn_group_split",
                "aborted in a split");
-}
-
-static void check_create(void)
-{
-    check_wait(in_create, "rank 0: sbn_group_abort was called while it waited in",
+    check_wait(wait_in_create, "rank 0: sbn_group_abort was called while it waited in",
                "aborted in sbn_data_parallel_create");
 }
 
@@ -291,8 +276,7 @@ int main(void)
     check_alone();
     stalls_excuse(check_pass, 0.2);
     stalls_excuse(check_local, 0.2);
-    stalls_excuse(check_split, 0.2);
-    stalls_excuse(check_create, 0.2);
+    stalls_excuse(check_others, 0.2);
     stalls_excuse(check_exchange, 0.2);
     fixture_close(&device);
     return tap_done();
