@@ -67,8 +67,9 @@ static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved 
 /* One replica, three, and one again: the bits of a network that never moved. */
 static void check_moves(void)
 {
-    sbn_group *one = network_group(queue, 1), *three = network_group(queue, REPLICAS),
-              *again = network_group(queue, 1);
+    sbn_group *one = fixture_group(queue, 1, SBN_FORM_AUTO),
+              *three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO),
+              *again = fixture_group(queue, 1, SBN_FORM_AUTO);
     network still, moved;
     sbn_saved *of_still, *of_moved;
     network_open(&still, &device, queue, one, 1);
@@ -119,8 +120,9 @@ static void check_moves(void)
 /* The same buffers where the replicas stay, and every refusal leaves all as it was. */
 static void check_refused_moves(void)
 {
-    sbn_group *one = network_group(queue, 1), *other = network_group(queue, 1),
-              *three = network_group(queue, REPLICAS);
+    sbn_group *one = fixture_group(queue, 1, SBN_FORM_AUTO),
+              *other = fixture_group(queue, 1, SBN_FORM_AUTO),
+              *three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     network n;
     slice s;
     sbn_pass *pass;

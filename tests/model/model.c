@@ -187,8 +187,8 @@ static void check_moved_alone(sbn_group *three, sbn_group *one)
 
 static void checks(void)
 {
-    sbn_group *group = network_group(queue, 1);
-    sbn_group *three = network_group(queue, REPLICAS);
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
+    sbn_group *three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     check_set(group);
     check_switches(group);
     check_parameters(three);

@@ -19,7 +19,7 @@ void example_open(example *e, const char *name, sbn_group *group)
     memset(e, 0, sizeof *e);
     e->name = name;
     vectors_open(&e->file, "frozen.safetensors");
-    e->s.queue = frozen_queue;
+    e->s = (slice){.queue = frozen_queue, .channels = CHANNELS, .elements = ELEMENTS};
     e->s.shard = (sbn_shard){
         .size = sizeof(sbn_shard),
         .dims = 3,

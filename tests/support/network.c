@@ -4,13 +4,6 @@
 
 const char *const network_names[LAYERS] = {"stem", "block.0.norm", "plain"};
 
-sbn_group *network_group(cl_command_queue queue, size_t replicas)
-{
-    const cl_command_queue queues[REPLICAS] = {queue, queue, queue};
-    sbn_group *made = fixture_rank(queues, replicas, NULL);
-    return made;
-}
-
 sbn_parameters network_parameters(const network *n, float weight, float bias)
 {
     float values[2][CHANNELS];

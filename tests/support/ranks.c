@@ -17,7 +17,8 @@ static void open_rank(test_rank *m, const fixture *f, const size_t *samples, siz
 {
     cl_command_queue queues[RANK_REPLICAS];
     sbn_group_config mine = *config;
-    m->queue = fixture_queue(f, 0);
+    if (f->device)
+        m->queue = fixture_queue(f, 0);
     for (size_t r = 0; r < m->replicas; ++r) {
         queues[r] = m->queue;
         slice_open(&m->slices[r], f, m->queue, first, samples[r], RANK_CHANNELS, RANK_PLANE, 9);
@@ -75,7 +76,8 @@ void ranks_close(test_ranks *all)
         fixture_end(m->layer, m->second_saved);
         sbn_batchnorm_destroy(m->second);
         sbn_group_destroy(m->group);
-        clReleaseCommandQueue(m->queue);
+        if (m->queue)
+            clReleaseCommandQueue(m->queue);
     }
     transports_close(all->transports);
 }
@@ -123,7 +125,8 @@ int rank_train(test_rank *m)
         return m->status;
     const int status = sbn_backward(m->layer, m->shards, m->saved, SBN_GLOBAL_GRADIENTS,
                                     &m->result);
-    clFinish(m->queue);
+    if (m->queue)
+        clFinish(m->queue);
     return rank_says(m, status);
 }
 
