@@ -1,8 +1,7 @@
 /*
- * How passes follow each other: many forwards before their backwards, several
- * under way, accumulation, recomputation.
+ * How passes follow each other: many forwards before their backwards, several under way, outputs
+ * that are not wanted.
  */
-
 #include "support/fixture.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, PLANE = 37, BATCHES = 5, PER_REPLICA = 2 };
@@ -108,67 +107,6 @@ static void check_layers(const uint64_t right[BATCHES])
     fixture_end(other, saved[1]);
 }
 
-static void check_recomputation(const uint64_t right[BATCHES])
-{
-    sbn_saved *saved = fixture_saved(layer), *later = fixture_saved(layer);
-    reset_batches();
-    must(sbn_forward(layer, shards[0], saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(layer, shards[0], saved, 0, NULL), "sbn_backward");
-    must(sbn_forward(layer, shards[1], later, 0, NULL), "sbn_forward");
-    const uint64_t running = digest_layer(DIGEST_START, layer, NULL);
-    for (int r = 0; r < REPLICAS; ++r)
-        buffer_fill(&slices[0][r], &shards[0][r].y, slices[0][r].elements, PATTERN);
-    expect(sbn_recompute(layer, shards[0], saved), SBN_SUCCESS, "", "recomputation");
-    tap_ok(digest_batch(0) == right[0], "recomputation gives the bits of the forward");
-    tap_ok(digest_layer(DIGEST_START, layer, NULL) == running, "recomputation updates nothing");
-    must(sbn_forward(layer, shards[0], saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
-    tap_ok(digest_layer(DIGEST_START, layer, NULL) == running, "SBN_KEEP_RUNNING_STATS keeps them");
-    sbn_saved_destroy(saved);
-    sbn_saved_destroy(later);
-}
-
-/* The weight and bias gradients of a batch's replicas. */
-static void read_gradients(int b, float to[REPLICAS][2 * CHANNELS])
-{
-    for (int r = 0; r < REPLICAS; ++r) {
-        buffer_read(&slices[b][r], &shards[b][r].weight_grad, CHANNELS, to[r]);
-        buffer_read(&slices[b][r], &shards[b][r].bias_grad, CHANNELS, to[r] + CHANNELS);
-    }
-}
-
-/* Twice into the same buffers: 0 + a, then + b, in floats. */
-static void check_accumulation(unsigned flags, const char *what)
-{
-    sbn_saved *saved = fixture_saved(layer);
-    float single[2][REPLICAS][2 * CHANNELS], sum[REPLICAS][2 * CHANNELS];
-    for (int b = 0; b < 2; ++b) {
-        must(sbn_forward(layer, shards[b], saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(layer, shards[b], saved, flags, NULL), "sbn_backward");
-        read_gradients(b, single[b]);
-    }
-    sbn_shard into[REPLICAS];
-    for (int b = 0; b < 2; ++b) {
-        must(sbn_forward(layer, shards[b], saved, 0, NULL), "sbn_forward");
-        for (int r = 0; r < REPLICAS; ++r) {
-            into[r] = shards[b][r];
-            into[r].weight_grad = shards[0][r].weight_grad;
-            into[r].bias_grad = shards[0][r].bias_grad;
-            if (b == 0) {
-                buffer_fill(&slices[0][r], &into[r].weight_grad, CHANNELS, 0.0f);
-                buffer_fill(&slices[0][r], &into[r].bias_grad, CHANNELS, 0.0f);
-            }
-        }
-        must(sbn_backward(layer, into, saved, flags | SBN_ACCUMULATE_GRADIENTS, NULL), "backward");
-    }
-    read_gradients(0, sum);
-    int same = 1;
-    for (int r = 0; r < REPLICAS; ++r)
-        for (int i = 0; i < 2 * CHANNELS; ++i)
-            same = same && sum[r][i] == single[0][r][i] + single[1][r][i];
-    tap_ok(same, "accumulated %s gradients are the sum of those of two batches", what);
-    sbn_saved_destroy(saved);
-}
-
 /* Outputs that are not wanted stay; a layer without an affine part has no gradients to write. */
 static void check_unwanted(const uint64_t right[BATCHES])
 {
@@ -228,9 +166,6 @@ static void checks(void)
     train_in_turn(right);
     check_orders(right, digest_layer(DIGEST_START, layer, NULL));
     check_layers(right);
-    check_recomputation(right);
-    check_accumulation(0, "local");
-    check_accumulation(SBN_GLOBAL_GRADIENTS, "global");
     check_unwanted(right);
     for (int b = 0; b < BATCHES; ++b)
         for (int r = 0; r < REPLICAS; ++r)
