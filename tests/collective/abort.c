@@ -19,8 +19,6 @@ static fixture device;
 enum { TIMEOUT = 1 };
 
 static atomic_int here; /* ranks that are about to wait */
-static sbn_data_parallel *joined[RANKS_MAX];
-static exchange_tensors tensors[RANKS_MAX];
 static double seconds_of[RANKS_MAX];
 static int other_status[RANKS_MAX];
 
@@ -90,23 +88,8 @@ static int wait_in_create(test_rank *m)
 
 static int wait_in_exchange(test_rank *m)
 {
-    return sbn_average_gradients(joined[m->rank], exchange_counts, TENSORS, tensors[m->rank].of);
-}
-
-static int join(test_rank *m)
-{
-    joined[m->rank] = NULL;
-    /* An abort leaves the words of what was under way to the transport. */
-    expect_leaks();
-    tensors_open(&tensors[m->rank], m);
-    return rank_says(m, sbn_data_parallel_create(m->group, NULL, &joined[m->rank]));
-}
-
-static int leave(test_rank *m)
-{
-    tensors_close(&tensors[m->rank]);
-    sbn_data_parallel_destroy(joined[m->rank]);
-    return SBN_SUCCESS;
+    return sbn_average_gradients(exchange_joined[m->rank], exchange_counts, TENSORS,
+                                 exchange_of[m->rank].of);
 }
 
 static int again(test_rank *m)
@@ -215,7 +198,7 @@ static void check_exchange(void)
     const char *what = "aborted in an exchange";
     test_ranks all;
     open_three(&all, SBN_TIMEOUT_FAIL);
-    ranks_do(&all, join);
+    ranks_do(&all, exchange_join);
     abort_in(&all, wait_in_exchange);
     rank_expect(&all.of[0], SBN_ABORTED,
                 "rank 0: sbn_group_abort was called while it waited in averaging of|for rank 2",
@@ -225,7 +208,7 @@ static void check_exchange(void)
     ranks_do(&all, exchange_again);
     rank_expect(&all.of[0], SBN_GROUP_FAILED, "failed earlier|sbn_group_abort was called",
                 "afterwards there are no exchanges");
-    ranks_do(&all, leave);
+    ranks_do(&all, exchange_leave);
     ranks_close(&all);
 }
 
@@ -236,8 +219,8 @@ static void check_alone(void)
     test_ranks all;
     ranks_open(&all, &device, 1, one, samples, NULL);
     test_rank *m = &all.of[0];
-    must(sbn_data_parallel_create(m->group, NULL, &joined[0]), "sbn_data_parallel_create");
-    tensors_open(&tensors[0], m);
+    must(sbn_data_parallel_create(m->group, NULL, &exchange_joined[0]), "sbn_data_parallel_create");
+    tensors_open(&exchange_of[0], m);
     rank_forward(m);
     expect(m->status, SBN_SUCCESS, "", "alone, before");
     expect(sbn_group_abort(m->group), SBN_SUCCESS, "", "the abort");
@@ -251,8 +234,7 @@ static void check_alone(void)
            "alone, a split");
     expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, afterwards");
     expect(sbn_evaluate(m->layer, m->shards), SBN_SUCCESS, "", "alone, evaluation");
-    tensors_close(&tensors[0]);
-    sbn_data_parallel_destroy(joined[0]);
+    exchange_leave(m);
     ranks_close(&all);
     const char *reason = "?";
     expect(sbn_group_abort(NULL), SBN_INVALID_ARGUMENT, "group|got NULL", "abort: NULL");

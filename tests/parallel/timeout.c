@@ -11,31 +11,11 @@
 
 static fixture device;
 
-static sbn_data_parallel *joined[RANKS_MAX];
-static exchange_tensors tensors[RANKS_MAX];
-
-static int join(test_rank *m)
-{
-    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = 4096;
-    expect_leaks();
-    joined[m->rank] = NULL;
-    tensors_open(&tensors[m->rank], m);
-    return rank_says(m, sbn_data_parallel_create(m->group, &config, &joined[m->rank]));
-}
-
-static int leave(test_rank *m)
-{
-    tensors_close(&tensors[m->rank]);
-    sbn_data_parallel_destroy(joined[m->rank]);
-    return SBN_SUCCESS;
-}
-
 static int average(test_rank *m)
 {
     expect_leaks();
-    return rank_says(m, sbn_average_gradients(joined[m->rank], exchange_counts, TENSORS,
-                                              tensors[m->rank].of));
+    return rank_says(m, sbn_average_gradients(exchange_joined[m->rank], exchange_counts, TENSORS,
+                                              exchange_of[m->rank].of));
 }
 
 static int average_without_2(test_rank *m)
@@ -55,7 +35,7 @@ static void open_four(test_ranks *all)
     config.timeout = 0.3;
     config.on_timeout = SBN_TIMEOUT_LOCAL;
     ranks_open(all, &device, 4, some, samples, &config);
-    ranks_do(all, join);
+    ranks_do(all, exchange_join);
 }
 
 /* Rank 1 has no replica and takes no part; ranks keep the numbers that they have in the group. */
@@ -74,7 +54,7 @@ static void check_absent(void)
                 "afterwards it is dead");
     ranks_do(&all, average_late);
     rank_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited 0.3 s|for ranks 0, 3", "the late rank");
-    ranks_do(&all, leave);
+    ranks_do(&all, exchange_leave);
     ranks_do(&all, rank_train);
     for (int rank = 0; rank < 4; ++rank) {
         rank_expect(&all.of[rank], SBN_SUCCESS, "", "batch norm goes on");
@@ -91,8 +71,8 @@ static int stay_away(test_rank *m)
     expect_leaks();
     if (m->rank != 2)
         return average(m);
-    return rank_says(m, sbn_average_gradients_begin(joined[2], exchange_counts, TENSORS,
-                                                    tensors[2].of, &left));
+    return rank_says(m, sbn_average_gradients_begin(exchange_joined[2], exchange_counts, TENSORS,
+                                                    exchange_of[2].of, &left));
 }
 
 static int come_at_last(test_rank *m)
@@ -111,7 +91,7 @@ static void check_stopped(void)
                     "a rank does not go on");
     ranks_do(&all, come_at_last);
     rank_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited 0.3 s", "it comes at last");
-    ranks_do(&all, leave);
+    ranks_do(&all, exchange_leave);
     ranks_close(&all);
 }
 
@@ -155,9 +135,9 @@ static void check_breaking(int fail_start, int fail_test)
     breaking.fail_start = fail_start;
     breaking.fail_test = fail_test;
     transport->split = split;
-    ranks_do(&all, join);
+    ranks_do(&all, exchange_join);
     transport->split = breaking.real.split;
-    const int made = joined[0] && joined[1];
+    const int made = exchange_joined[0] && exchange_joined[1];
     if (made)
         ranks_do(&all, average);
     char words[64];
@@ -168,9 +148,10 @@ static void check_breaking(int fail_start, int fail_test)
     tap_ok(all.of[0].status == SBN_TIMEOUT || all.of[0].status == SBN_SUCCESS,
            "the other one: %s: %s", sbn_strerror(all.of[0].status), all.of[0].sentence);
     if (made)
-        expect(sbn_average_gradients(joined[1], exchange_counts, TENSORS, tensors[1].of),
+        expect(sbn_average_gradients(exchange_joined[1], exchange_counts, TENSORS,
+                                     exchange_of[1].of),
                SBN_GROUP_FAILED, words, "afterwards it is dead");
-    ranks_do(&all, leave);
+    ranks_do(&all, exchange_leave);
     ranks_close(&all);
 }
 

@@ -143,6 +143,26 @@ int tensors_untouched(const exchange_tensors *t, size_t first)
     return 1;
 }
 
+exchange_tensors exchange_of[RANKS_MAX];
+sbn_data_parallel *exchange_joined[RANKS_MAX];
+
+int exchange_join(test_rank *m)
+{
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
+    config.bucket_bytes = 4096;
+    expect_leaks();
+    exchange_joined[m->rank] = NULL;
+    tensors_open(&exchange_of[m->rank], m);
+    return rank_says(m, sbn_data_parallel_create(m->group, &config, &exchange_joined[m->rank]));
+}
+
+int exchange_leave(test_rank *m)
+{
+    tensors_close(&exchange_of[m->rank]);
+    sbn_data_parallel_destroy(exchange_joined[m->rank]);
+    return SBN_SUCCESS;
+}
+
 uint64_t exchanges_digest(const test_ranks *all, const char *what)
 {
     uint64_t digest = 0;
