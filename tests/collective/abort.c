@@ -19,8 +19,6 @@ static fixture device;
 enum { TIMEOUT = 1 };
 
 static atomic_int here; /* ranks that are about to wait */
-static sbn_data_parallel *joined[RANKS_MAX];
-static exchange_tensors tensors[RANKS_MAX];
 static double seconds_of[RANKS_MAX];
 static int other_status[RANKS_MAX];
 
@@ -40,8 +38,10 @@ static void *watch(void *argument)
     return (void *)(intptr_t)sbn_group_abort(group);
 }
 
-/* Does `wait` on ranks 0 and 1, while rank 2 stays away; on rank 0 a watchdog aborts it. */
-static int under_watch(test_rank *m, int (*wait)(test_rank *))
+/* Does `wait_for` on ranks 0 and 1, while rank 2 stays away; on rank 0 a watchdog aborts it. */
+static int (*wait_for)(test_rank *);
+
+static int under_watch(test_rank *m)
 {
     pthread_t watchdog;
     void *aborted = NULL;
@@ -53,7 +53,7 @@ static int under_watch(test_rank *m, int (*wait)(test_rank *))
     const double since = sbn__seconds();
     if (m->rank == 0)
         atomic_fetch_add(&here, 1);
-    const int status = wait(m);
+    const int status = wait_for(m);
     seconds_of[m->rank] = sbn__seconds() - since;
     rank_says(m, status);
     if (m->rank == 0) {
@@ -88,43 +88,8 @@ static int wait_in_create(test_rank *m)
 
 static int wait_in_exchange(test_rank *m)
 {
-    return sbn_average_gradients(joined[m->rank], exchange_counts, TENSORS, tensors[m->rank].of);
-}
-
-static int in_pass(test_rank *m)
-{
-    return under_watch(m, wait_in_pass);
-}
-
-static int in_split(test_rank *m)
-{
-    return under_watch(m, wait_in_split);
-}
-
-static int in_create(test_rank *m)
-{
-    return under_watch(m, wait_in_create);
-}
-
-static int in_exchange(test_rank *m)
-{
-    return under_watch(m, wait_in_exchange);
-}
-
-static int join(test_rank *m)
-{
-    joined[m->rank] = NULL;
-    /* An abort leaves the words of what was under way to the transport. */
-    expect_leaks();
-    tensors_open(&tensors[m->rank], m);
-    return rank_says(m, sbn_data_parallel_create(m->group, NULL, &joined[m->rank]));
-}
-
-static int leave(test_rank *m)
-{
-    tensors_close(&tensors[m->rank]);
-    sbn_data_parallel_destroy(joined[m->rank]);
-    return SBN_SUCCESS;
+    return sbn_average_gradients(exchange_joined[m->rank], exchange_counts, TENSORS,
+                                 exchange_of[m->rank].of);
 }
 
 static int again(test_rank *m)
@@ -158,6 +123,12 @@ static void expect_status(const test_ranks *all, int rank, int status, const cha
     tap_ok(sbn_group_status(all->of[rank].group, NULL) == status, "%s: without a reason", what);
 }
 
+static void abort_in(test_ranks *all, int (*wait)(test_rank *))
+{
+    wait_for = wait;
+    ranks_do(all, under_watch);
+}
+
 /* Rank 0 is aborted, rank 1 waits for its timeout. */
 static void check_prompt(const char *what)
 {
@@ -174,7 +145,7 @@ static void check_pass(void)
     expect_status(&all, 0, SBN_SUCCESS, "", "a new group");
     ranks_reset(&all);
     const uint64_t before = ranks_state(&all);
-    ranks_do(&all, in_pass);
+    abort_in(&all, wait_in_pass);
     rank_expect(&all.of[0], SBN_ABORTED,
                 "rank 0: sbn_group_abort was called while it waited in forward of layer "
                 "\"first\" for rank 2",
@@ -201,7 +172,7 @@ static void check_local(void)
     const char *what = "aborted where a timeout is local";
     test_ranks all;
     open_three(&all, SBN_TIMEOUT_LOCAL);
-    ranks_do(&all, in_pass);
+    abort_in(&all, wait_in_pass);
     rank_expect(&all.of[0], SBN_ABORTED, "sbn_group_abort was called", what);
     rank_expect(&all.of[1], SBN_SUCCESS, "", "a rank that goes on alone");
     expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", what);
@@ -214,7 +185,7 @@ static void check_wait(int (*work)(test_rank *), const char *words, const char *
 {
     test_ranks all;
     open_three(&all, SBN_TIMEOUT_FAIL);
-    ranks_do(&all, work);
+    abort_in(&all, work);
     rank_expect(&all.of[0], SBN_ABORTED, words, what);
     rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 1 s", what);
     check_prompt(what);
@@ -227,8 +198,8 @@ static void check_exchange(void)
     const char *what = "aborted in an exchange";
     test_ranks all;
     open_three(&all, SBN_TIMEOUT_FAIL);
-    ranks_do(&all, join);
-    ranks_do(&all, in_exchange);
+    ranks_do(&all, exchange_join);
+    abort_in(&all, wait_in_exchange);
     rank_expect(&all.of[0], SBN_ABORTED,
                 "rank 0: sbn_group_abort was called while it waited in averaging of|for rank 2",
                 what);
@@ -237,7 +208,7 @@ static void check_exchange(void)
     ranks_do(&all, exchange_again);
     rank_expect(&all.of[0], SBN_GROUP_FAILED, "failed earlier|sbn_group_abort was called",
                 "afterwards there are no exchanges");
-    ranks_do(&all, leave);
+    ranks_do(&all, exchange_leave);
     ranks_close(&all);
 }
 
@@ -248,8 +219,8 @@ static void check_alone(void)
     test_ranks all;
     ranks_open(&all, &device, 1, one, samples, NULL);
     test_rank *m = &all.of[0];
-    must(sbn_data_parallel_create(m->group, NULL, &joined[0]), "sbn_data_parallel_create");
-    tensors_open(&tensors[0], m);
+    must(sbn_data_parallel_create(m->group, NULL, &exchange_joined[0]), "sbn_data_parallel_create");
+    tensors_open(&exchange_of[0], m);
     rank_forward(m);
     expect(m->status, SBN_SUCCESS, "", "alone, before");
     expect(sbn_group_abort(m->group), SBN_SUCCESS, "", "the abort");
@@ -263,8 +234,7 @@ static void check_alone(void)
            "alone, a split");
     expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, afterwards");
     expect(sbn_evaluate(m->layer, m->shards), SBN_SUCCESS, "", "alone, evaluation");
-    tensors_close(&tensors[0]);
-    sbn_data_parallel_destroy(joined[0]);
+    exchange_leave(m);
     ranks_close(&all);
     const char *reason = "?";
     expect(sbn_group_abort(NULL), SBN_INVALID_ARGUMENT, "group|got NULL", "abort: NULL");
@@ -272,15 +242,12 @@ static void check_alone(void)
     tap_ok(*reason == '\0', "status: NULL: no reason");
 }
 
-static void check_split(void)
+static void check_others(void)
 {
-    check_wait(in_split, "rank 0: sbn_group_abort was called while it waited in sbn_group_split",
+    check_wait(wait_in_split,
+               "rank 0: sbn_group_abort was called while it waited in sbn_group_split",
                "aborted in a split");
-}
-
-static void check_create(void)
-{
-    check_wait(in_create, "rank 0: sbn_group_abort was called while it waited in",
+    check_wait(wait_in_create, "rank 0: sbn_group_abort was called while it waited in",
                "aborted in sbn_data_parallel_create");
 }
 
@@ -291,8 +258,7 @@ int main(void)
     check_alone();
     stalls_excuse(check_pass, 0.2);
     stalls_excuse(check_local, 0.2);
-    stalls_excuse(check_split, 0.2);
-    stalls_excuse(check_create, 0.2);
+    stalls_excuse(check_others, 0.2);
     stalls_excuse(check_exchange, 0.2);
     fixture_close(&device);
     return tap_done();

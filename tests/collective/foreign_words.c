@@ -10,22 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/mix.h"
 #include "support/fixture.h"
 
 enum { WORLD_SIZE = 3, RANK = 1, CHANNELS = 3, SAMPLES = 2, PLANE = 5 };
 
 static fixture device;
 static cl_command_queue queue;
-static uint64_t state;
+static uint64_t seed, place;
 static size_t succeeded, failed, broken_promises;
 
 static uint64_t next_random(void)
 {
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return mix(seed, place++);
 }
 
 static uint64_t below(uint64_t bound)
@@ -206,25 +203,17 @@ static void parallel_calls(sbn_group *group, const slice *s)
 }
 
 /* A group, some calls, and its end. */
-static void try_once(uint64_t seed)
+static void try_once(uint64_t number)
 {
     fake own = {.rank = RANK, .world_size = WORLD_SIZE};
     sbn_transport transport = SBN_TRANSPORT_INIT;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_group *group;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
     slice s;
-    state = seed;
+    seed = number;
+    place = 0;
     fill_table(&own, &transport);
-    config.queues = &queue;
-    config.replicas = 1;
-    config.transport = &transport;
-    settings.channels = CHANNELS;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
-    must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    sbn_group *group = fixture_rank(&queue, 1, &transport);
+    sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
+    sbn_saved *saved = fixture_saved(layer);
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 0);
     for (int call = 0; call < 3; ++call)
         switch (below(3)) {
@@ -234,8 +223,7 @@ static void try_once(uint64_t seed)
         }
     clFinish(queue);
     slice_close(&s);
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
+    fixture_end(layer, saved);
     must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 
@@ -245,8 +233,8 @@ static void checks(void)
     const uint64_t rounds = given ? strtoull(given, NULL, 10) : 1000;
     /* Keeps the kernels for all others. */
     sbn_group *first = fixture_group(queue, 1, SBN_FORM_AUTO);
-    for (uint64_t seed = 0; seed < rounds; ++seed)
-        try_once(seed);
+    for (uint64_t number = 0; number < rounds; ++number)
+        try_once(number);
     sbn_group_destroy(first);
     tap_ok(succeeded > rounds / 2 && failed > rounds / 2,
            "%llu groups: %zu calls succeeded, %zu failed with a sentence",

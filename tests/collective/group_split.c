@@ -24,27 +24,11 @@ typedef struct section {
     sbn_pass *pass;
 } section;
 
-static sbn_batchnorm *make_layer(sbn_group *group, const char *name)
-{
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *layer;
-    config.channels = RANK_CHANNELS;
-    config.name = name;
-    must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
-    return layer;
-}
-
 static void open_section(section *s, sbn_group *group)
 {
     s->group = group;
-    s->layer = make_layer(group, "subgroup");
-    must(sbn_saved_create(s->layer, &s->saved), "sbn_saved_create");
-}
-
-static void close_section(section *s)
-{
-    sbn_saved_destroy(s->saved);
-    sbn_batchnorm_destroy(s->layer);
+    s->layer = fixture_layer(group, RANK_CHANNELS);
+    s->saved = fixture_saved(s->layer);
 }
 
 /* Every replica has a handle of its own to destroy. */
@@ -52,17 +36,6 @@ static void destroy_parts(const test_rank *m, sbn_group *const *parts)
 {
     for (size_t r = 0; r < m->replicas; ++r)
         sbn_group_destroy(parts[r]);
-}
-
-/* Mean, variance and count of saved statistics, and the running ones. */
-static uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved)
-{
-    float values[4][RANK_CHANNELS];
-    uint64_t count;
-    must(sbn_saved_stats(saved, values[0], values[1], &count), "sbn_saved_stats");
-    must(sbn_batchnorm_running_stats(layer, values[2], values[3], NULL), "get");
-    digest = digest_of(digest, values, sizeof values);
-    return digest_of(digest, &count, sizeof count);
 }
 
 /* The whole batch in this process: replicas numbered through all ranks, in groups of their own. */
@@ -76,18 +49,12 @@ static struct {
 
 static void open_alone(void)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    cl_command_queue queues[REPLICAS];
     alone.queue = fixture_queue(&device, 0);
-    for (size_t r = 0, first = 0; r < REPLICAS; first += samples[r++]) {
+    for (size_t r = 0, first = 0; r < REPLICAS; first += samples[r++])
         slice_open(&alone.slices[r], &device, alone.queue, first, samples[r], RANK_CHANNELS,
                    RANK_PLANE, 9);
-        queues[r] = alone.queue;
-    }
-    config.queues = queues;
-    config.replicas = REPLICAS;
     for (int i = 0; i < 2; ++i)
-        must(sbn_group_create(&config, &alone.groups[i]), "sbn_group_create");
+        alone.groups[i] = fixture_group(alone.queue, REPLICAS, SBN_FORM_AUTO);
 }
 
 static void close_alone(void)
@@ -108,16 +75,22 @@ static void shards_of(const int *colours, int colour, sbn_shard *shards)
     }
 }
 
-static uint64_t expected_of(const int *colours, int colour)
+/* A subgroup's layer, by groups of one process; one that moves has trained on the whole before. */
+static uint64_t expected_of(const int *colours, int colour, int moves)
 {
-    sbn_shard shards[REPLICAS];
+    sbn_shard all[REPLICAS], some[REPLICAS];
     section s = {0};
-    s.layer = make_layer(alone.groups[0], "subgroup");
-    must(sbn_saved_create(s.layer, &s.saved), "sbn_saved_create");
-    shards_of(colours, colour, shards);
-    must(sbn_forward(s.layer, shards, s.saved, 0, NULL), "sbn_forward");
+    open_section(&s, alone.groups[0]);
+    shards_of(colours, colour, some);
+    for (size_t r = 0; r < REPLICAS; ++r)
+        all[r] = alone.slices[r].shard;
+    if (moves) {
+        must(sbn_forward(s.layer, all, s.saved, 0, NULL), "sbn_forward");
+        must(sbn_batchnorm_set_group(s.layer, alone.groups[1]), "sbn_batchnorm_set_group");
+    }
+    must(sbn_forward(s.layer, some, s.saved, 0, NULL), "sbn_forward");
     const uint64_t digest = digest_layer(DIGEST_START, s.layer, s.saved);
-    close_section(&s);
+    fixture_end(s.layer, s.saved);
     return digest;
 }
 
@@ -181,7 +154,7 @@ static int use_subgroups(test_rank *m)
     for (size_t i = 0; i < count; ++i) {
         if (!status && sbn_group_rank(sections[i].group) == 0)
             m->digest += digest_layer(DIGEST_START, sections[i].layer, sections[i].saved);
-        close_section(&sections[i]);
+        fixture_end(sections[i].layer, sections[i].saved);
     }
     destroy_parts(m, subgroups);
     return status;
@@ -193,7 +166,7 @@ static void check_colours(test_ranks *all, const int *colours, int count, const 
     int good = 1;
     colours_of_all = colours;
     for (int colour = 0; colour < count; ++colour)
-        expected += expected_of(colours, colour);
+        expected += expected_of(colours, colour, 0);
     for (int i = 0; i < 2; ++i) {
         ranks_do(all, use_subgroups);
         came = 0;
@@ -225,44 +198,24 @@ static int move_layer(test_rank *m)
     m->digest = 0;
     if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         return m->status;
-    sbn_batchnorm *layer = make_layer(m->group, "mover");
-    must(sbn_saved_create(layer, &s.saved), "sbn_saved_create");
-    int status = sbn_forward(layer, m->shards, s.saved, 0, NULL);
-    sbn_group *subgroup = m->replicas ? subgroups[0] : NULL;
-    if (!status && subgroup) {
-        status = sbn_batchnorm_set_group(layer, subgroup);
+    open_section(&s, m->group);
+    int status = sbn_forward(s.layer, m->shards, s.saved, 0, NULL);
+    if (m->replicas) {
         if (!status)
-            status = sbn_forward(layer, m->shards, s.saved, 0, NULL);
+            status = sbn_batchnorm_set_group(s.layer, subgroups[0]);
         if (!status)
-            m->digest = digest_layer(DIGEST_START, layer, s.saved);
+            status = sbn_forward(s.layer, m->shards, s.saved, 0, NULL);
         if (!status)
-            status = sbn_batchnorm_set_group(layer, m->group);
+            m->digest = digest_layer(DIGEST_START, s.layer, s.saved);
+        if (!status)
+            status = sbn_batchnorm_set_group(s.layer, m->group);
     }
     if (!status)
-        status = sbn_forward(layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL);
+        status = sbn_forward(s.layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL);
     rank_says(m, status);
-    sbn_saved_destroy(s.saved);
-    sbn_batchnorm_destroy(layer);
+    fixture_end(s.layer, s.saved);
     destroy_parts(m, subgroups);
     return m->status;
-}
-
-/* The same, by groups of one process. */
-static uint64_t moved_alone(const int *colours, int colour)
-{
-    sbn_shard all[REPLICAS], some[REPLICAS];
-    section s = {0};
-    s.layer = make_layer(alone.groups[0], "mover");
-    must(sbn_saved_create(s.layer, &s.saved), "sbn_saved_create");
-    shards_of(colours, colour, some);
-    for (size_t r = 0; r < REPLICAS; ++r)
-        all[r] = alone.slices[r].shard;
-    must(sbn_forward(s.layer, all, s.saved, 0, NULL), "sbn_forward");
-    must(sbn_batchnorm_set_group(s.layer, alone.groups[1]), "sbn_batchnorm_set_group");
-    must(sbn_forward(s.layer, some, s.saved, 0, NULL), "sbn_forward");
-    const uint64_t digest = digest_layer(DIGEST_START, s.layer, s.saved);
-    close_section(&s);
-    return digest;
 }
 
 static void check_move(test_ranks *all)
@@ -270,7 +223,7 @@ static void check_move(test_ranks *all)
     static const int halves[] = {0, 0, 0, 1, 1};
     colours_of_all = halves;
     ranks_do(all, move_layer);
-    const uint64_t first = moved_alone(halves, 0), second = moved_alone(halves, 1);
+    const uint64_t first = expected_of(halves, 0, 1), second = expected_of(halves, 1, 1);
     for (int rank = 0; rank < RANKS; ++rank) {
         const test_rank *m = &all->of[rank];
         const uint64_t expected = rank < 2 ? first : rank == 3 ? second : 0;
@@ -280,28 +233,26 @@ static void check_move(test_ranks *all)
     }
 }
 
-static int split(test_rank *m)
+static int split_by(test_rank *m, const int *colours)
 {
     sbn_group *subgroups[RANK_REPLICAS];
-    return rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups));
+    return rank_says(m, sbn_group_split(m->group, colours, subgroups));
 }
 
 static int wrong_colour(test_rank *m)
 {
     static const int wrong[] = {-7};
-    sbn_group *subgroups[RANK_REPLICAS];
-    return m->rank == 1 ? rank_says(m, sbn_group_split(m->group, wrong, subgroups)) : split(m);
+    return split_by(m, m->rank == 1 ? wrong : colours_of(m));
 }
 
 static int no_colours(test_rank *m)
 {
-    sbn_group *subgroups[RANK_REPLICAS];
-    return m->rank == 1 ? rank_says(m, sbn_group_split(m->group, NULL, subgroups)) : split(m);
+    return split_by(m, m->rank == 1 ? NULL : colours_of(m));
 }
 
 static int forward_instead(test_rank *m)
 {
-    return m->rank == 1 ? rank_forward(m) : split(m);
+    return m->rank == 1 ? rank_forward(m) : split_by(m, colours_of(m));
 }
 
 static void check_disagreements(test_ranks *all)

@@ -4,9 +4,6 @@
  * not agree, each learns who did what, nothing has changed, and the same groups
  * go on.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/memory.h"
 #include "support/ranks.h"
 #include "support/wraps.h"
@@ -87,18 +84,15 @@ static int too_few(test_rank *m)
 static int other_channels(test_rank *m)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
     sbn_shard shard = m->shards[0];
     config.name = "odd";
     config.channels = m->rank == 1 ? 2 : RANK_CHANNELS;
     shard.shape[1] = config.channels;
     shard.shape[2] = 5;
-    must(sbn_batchnorm_create(m->group, &config, &layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    sbn_batchnorm *layer = fixture_layer_of(m->group, &config);
+    sbn_saved *saved = fixture_saved(layer);
     rank_says(m, sbn_forward(layer, &shard, saved, 0, NULL));
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
+    fixture_end(layer, saved);
     return m->status;
 }
 
@@ -107,7 +101,7 @@ static int other_forward(test_rank *m)
 {
     sbn_saved *saved[2];
     for (int i = 0; i < 2; ++i) {
-        must(sbn_saved_create(m->layer, &saved[i]), "sbn_saved_create");
+        saved[i] = fixture_saved(m->layer);
         sbn_forward(m->layer, m->shards, saved[i], SBN_KEEP_RUNNING_STATS, NULL);
     }
     clFinish(m->queue);
@@ -131,52 +125,12 @@ static int failing_read(test_rank *m)
     return rank_forward(m);
 }
 
-/* All get an error, nothing changes, and the groups work again. Twice: buffers kept are no loss. */
-static void refused(test_ranks *all, int (*work)(test_rank *), const char *what, int own,
-                    const char *own_words, int others, const char *words)
-{
-    ranks_reset(all);
-    const uint64_t before = ranks_state(all);
-    ranks_do(all, work);
-    const long handles = sbn__handles_open();
-    ranks_do(all, work);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], rank == 1 ? own : others, rank == 1 ? own_words : words, what);
-    tap_ok(ranks_state(all) == before, "%s: nothing has changed", what);
-    tap_ok(sbn__handles_open() == handles, "%s: %ld handles left", what,
-           sbn__handles_open() - handles);
-    ranks_do(all, rank_train);
-    int good = 1;
-    for (int rank = 0; rank < all->count; ++rank)
-        good = good && all->of[rank].status == SBN_SUCCESS;
-    tap_ok(good, "%s: the groups work again (%s)", what, all->of[0].sentence);
-}
-
-static void check_disagreements(test_ranks *all)
-{
-    const char *const layers = "rank 1 called forward of layer \"second\"|"
-                               "ranks 0, 2 called forward of layer \"first\" with 3 channels";
-    const char *const operations = "rank 1 called backward of|ranks 0, 2 called forward of";
-    const char *const channels = "rank 1 called forward of layer \"odd\" with 2 channels|"
-                                 "ranks 0, 2|with 3 channels";
-    const char *const forwards = "all ranks called backward of layer \"first\" with 3 channels|"
-                                 "channels (saved by call |on rank 1, | on ranks 0, 2)";
-    refused(all, wrong_layer, "another layer", SBN_DISAGREEMENT, layers, SBN_DISAGREEMENT, layers);
-    refused(all, wrong_operation, "another operation", SBN_DISAGREEMENT, operations,
-            SBN_DISAGREEMENT, operations);
-    refused(all, other_channels, "other channels", SBN_DISAGREEMENT, channels, SBN_DISAGREEMENT,
-            channels);
-    refused(all, other_forward, "backward of another forward", SBN_DISAGREEMENT, forwards,
-            SBN_DISAGREEMENT, forwards);
-}
-
 /* Ranks may pass filled and empty saved statistics to a forward pass: that is no disagreement. */
 static int fresh_saved(test_rank *m)
 {
     if (m->rank != 1)
         return rank_forward(m);
-    sbn_saved *fresh;
-    must(sbn_saved_create(m->layer, &fresh), "sbn_saved_create");
+    sbn_saved *fresh = fixture_saved(m->layer);
     const int status = rank_says(m, sbn_forward(m->layer, m->shards, fresh, 0, NULL));
     sbn_saved_destroy(fresh);
     return status;
@@ -189,22 +143,65 @@ static void check_fresh_saved(test_ranks *all)
         rank_expect(&all->of[rank], SBN_SUCCESS, "", "a saved of its own on rank 1");
 }
 
-static void check_errors(test_ranks *all)
+#define FIRST "rank 1 called forward of layer \"first\"|"
+
+/* What rank 1 is told, and the others; NULL: the same. */
+static const struct {
+    int (*work)(test_rank *);
+    const char *what;
+    int own;
+    const char *own_words;
+    int others;
+    const char *words;
+} cases[] = {
+    {wrong_layer, "another layer", SBN_DISAGREEMENT,
+     "rank 1 called forward of layer \"second\"|"
+     "ranks 0, 2 called forward of layer \"first\" with 3 channels",
+     SBN_DISAGREEMENT, NULL},
+    {wrong_operation, "another operation", SBN_DISAGREEMENT,
+     "rank 1 called backward of|ranks 0, 2 called forward of", SBN_DISAGREEMENT, NULL},
+    {other_channels, "other channels", SBN_DISAGREEMENT,
+     "rank 1 called forward of layer \"odd\" with 2 channels|ranks 0, 2|with 3 channels",
+     SBN_DISAGREEMENT, NULL},
+    {other_forward, "backward of another forward", SBN_DISAGREEMENT,
+     "all ranks called backward of layer \"first\" with 3 channels|"
+     "channels (saved by call |on rank 1, | on ranks 0, 2)",
+     SBN_DISAGREEMENT, NULL},
+    {wrong_offset, "a buffer too small", SBN_INVALID_ARGUMENT,
+     "rank 1, replica 0: y: ", SBN_REMOTE_ERROR, FIRST "SBN_INVALID_ARGUMENT"},
+    {wrong_saved, "no saved", SBN_INVALID_ARGUMENT, "saved|got NULL", SBN_REMOTE_ERROR,
+     FIRST "SBN_INVALID_ARGUMENT"},
+    {wrong_result, "a wrong result", SBN_INVALID_ARGUMENT, "result: size", SBN_REMOTE_ERROR,
+     "rank 1 called backward|SBN_INVALID_ARGUMENT"},
+    {too_few, "one value in all", SBN_TOO_FEW_VALUES, "more than 1 value|got 1", SBN_TOO_FEW_VALUES,
+     NULL},
+    {failing_read, "a device that fails before the header", CL_OUT_OF_RESOURCES,
+     "clEnqueueReadBuffer", SBN_REMOTE_ERROR, FIRST "CL_OUT_OF_RESOURCES"},
+    {failing_event, "a device that fails after the header", CL_OUT_OF_RESOURCES,
+     "replica 0|clGetEventInfo", SBN_REMOTE_ERROR, FIRST "CL_OUT_OF_RESOURCES"},
+};
+
+/* All get an error, nothing changes, and the groups work again. Twice: buffers kept are no loss. */
+static void refused(test_ranks *all, size_t i)
 {
-    const char *const invalid = "rank 1 called forward of layer \"first\"|SBN_INVALID_ARGUMENT";
-    const char *const device_error = "rank 1 called forward of layer \"first\"|CL_OUT_OF_RESOURCES";
-    refused(all, wrong_offset, "a buffer too small", SBN_INVALID_ARGUMENT,
-            "rank 1, replica 0: y: ", SBN_REMOTE_ERROR, invalid);
-    refused(all, wrong_saved, "no saved", SBN_INVALID_ARGUMENT, "saved|got NULL", SBN_REMOTE_ERROR,
-            invalid);
-    refused(all, wrong_result, "a wrong result", SBN_INVALID_ARGUMENT, "result: size",
-            SBN_REMOTE_ERROR, "rank 1 called backward|SBN_INVALID_ARGUMENT");
-    refused(all, too_few, "one value in all", SBN_TOO_FEW_VALUES, "more than 1 value|got 1",
-            SBN_TOO_FEW_VALUES, "more than 1 value|got 1");
-    refused(all, failing_read, "a device that fails before the header", CL_OUT_OF_RESOURCES,
-            "clEnqueueReadBuffer", SBN_REMOTE_ERROR, device_error);
-    refused(all, failing_event, "a device that fails after the header", CL_OUT_OF_RESOURCES,
-            "replica 0|clGetEventInfo", SBN_REMOTE_ERROR, device_error);
+    int (*work)(test_rank *) = cases[i].work;
+    const char *what = cases[i].what;
+    ranks_reset(all);
+    const uint64_t before = ranks_state(all);
+    ranks_do(all, work);
+    const long handles = sbn__handles_open();
+    ranks_do(all, work);
+    for (int rank = 0; rank < all->count; ++rank)
+        rank_expect(&all->of[rank], rank == 1 ? cases[i].own : cases[i].others,
+                    rank == 1 || !cases[i].words ? cases[i].own_words : cases[i].words, what);
+    tap_ok(ranks_state(all) == before, "%s: nothing has changed", what);
+    tap_ok(sbn__handles_open() == handles, "%s: %ld handles left", what,
+           sbn__handles_open() - handles);
+    ranks_do(all, rank_train);
+    int good = 1;
+    for (int rank = 0; rank < all->count; ++rank)
+        good = good && all->of[rank].status == SBN_SUCCESS;
+    tap_ok(good, "%s: the groups work again (%s)", what, all->of[0].sentence);
 }
 
 /* After the sums were combined: rank 1's group has failed, which the others learn next time. */
@@ -244,8 +241,8 @@ int main(int argc, char **argv)
     ranks_open(&all, &device, 3, ones, samples, NULL);
     ranks_do(&all, rank_train);
     check_fresh_saved(&all);
-    check_disagreements(&all);
-    check_errors(&all);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+        refused(&all, i);
     check_failed_group(&all);
     ranks_close(&all);
     tap_ok(sbn__handles_open() == at_start, "no handle is left open");

@@ -12,6 +12,7 @@
 #include <syncbn.h>
 
 #include "base/memory.h"
+#include "check/mix.h"
 #include "support/tap.h"
 
 enum { RANKS = 16, AHEAD = 8, MOST = 300 };
@@ -27,10 +28,7 @@ typedef struct thread {
 
 static uint64_t draw(uint64_t a, uint64_t b, uint64_t c)
 {
-    uint64_t z = (a * 0x9e3779b97f4a7c15u) ^ (b * 0xbf58476d1ce4e5b9u) ^ (c + 1);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return mix(mix(a, b), c);
 }
 
 /* A rank's contribution to a word of a reduction: any integer, so that sums wrap. */

@@ -17,14 +17,11 @@ static fixture device;
 /* Counts the ranks that join; none waits before all of them are here. */
 static atomic_int here;
 
-/* Rank 2 stays away while the others have two forwards under way. */
+/* Two forwards under way. */
 static int come_twice(test_rank *m)
 {
     sbn_pass *first, *second;
     sbn_result result = SBN_RESULT_INIT;
-    expect_leaks();
-    if (m->rank == 2)
-        return 0;
     atomic_fetch_add(&here, 1);
     while (atomic_load(&here) < 2)
         sched_yield();
@@ -38,16 +35,27 @@ static int come_twice(test_rank *m)
     return 0;
 }
 
-static int come_late(test_rank *m)
+/* Does this rank come, of those that are on time or of the late one? */
+static int late, (*work)(test_rank *);
+
+static int come(test_rank *m)
 {
     expect_leaks();
-    return m->rank == 2 ? rank_forward(m) : 0;
+    return (m->rank == 2) == late ? work(m) : SBN_SUCCESS;
 }
 
-static int come_again(test_rank *m)
+static void on_time(test_ranks *all, int (*of_two)(test_rank *))
 {
-    expect_leaks();
-    return m->rank == 2 ? 0 : rank_forward(m);
+    late = 0;
+    work = of_two;
+    ranks_do(all, come);
+}
+
+static void too_late(test_ranks *all, int (*of_one)(test_rank *))
+{
+    late = 1;
+    work = of_one;
+    ranks_do(all, come);
 }
 
 static void open_three(test_ranks *all, double timeout, sbn_timeout_action action)
@@ -66,20 +74,20 @@ static void check_absent(void)
     open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
     ranks_reset(&all);
     const uint64_t before = ranks_state(&all);
-    ranks_do(&all, come_twice);
+    on_time(&all, come_twice);
     for (int rank = 0; rank < 2; ++rank)
         rank_expect(&all.of[rank], SBN_TIMEOUT,
                     "waited 0.3 s in forward of layer \"first\" for rank 2", "a rank is absent");
-    ranks_do(&all, come_again);
+    on_time(&all, rank_forward);
     for (int rank = 0; rank < 2; ++rank)
         rank_expect(&all.of[rank], SBN_GROUP_FAILED, "failed earlier|waited 0.3 s|rank 2",
                     "afterwards the group is dead");
-    ranks_do(&all, come_late);
+    too_late(&all, rank_forward);
     /* It is told about the timeout of the others, and does not wait for its own. */
     rank_expect(&all.of[2], SBN_REMOTE_ERROR,
                 "ranks 0, 1 called forward of layer \"first\"|reported SBN_TIMEOUT",
                 "the late rank");
-    ranks_do(&all, come_late);
+    too_late(&all, rank_forward);
     rank_expect(&all.of[2], SBN_GROUP_FAILED, "rank 2: the group failed earlier|ranks 0, 1",
                 "the late rank afterwards");
     tap_ok(ranks_state(&all) == before, "nothing has changed");
@@ -109,12 +117,6 @@ static int train_branches(test_rank *m)
     return rank_says(m, status);
 }
 
-static int come_with_branches(test_rank *m)
-{
-    expect_leaks();
-    return m->rank == 2 ? 0 : train_branches(m);
-}
-
 /* The lone rank's digest, by a group of its own. */
 static uint64_t digest_alone(void)
 {
@@ -131,9 +133,6 @@ static uint64_t digest_alone(void)
 
 static int train_on(test_rank *m)
 {
-    expect_leaks();
-    if (m->rank == 2)
-        return 0;
     const int status = sbn_backward(m->layer, m->shards, m->saved, SBN_GLOBAL_GRADIENTS,
                                     &m->result);
     clFinish(m->queue);
@@ -145,7 +144,7 @@ static void check_local(void)
     test_ranks all, first;
     const uint64_t alone = digest_alone();
     open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
-    ranks_do(&all, come_twice);
+    on_time(&all, come_twice);
     for (int rank = 0; rank < 2; ++rank) {
         const test_rank *m = &all.of[rank];
         tap_ok(m->status == SBN_SUCCESS && !m->result.synchronised &&
@@ -153,7 +152,7 @@ static void check_local(void)
                "left alone: rank %d: %s %s, not synchronised, %d values", rank,
                sbn_strerror(m->status), m->sentence, (int)m->result.count);
     }
-    ranks_do(&all, train_on);
+    on_time(&all, train_on);
     tap_ok(all.of[0].status == SBN_SUCCESS && !all.of[0].result.synchronised,
            "later passes are local too: %s", all.of[0].sentence);
     first = all;
@@ -168,9 +167,9 @@ static void check_local_late(void)
     test_ranks all;
     const long before = sbn__handles_open();
     open_three(&all, 1, SBN_TIMEOUT_LOCAL);
-    ranks_do(&all, come_again);
+    on_time(&all, rank_forward);
     const double start = sbn__seconds();
-    ranks_do(&all, come_late);
+    too_late(&all, rank_forward);
     const double waited = sbn__seconds() - start;
     for (int rank = 0; rank < 3; ++rank) {
         const test_rank *m = &all.of[rank];
@@ -194,19 +193,8 @@ static sbn_group *parts[3];
 static int split(test_rank *m)
 {
     const int colour = 0;
-    expect_leaks();
     parts[m->rank] = NULL;
     return rank_says(m, sbn_group_split(m->group, &colour, &parts[m->rank]));
-}
-
-static int split_without_2(test_rank *m)
-{
-    return m->rank == 2 ? SBN_SUCCESS : split(m);
-}
-
-static int split_late(test_rank *m)
-{
-    return m->rank == 2 ? split(m) : SBN_SUCCESS;
 }
 
 /* The layer moves to its rank's part. */
@@ -231,14 +219,14 @@ static void check_split(sbn_timeout_action action)
     const int local = action == SBN_TIMEOUT_LOCAL;
     test_ranks all;
     open_three(&all, 0.5, action);
-    ranks_do(&all, split_without_2);
+    on_time(&all, split);
     for (int rank = 0; rank < 2; ++rank) {
         rank_expect(&all.of[rank], local ? SBN_SUCCESS : SBN_TIMEOUT,
                     local ? "" : "waited 0.5 s in sbn_group_split for rank 2",
                     "a split, one absent");
         tap_ok((parts[rank] != NULL) == local, "rank %d: %s", rank, local ? "a part" : "no part");
     }
-    ranks_do(&all, split_late);
+    too_late(&all, split);
     rank_expect(&all.of[2], local ? SBN_SUCCESS : SBN_TIMEOUT,
                 local ? "" : "rank 2 waited 0.5 s in sbn_group_split for ranks 0, 1",
                 "the late rank");
@@ -270,7 +258,7 @@ static void check_branches(void)
     open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
     ranks_reset(&all);
     const uint64_t before = ranks_state(&all);
-    ranks_do(&all, come_with_branches);
+    on_time(&all, train_branches);
     tap_ok(ranks_state(&all) == before, "two layers in a call: nothing has changed");
     for (int rank = 0; rank < 2; ++rank)
         rank_expect(&all.of[rank], SBN_TIMEOUT,
@@ -279,7 +267,7 @@ static void check_branches(void)
     ranks_close(&all);
 
     open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
-    ranks_do(&all, come_with_branches);
+    on_time(&all, train_branches);
     for (int rank = 0; rank < 2; ++rank)
         tap_ok(all.of[rank].status == SBN_SUCCESS && !all.of[rank].result.synchronised,
                "two layers in a call, left alone: rank %d: %s %s", rank,
@@ -287,6 +275,46 @@ static void check_branches(void)
     first = all;
     first.count = 1;
     tap_ok(ranks_digest(&first) == alone, "the bits of a group of this rank alone");
+    ranks_close(&all);
+}
+
+/* A transport whose requests fail. */
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
+{
+    (void)tag, (void)words, (void)count;
+    *request = context;
+    return 0;
+}
+
+static int test(void *context, void *request, int *done)
+{
+    (void)context, (void)request, (void)done;
+    return -5;
+}
+
+static void check_broken(void)
+{
+    const char *const words = "rank 1: the transport's test returned -5";
+    const size_t one[] = {1}, samples[] = {3};
+    const sbn_transport table = {.size = sizeof table,
+                                 .context = &here,
+                                 .rank = 1,
+                                 .world_size = 2,
+                                 .start = start,
+                                 .test = test};
+    test_ranks all;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.transport = &table;
+    config.timeout = 0.3;
+    ranks_open(&all, &device, 1, one, samples, &config);
+    ranks_reset(&all);
+    const uint64_t before = ranks_state(&all);
+    for (int i = 0; i < 2; ++i) {
+        rank_forward(&all.of[0]);
+        rank_expect(&all.of[0], i ? SBN_GROUP_FAILED : SBN_TRANSPORT_ERROR, words,
+                    i ? "afterwards the group is dead" : "the transport fails");
+    }
+    tap_ok(ranks_state(&all) == before, "the transport fails: nothing has changed");
     ranks_close(&all);
 }
 
@@ -299,6 +327,7 @@ static void checks(void)
     check_split(SBN_TIMEOUT_FAIL);
     check_split(SBN_TIMEOUT_LOCAL);
     check_branches();
+    check_broken();
     tap_note("timeouts have left %ld blocks allocated", sbn__handles_open() - at_start);
 }
 

@@ -4,7 +4,6 @@
 collective_tests = \
 	tests/collective/abort \
 	tests/collective/agreement \
-	tests/collective/broken_transport \
 	tests/collective/foreign_words \
 	tests/collective/group_split \
 	tests/collective/hub \

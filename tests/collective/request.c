@@ -176,7 +176,7 @@ static void check_life(void)
 
 /* --- transports ------------------------------------------------------------------- */
 
-static int start_code, test_code, asked;
+static int start_code, test_code, knows_missing = 1, asked;
 static double asked_at[4];
 
 static int start(void *context, int tag, int64_t *words, size_t count, void **request)
@@ -213,7 +213,7 @@ static sbn_communicator broken(void)
                                  .world_size = 4,
                                  .start = start,
                                  .test = test,
-                                 .missing = missing};
+                                 .missing = knows_missing ? missing : NULL};
     sbn_communicator c;
     sbn__communicator_open(&c, &table, 1.6, SBN_TIMEOUT_FAIL);
     return c;
@@ -256,6 +256,19 @@ static void check_asking(void)
     sbn__communicator_close(&c);
 }
 
+static void check_unknown(void)
+{
+    knows_missing = 0;
+    sbn_communicator c = broken();
+    knows_missing = 1;
+    sbn_request request = {0};
+    fill(&request, 0);
+    must(sbn__request_start(&c, &request, SBN_TAG_WORDS, WORDS), "start");
+    expect(sbn__request_wait(&c, &request, "a test"), SBN_TIMEOUT,
+           "waited 1.6 s in a test for the other ranks", "a transport that does not say");
+    sbn__communicator_close(&c);
+}
+
 static void check_memory(void)
 {
     sbn_communicator c = broken();
@@ -282,6 +295,7 @@ static void check_deadlines(void)
     check_timeout(SBN_TIMEOUT_LOCAL);
     check_life();
     check_asking();
+    check_unknown();
 }
 
 int main(void)

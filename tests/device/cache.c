@@ -3,7 +3,6 @@
  * another key or of another user are not; folders that others may write to are not used; and
  * processes may write at the same time.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +13,12 @@
 
 #include "program/cache.h"
 #include "base/memory.h"
+#include "support/folder.h"
 #include "support/tap.h"
 
 enum { SIZE = 100000, PROCESSES = 4, ROUNDS = 300 };
 
 static unsigned char contents[SIZE];
-static char root[256];
-
-static const char *path_of(const char *name)
-{
-    static char path[512];
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    return path;
-}
 
 /* Until the next call. */
 static sbn_bytes bytes_of(const char *text)
@@ -53,24 +45,9 @@ static void store(int folder, const char *name, size_t size)
     sbn__cache_store(folder, &key, &binary);
 }
 
-/* The files of a folder: their number, and the path of the last. */
-static int files_of(const char *folder, char *path, size_t size)
-{
-    int count = 0;
-    DIR *dir = opendir(folder);
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (entry->d_name[0] != '.') {
-            snprintf(path, size, "%s/%s", folder, entry->d_name);
-            ++count;
-        }
-    if (dir)
-        closedir(dir);
-    return count;
-}
-
 static void stored(int folder, const char *where)
 {
-    char file[1024];
+    char file[512];
     struct stat s;
     tap_ok(!holds(folder, "a key", SIZE), "a key that was not stored");
     store(folder, "a key", SIZE);
@@ -79,18 +56,8 @@ static void stored(int folder, const char *where)
     tap_ok(!holds(folder, "a kez", SIZE) && !holds(folder, "a ke", SIZE), "other keys");
     store(folder, "a key", SIZE / 2);
     tap_ok(holds(folder, "a key", SIZE / 2), "stored anew");
-    tap_ok(files_of(where, file, sizeof file) == 2 && stat(file, &s) == 0 &&
-               (s.st_mode & 0777) == 0600,
+    tap_ok(folder_names(where, file) == 2 && stat(file, &s) == 0 && (s.st_mode & 0777) == 0600,
            "a file each, of this user alone");
-}
-
-static void rewrite(const char *path, const unsigned char *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    if (file) {
-        fwrite(bytes, 1, size, file);
-        fclose(file);
-    }
 }
 
 /* Every length that a file may be cut to, every byte that may change; then it is stored anew. */
@@ -98,38 +65,35 @@ static void damaged(void)
 {
     enum { SHORT = 300 };
     unsigned char bytes[1024];
-    char path[1024], other[1024];
-    const char *where = path_of("damaged");
+    char path[512], other[512];
+    const char *where = folder_path("damaged");
     const int folder = sbn__cache_open(where);
     store(folder, "one", SHORT);
-    files_of(path_of("damaged"), path, sizeof path);
-    FILE *file = fopen(path, "rb");
-    const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
-    if (file)
-        fclose(file);
+    folder_names(folder_path("damaged"), path);
+    const size_t size = folder_read(path, bytes, sizeof bytes - 1);
     int cut = 0, changed = 0;
     for (size_t i = 0; i < size; ++i) {
-        rewrite(path, bytes, i);
+        folder_write(path, bytes, i);
         cut += holds(folder, "one", SHORT);
         bytes[i] ^= 1u << i % 8;
-        rewrite(path, bytes, size);
+        folder_write(path, bytes, size);
         changed += holds(folder, "one", SHORT);
         bytes[i] ^= 1u << i % 8;
     }
     tap_ok(size > SHORT && !cut && !changed, "%zu bytes: cut %d times, changed %d times, and taken",
            size, cut, changed);
     bytes[size] = 0;
-    rewrite(path, bytes, size + 1);
+    folder_write(path, bytes, size + 1);
     tap_ok(!holds(folder, "one", SHORT), "a byte too many");
-    rewrite(path, (const unsigned char *)"a letter", 8);
+    folder_write(path, "a letter", 8);
     tap_ok(!holds(folder, "one", SHORT), "another file");
 
     /* Another key's file in this one's place: as if their hashes were equal. */
     store(folder, "one", SHORT);
     snprintf(other, sizeof other, "%s", path);
-    const int others = sbn__cache_open(path_of("others"));
+    const int others = sbn__cache_open(folder_path("others"));
     store(others, "two", SHORT);
-    files_of(path_of("others"), path, sizeof path);
+    folder_names(folder_path("others"), path);
     tap_ok(rename(path, other) == 0 && !holds(folder, "one", SHORT), "another key's file");
     chmod(other, 0600);
     store(folder, "one", SHORT);
@@ -143,12 +107,12 @@ static void damaged(void)
 /* Links, folders and pipes in an entry's place are neither read nor waited for. */
 static void foreign(void)
 {
-    char path[1024], target[1024];
-    const char *where = path_of("foreign");
+    char path[512], target[512];
+    const char *where = folder_path("foreign");
     const int folder = sbn__cache_open(where);
     store(folder, "one", SIZE);
-    files_of(path_of("foreign"), path, sizeof path);
-    snprintf(target, sizeof target, "%s", path_of("target"));
+    folder_names(folder_path("foreign"), path);
+    snprintf(target, sizeof target, "%s", folder_path("target"));
     tap_ok(rename(path, target) == 0 && symlink(target, path) == 0 && !holds(folder, "one", SIZE),
            "a link to a right file");
     unlink(path);
@@ -161,7 +125,7 @@ static void foreign(void)
     unlink(path);
     tap_ok(mkdir(path, 0700) == 0 && !holds(folder, "one", SIZE), "a folder");
     store(folder, "one", SIZE);
-    tap_ok(!holds(folder, "one", SIZE) && files_of(path_of("foreign"), target, sizeof target) == 1,
+    tap_ok(!holds(folder, "one", SIZE) && folder_names(folder_path("foreign"), target) == 1,
            "which stays, and no temporary file beside it");
     rmdir(path);
     if (geteuid() == 0) {
@@ -186,10 +150,11 @@ static void folders(void)
     struct stat s;
     char open_path[512], file[512];
     tap_ok(!opens(""), "no name: no cache");
-    tap_ok(!opens(path_of("not/there")), "a folder in one that is not there");
-    tap_ok(opens(path_of("made")) && stat(path_of("made"), &s) == 0 && (s.st_mode & 0777) == 0700,
+    tap_ok(!opens(folder_path("not/there")), "a folder in one that is not there");
+    tap_ok(opens(folder_path("made")) && stat(folder_path("made"), &s) == 0 &&
+               (s.st_mode & 0777) == 0700,
            "made, for this user alone");
-    snprintf(open_path, sizeof open_path, "%s", path_of("open"));
+    snprintf(open_path, sizeof open_path, "%s", folder_path("open"));
     mkdir(open_path, 0700);
     chmod(open_path, 0770);
     tap_ok(!opens(open_path), "a folder that a group may write to");
@@ -201,10 +166,11 @@ static void folders(void)
         tap_ok(!opens(open_path), "another user's folder");
     else
         tap_skip("only root can make another user's folder");
-    snprintf(file, sizeof file, "%s", path_of("made"));
-    tap_ok(symlink(file, path_of("link")) == 0 && !opens(path_of("link")), "a link to a folder");
-    snprintf(file, sizeof file, "%s", path_of("file"));
-    rewrite(file, contents, 10);
+    snprintf(file, sizeof file, "%s", folder_path("made"));
+    tap_ok(symlink(file, folder_path("link")) == 0 && !opens(folder_path("link")),
+           "a link to a folder");
+    snprintf(file, sizeof file, "%s", folder_path("file"));
+    folder_write(file, contents, 10);
     tap_ok(!opens(file), "a file");
     store(-1, "a key", SIZE);
     tap_ok(!holds(-1, "a key", SIZE), "no folder at all");
@@ -214,15 +180,15 @@ static void default_folder(void)
 {
     struct stat s;
     char home[512];
-    setenv("XDG_CACHE_HOME", path_of("xdg"), 1);
-    tap_ok(opens(NULL) && stat(path_of("xdg/syncbn"), &s) == 0, "$XDG_CACHE_HOME/syncbn");
+    setenv("XDG_CACHE_HOME", folder_path("xdg"), 1);
+    tap_ok(opens(NULL) && stat(folder_path("xdg/syncbn"), &s) == 0, "$XDG_CACHE_HOME/syncbn");
     setenv("XDG_CACHE_HOME", "relative", 1);
     tap_ok(!opens(NULL), "a relative $XDG_CACHE_HOME");
     unsetenv("XDG_CACHE_HOME");
-    snprintf(home, sizeof home, "%s", path_of("home"));
+    snprintf(home, sizeof home, "%s", folder_path("home"));
     mkdir(home, 0755);
     setenv("HOME", home, 1);
-    tap_ok(opens(NULL) && stat(path_of("home/.cache/syncbn"), &s) == 0, "~/.cache/syncbn");
+    tap_ok(opens(NULL) && stat(folder_path("home/.cache/syncbn"), &s) == 0, "~/.cache/syncbn");
     unsetenv("HOME");
     tap_ok(!opens(NULL), "neither");
 }
@@ -240,9 +206,10 @@ static void other_rights(const char *program)
                  "can watch it");
         return;
     }
-    snprintf(copy, sizeof copy, "%s", path_of("program"));
-    snprintf(folder, sizeof folder, "%s", path_of("chosen"));
-    snprintf(command, sizeof command, "cp '%s' '%s' && chmod 0711 '%s'", program, copy, root);
+    snprintf(copy, sizeof copy, "%s", folder_path("program"));
+    snprintf(folder, sizeof folder, "%s", folder_path("chosen"));
+    snprintf(command, sizeof command, "cp '%s' '%s' && chmod 0711 '%s'", program, copy,
+             folder_root);
     const int made = system(command) == 0 && chown(copy, 2, 2) == 0 && chmod(copy, 04755) == 0 &&
                      mkdir(folder, 0700) == 0 && chown(folder, 2, 2) == 0;
     setenv("XDG_CACHE_HOME", folder, 1);
@@ -263,9 +230,9 @@ static void other_rights(const char *program)
 /* Each process writes its own length of the contents; a reader finds one of them or nothing. */
 static void at_once(void)
 {
-    const char *where = path_of("at_once");
+    const char *where = folder_path("at_once");
     const int folder = sbn__cache_open(where);
-    char file[1024];
+    char file[512];
     int good = 1;
     for (int p = 0; p < PROCESSES; ++p)
         if (fork() == 0) {
@@ -287,26 +254,20 @@ static void at_once(void)
         good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
     tap_ok(good, "%d processes write and read one key %d times", PROCESSES, ROUNDS);
-    tap_ok(files_of(path_of("at_once"), file, sizeof file) == 1, "no temporary file is left");
+    tap_ok(folder_names(folder_path("at_once"), file) == 1, "no temporary file is left");
     sbn__cache_close(folder);
 }
 
 int main(int argc, char **argv)
 {
-    const char *temporary = getenv("TMPDIR");
     if (argc > 1)
         return !getauxval(AT_SECURE) ? NOT_SECURE : opens(NULL) ? OPENED : NOT_OPENED;
-    char command[512];
     const long handles = sbn__handles_open();
-    snprintf(root, sizeof root, "%s/syncbn-cache-XXXXXX", temporary ? temporary : "/tmp");
-    if (!mkdtemp(root)) {
-        printf("Bail out! %s cannot be made\n", root);
-        return 99;
-    }
+    folder_begin();
     for (size_t i = 0; i < SIZE; ++i)
         contents[i] = (unsigned char)(i * i >> 3);
     char where[512];
-    snprintf(where, sizeof where, "%s", path_of("stored"));
+    snprintf(where, sizeof where, "%s", folder_path("stored"));
     const int folder = sbn__cache_open(where);
     stored(folder, where);
     sbn__cache_close(folder);
@@ -317,6 +278,6 @@ int main(int argc, char **argv)
     other_rights(argv[0]);
     at_once();
     tap_ok(sbn__handles_open() == handles, "no block is left");
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command) == 0 ? tap_done() : 99;
+    folder_end();
+    return tap_done();
 }

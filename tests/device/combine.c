@@ -15,7 +15,7 @@ static cl_command_queue queue;
 static rows from_device, expected;
 static int64_t wide_after[SOURCES][CHANNELS * MOST_LIMBS];
 
-static cl_mem buffer_of(size_t size, void *contents)
+static cl_mem buffer_with(size_t size, void *contents)
 {
     cl_int code;
     cl_mem mem = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size,
@@ -60,14 +60,14 @@ static float gradients_stored[2 * CHANNELS];
 static void open_buffers(const sums *s, int backward)
 {
     for (int i = 0; i < SOURCES; ++i)
-        sources[i] = buffer_of(sizeof(int64_t) * CHANNELS * s->length * MOST_SLICES, s->of[i]);
+        sources[i] = buffer_with(sizeof(int64_t) * CHANNELS * s->length * MOST_SLICES, s->of[i]);
     for (int i = 0; i < SOURCES; ++i)
-        wide[i] = buffer_of(sizeof(int64_t) * CHANNELS * sbn__wide_limbs(), s->wide_of[i]);
-    moments = buffer_of(sizeof expected.moments, expected.moments);
-    table = backward ? buffer_of(sizeof expected.gradients, expected.gradients)
-                     : buffer_of(sizeof expected.coefficients, expected.coefficients);
-    stored = buffer_of(sizeof gradients_stored, gradients_stored);
-    running = buffer_of(sizeof expected.running + sizeof expected.batches, expected.running);
+        wide[i] = buffer_with(sizeof(int64_t) * CHANNELS * sbn__wide_limbs(), s->wide_of[i]);
+    moments = buffer_with(sizeof expected.moments, expected.moments);
+    table = backward ? buffer_with(sizeof expected.gradients, expected.gradients)
+                     : buffer_with(sizeof expected.coefficients, expected.coefficients);
+    stored = buffer_with(sizeof gradients_stored, gradients_stored);
+    running = buffer_with(sizeof expected.running + sizeof expected.batches, expected.running);
 }
 
 static void close_buffers(int backward)

@@ -115,10 +115,8 @@ static void large_buffers(void)
     enum { CHANNELS = 3, PLANE = 100 };
     static const char option[] = "-cl-intel-greater-than-4GB-buffer-required";
     sbn_group *group;
-    sbn_batchnorm *layer;
     slice data;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     largest(NULL, UINT64_MAX);
     say_intel();
     largest(NULL, offered);
@@ -130,8 +128,7 @@ static void large_buffers(void)
     config.program_cache = "";
     must(sbn_group_create(&config, &group), "sbn_group_create");
     wraps_device_says(0, NULL, 0);
-    of_layer.channels = CHANNELS;
-    must(sbn_batchnorm_create(group, &of_layer, &layer), "sbn_batchnorm_create");
+    sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
     slice_open(&data, &device, queue, 0, 1, CHANNELS, PLANE, 1);
     expect(
         sbn_evaluate(layer, &data.shard), SBN_INVALID_ARGUMENT,

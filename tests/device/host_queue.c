@@ -57,20 +57,15 @@ static void check_threads(void)
 static void check_training(void)
 {
     float x[ELEMENTS], y[ELEMENTS], mean[CHANNELS];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
     sbn_shard shard = SBN_SHARD_INIT;
-    sbn_group *group;
-    sbn_batchnorm *layer;
     cl_command_queue queue;
     must(sbn_host_queue(&queue), "sbn_host_queue");
-    config.queues = &queue;
-    config.replicas = 1;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    sbn_group *group = fixture_rank(&queue, 1, NULL);
     settings.channels = CHANNELS;
     settings.affine = 0;
     settings.eps = 0;
-    must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
+    sbn_batchnorm *layer = fixture_layer_of(group, &settings);
     sbn_saved *saved = fixture_saved(layer);
     for (int i = 0; i < ELEMENTS; ++i)
         x[i] = i % 2 ? 2.0f : 0.0f;

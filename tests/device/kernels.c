@@ -85,15 +85,13 @@ static uint64_t run(sbn_group *group, cl_command_queue queue, size_t size, const
                     int *wide)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
     sbn_result forward = SBN_RESULT_INIT, backward = SBN_RESULT_INIT;
     slice s;
     uint64_t digest = DIGEST_START;
     config.channels = sizes[size].channels;
     config.layout = v->layout;
-    must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    sbn_batchnorm *layer = fixture_layer_of(group, &config);
+    sbn_saved *saved = fixture_saved(layer);
     slice_open(&s, &device, queue, 0, sizes[size].samples, sizes[size].channels, sizes[size].plane,
                80);
     lay_out(&s, &s.shard.x, v->layout, sizes[size].scale, sizes[size].step);
@@ -111,8 +109,7 @@ static uint64_t run(sbn_group *group, cl_command_queue queue, size_t size, const
     digest = digest_tensor(digest, &s, &s.shard.y, v->layout);
     *wide = forward.wide == backward.wide ? forward.wide : 2;
     slice_close(&s);
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
+    fixture_end(layer, saved);
     return digest;
 }
 

@@ -4,7 +4,6 @@
  * source. On the first device of every platform that has a usable one, and on one whose context has
  * another one, too.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/fixture.h"
+#include "support/folder.h"
 #include "base/memory.h"
 #include "program/binary.h"
 #include "support/wraps.h"
@@ -21,7 +21,6 @@ enum { PROGRAMS = 3, CHANNELS = 3, PLANE = 40, SAMPLES = 2 };
 static fixture device;
 static cl_command_queue queue;
 static slice data;
-static char folder[256];
 /* Compiled without optimisation, which takes a third of the time and gives the same bits. */
 static const char unoptimised[] = "-cl-opt-disable", *options = unoptimised;
 
@@ -29,28 +28,21 @@ static const char unoptimised[] = "-cl-opt-disable", *options = unoptimised;
 static uint64_t run(const char *cache)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *group;
     config.queues = &queue;
     config.replicas = 1;
     config.program_cache = cache;
     config.build_options = options;
-    sbn_group *group;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
     must(sbn_group_create(&config, &group), "sbn_group_create");
     if (*sbn_last_error())
         tap_ok(0, "a group was made, with a sentence: %s", sbn_last_error());
-    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
-    of_layer.channels = CHANNELS;
-    must(sbn_batchnorm_create(group, &of_layer, &layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
+    sbn_saved *saved = fixture_saved(layer);
     slice_reset(&data);
     must(sbn_forward(layer, &data.shard, saved, 0, NULL), "sbn_forward");
     must(sbn_backward(layer, &data.shard, saved, 0, NULL), "sbn_backward");
-    uint64_t digest = digest_buffer(DIGEST_START, &data, &data.shard.y, data.elements);
-    digest = digest_buffer(digest, &data, &data.shard.dx, data.elements);
-    digest = digest_buffer(digest, &data, &data.shard.weight_grad, CHANNELS);
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
+    const uint64_t digest = digest_slice(DIGEST_START, &data);
+    fixture_end(layer, saved);
     sbn_group_destroy(group);
     return digest;
 }
@@ -70,18 +62,6 @@ static counts counted(const char *cache)
                     wraps_calls(WRAP_CREATE_BINARY) - binaries, digest};
 }
 
-static int files(char paths[][512], int most)
-{
-    int count = 0;
-    DIR *dir = opendir(folder);
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (entry->d_name[0] != '.' && count < most)
-            snprintf(paths[count++], 512, "%s/%s", folder, entry->d_name);
-    if (dir)
-        closedir(dir);
-    return count;
-}
-
 static void expect_counts(counts c, long sources, long binaries, uint64_t right, const char *what)
 {
     tap_ok(c.sources == sources && c.binaries == binaries && c.digest == right,
@@ -91,43 +71,44 @@ static void expect_counts(counts c, long sources, long binaries, uint64_t right,
 
 static void check_device(const char *name, int all)
 {
-    char paths[8][512];
+    char first[512], second[512];
     const counts without = counted("");
     expect_counts(without, PROGRAMS, 0, without.digest, "no cache");
-    expect_counts(counted(folder), PROGRAMS, 0, without.digest, "an empty cache");
-    const int kept = files(paths, 8);
+    expect_counts(counted(folder_root), PROGRAMS, 0, without.digest, "an empty cache");
+    const int kept = folder_names(folder_root, first);
     if (kept == 0) {
         tap_skip("%s gives no binaries", name);
         return;
     }
     tap_ok(kept == PROGRAMS, "%s: %d files are kept", name, kept);
-    expect_counts(counted(folder), 0, PROGRAMS, without.digest, "a full cache");
+    expect_counts(counted(folder_root), 0, PROGRAMS, without.digest, "a full cache");
     if (!all)
         return;
-    must(truncate(paths[0], 1000), "truncate");
-    expect_counts(counted(folder), 1, PROGRAMS - 1, without.digest, "a truncated file");
-    expect_counts(counted(folder), 0, PROGRAMS, without.digest, "and it is replaced");
-    must(unlink(paths[1]), "unlink");
-    must(link(paths[0], paths[1]), "link");
-    expect_counts(counted(folder), 1, PROGRAMS - 1, without.digest, "another program's file");
-    expect_counts(counted(folder), 0, PROGRAMS, without.digest, "and it is replaced");
+    must(truncate(first, 1000), "truncate");
+    expect_counts(counted(folder_root), 1, PROGRAMS - 1, without.digest, "a truncated file");
+    expect_counts(counted(folder_root), 0, PROGRAMS, without.digest, "and it is replaced");
+    must(rename(first, folder_path(".first")), "rename");
+    folder_names(folder_root, second);
+    must(link(second, first), "link");
+    expect_counts(counted(folder_root), 1, PROGRAMS - 1, without.digest, "another program's file");
+    expect_counts(counted(folder_root), 0, PROGRAMS, without.digest, "and it is replaced");
 
     /* The driver refuses a binary, or to build it. */
     wraps_fail(WRAP_CREATE_BINARY, 2);
-    expect_counts(counted(folder), 1, PROGRAMS, without.digest, "a binary is refused");
+    expect_counts(counted(folder_root), 1, PROGRAMS, without.digest, "a binary is refused");
     wraps_fail(WRAP_BUILD, 1);
-    expect_counts(counted(folder), 1, PROGRAMS, without.digest, "a binary cannot be built");
+    expect_counts(counted(folder_root), 1, PROGRAMS, without.digest, "a binary cannot be built");
     wraps_fail(WRAP_BUILD, 0);
 
-    must(chmod(folder, 0770), "chmod");
-    expect_counts(counted(folder), PROGRAMS, 0, without.digest,
+    must(chmod(folder_root, 0770), "chmod");
+    expect_counts(counted(folder_root), PROGRAMS, 0, without.digest,
                   "a folder that others may write to");
-    must(chmod(folder, 0700), "chmod");
+    must(chmod(folder_root, 0700), "chmod");
     expect_counts(counted("/dev/null"), PROGRAMS, 0, without.digest, "a folder that is none");
 
     /* The default folder is for devices that are not CPUs. */
     cl_device_type type = CL_DEVICE_TYPE_GPU;
-    setenv("XDG_CACHE_HOME", folder, 1);
+    setenv("XDG_CACHE_HOME", folder_root, 1);
     expect_counts(counted(NULL), PROGRAMS, 0, without.digest, "a CPU, by default");
     wraps_device_says(CL_DEVICE_TYPE, &type, sizeof type);
     const uint64_t as_gpu = counted("").digest;
@@ -143,9 +124,9 @@ static void check_device(const char *name, int all)
 
     /* Another driver version is another key. */
     wraps_device_says(CL_DRIVER_VERSION, "another", 8);
-    expect_counts(counted(folder), PROGRAMS, 0, without.digest, "another driver version");
+    expect_counts(counted(folder_root), PROGRAMS, 0, without.digest, "another driver version");
     wraps_device_says(CL_DRIVER_VERSION, NULL, 0);
-    expect_counts(counted(folder), 0, PROGRAMS, without.digest, "and the first again");
+    expect_counts(counted(folder_root), 0, PROGRAMS, without.digest, "and the first again");
 }
 
 /* A program of more kernels than any of the library's is loaded from its binary. */
@@ -179,19 +160,15 @@ static void on_device(cl_device_id id, const char *name, int all, cl_uint count,
                       const cl_device_id *devices)
 {
     cl_int code;
-    const char *temporary = getenv("TMPDIR");
-    char command[512];
     device.device = id;
     device.context = clCreateContext(NULL, count, devices, NULL, NULL, &code);
     must(code, "clCreateContext");
     queue = fixture_queue(&device, 0);
     slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
-    snprintf(folder, sizeof folder, "%s/syncbn-programs-XXXXXX", temporary ? temporary : "/tmp");
-    must(mkdtemp(folder) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, "mkdtemp");
+    folder_begin();
     check_device(name, all);
     check_many(name);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    must(system(command), command);
+    folder_end();
     slice_close(&data);
     clReleaseCommandQueue(queue);
     clReleaseContext(device.context);

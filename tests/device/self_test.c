@@ -4,7 +4,6 @@
  * breaks a rule, by a fault planted in the kernels' source or by an option that the library refuses
  * and the driver gets nevertheless, is an error that names the device and the rule.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "program/program_text.h"
 #include "device/self_test_faults.h"
 #include "support/fixture.h"
+#include "support/folder.h"
 #include "support/sample.h"
 #include "support/wraps.h"
 
@@ -189,17 +189,6 @@ static void smuggled(sbn_kernel_form form, const char *of_form)
     }
 }
 
-static int files_in(const char *folder)
-{
-    int count = 0;
-    DIR *dir = opendir(folder);
-    for (struct dirent *entry; dir && (entry = readdir(dir));)
-        count += entry->d_name[0] != '.';
-    if (dir)
-        closedir(dir);
-    return count;
-}
-
 /* How many kernels were launched in the making of a group, or -1 where it failed. */
 static long launches(const char *cache)
 {
@@ -210,23 +199,20 @@ static long launches(const char *cache)
 
 static void cached(void)
 {
-    char folder[256], command[512];
-    const char *temporary = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/syncbn-self-test-XXXXXX", temporary ? temporary : "/tmp");
-    must(mkdtemp(folder) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, "mkdtemp");
+    folder_begin();
     wraps_replace("isnan(v) ? 1 : 0", "0");
-    tap_ok(launches(folder) == -1 && files_in(folder) == 0,
-           "a program that does not pass is not cached: %d files", files_in(folder));
+    tap_ok(launches(folder_root) == -1 && folder_names(folder_root, NULL) == 0,
+           "a program that does not pass is not cached: %d files", folder_names(folder_root, NULL));
     wraps_replace(NULL, NULL);
     long count = launches("");
     tap_ok(count == 1, "built without a cache: tested %ld times", count);
-    count = launches(folder);
-    tap_ok(count == 1 && files_in(folder) == SBN_PROGRAMS,
-           "built into the cache: tested %ld times, %d files", count, files_in(folder));
-    count = launches(folder);
+    count = launches(folder_root);
+    tap_ok(count == 1 && folder_names(folder_root, NULL) == SBN_PROGRAMS,
+           "built into the cache: tested %ld times, %d files", count,
+           folder_names(folder_root, NULL));
+    count = launches(folder_root);
     tap_ok(count == 0, "from the cache: tested %ld times", count);
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    must(system(command), command);
+    folder_end();
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/mix.h"
 #include "program/program_text.h"
 #include "support/fixture.h"
 #include "support/sample.h"
@@ -30,13 +31,10 @@ static const char kernel_text[] =
     "    results[7 * count + i] = OF_COUNT(a);\n"
     "}\n";
 
-static uint64_t state = 88172645463325252u;
-
 static uint64_t next(void)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    return state ^= state << 17;
+    static uint64_t place;
+    return mix(1, place++);
 }
 
 static uint64_t bits_of(double v)

@@ -210,25 +210,6 @@ static void coverage(int kind, const char *form_name, const sbn_accumulators *fo
            kinds[kind].name, fit, ROUNDS, least);
 }
 
-/* `only` leaves the others alone. */
-static void only_some(void)
-{
-    int64_t accumulators[3 * LENGTH] = {0};
-    const sbn_accumulators form = sbn__accumulators_at(accumulators, &sbn_forward_narrow);
-    const unsigned char only[] = {0, 1, 0};
-    double first[3] = {7, 7, 7}, second[3] = {7, 7, 7};
-    for (size_t c = 0; c < 3; ++c)
-        accumulators[c * form.per_channel + 1] = 4 << 16;
-    sbn__moments_of(&form, 3, only, 2, first, second);
-    tap_ok(first[0] == 7 && first[1] == 2 && first[2] == 7 && second[0] == 7 && second[2] == 7,
-           "moments of the wanted channel only");
-    const double zero[3] = {0, 0, 0};
-    first[1] = second[1] = 7;
-    sbn__gradient_sums_of(&form, 3, only, zero, first, second);
-    tap_ok(first[0] == 7 && first[1] == 4 && first[2] == 7 && second[0] == 7 && second[1] == 0,
-           "products of the wanted channel only");
-}
-
 int main(void)
 {
     const struct {
@@ -246,7 +227,6 @@ int main(void)
             compare(kind, forms[f].name, &forms[f].form);
         }
     coverage(3, forms[0].name, &forms[0].form, 90);
-    only_some();
     return tap_done();
 }
 

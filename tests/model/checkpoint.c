@@ -88,22 +88,16 @@ static void check_checkpoint(void)
 /* A rank that only takes part has running statistics to load, and no weight to save. */
 static void check_none(void)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
     sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_hub *hub;
-    sbn_group *one_rank;
-    sbn_batchnorm *layer;
     sbn_model *model;
     int64_t batches = 0;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
-    config.transport = &transport;
-    layer_config.channels = file_network_channels[0];
     lenient.strict = 0;
-    must(sbn_group_create(&config, &one_rank), "sbn_group_create");
-    must(sbn_batchnorm_create(one_rank, &layer_config, &layer), "sbn_batchnorm_create");
+    sbn_group *one_rank = fixture_rank(NULL, 0, &transport);
+    sbn_batchnorm *layer = fixture_layer(one_rank, file_network_channels[0]);
     must(sbn_model_create(&model), "sbn_model_create");
     must(sbn_model_add(model, file_network_names[0], layer, NULL), "sbn_model_add");
     expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient), SBN_SUCCESS, "",

@@ -3,7 +3,6 @@
  */
 #include "model/keys.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "support/file_network.h"
+#include "support/folder.h"
 
 /* The bytes of a tensor, for comparison; NULL where it is not there. */
 static unsigned char *bytes_of(const sbn_tensor_file *file, const char *name, size_t *size)
@@ -72,16 +72,10 @@ static void check_same(const char *name, size_t count, size_t saved)
     file_network_close(&n);
 }
 
-/* Names in the folder but for "." and ".."; what is left of a failure would be one more. */
+/* What is left of a failure would be one more. */
 static int files_in_folder(void)
 {
-    DIR *directory = opendir(file_network_folder);
-    int count = 0;
-    for (struct dirent *entry; directory && (entry = readdir(directory));)
-        count += *entry->d_name != '.';
-    if (directory)
-        closedir(directory);
-    return count;
+    return folder_names(folder_root, NULL);
 }
 
 static uint64_t digest_file(const char *name)
@@ -102,7 +96,7 @@ static void check_rewrite(void)
 {
     file_network n;
     struct stat info;
-    char link[96];
+    char link[128];
     size_t in_all;
     const float ones[MOST] = {1, 1, 1, 1};
     const int64_t five = 5;
@@ -110,7 +104,7 @@ static void check_rewrite(void)
     must(sbn_model_load(n.model, data_path("network_bf16.safetensors"), NULL), "load");
     must(sbn_model_save(n.model, file_network_path, data_path("network_bf16.safetensors")), "save");
     must(chmod(file_network_path, 0640), "chmod");
-    snprintf(link, sizeof link, "%s/link", file_network_folder);
+    snprintf(link, sizeof link, "%s/link", folder_root);
     must(symlink("file", link), "symlink");
     must(sbn_batchnorm_set_running_stats(n.layers[0], ones, ones, &five), "set");
     expect(sbn_model_save(n.model, link, link), SBN_SUCCESS, "",
@@ -148,14 +142,14 @@ static void check_failures(void)
     file_network n;
     struct rlimit limit, old;
     struct stat info;
-    char elsewhere[96];
+    char elsewhere[128];
     file_network_open(&n, file_network_channels[1], 1);
     must(sbn_model_save(n.model, file_network_path, NULL), "save");
     const uint64_t before = digest_file(file_network_path);
-    snprintf(elsewhere, sizeof elsewhere, "%s/none/file", file_network_folder);
+    snprintf(elsewhere, sizeof elsewhere, "%s/none/file", folder_root);
     expect(sbn_model_save(n.model, elsewhere, NULL), SBN_IO_ERROR, "none/file|No such file",
            "a folder that is not there");
-    expect(sbn_model_save(n.model, file_network_folder, NULL), SBN_IO_ERROR, "not a regular file",
+    expect(sbn_model_save(n.model, folder_root, NULL), SBN_IO_ERROR, "not a regular file",
            "a folder");
     expect(sbn_model_save(n.model, file_network_path, elsewhere), SBN_IO_ERROR, "none/file|opening",
            "a base that is not there");

@@ -67,14 +67,15 @@ static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved 
 /* One replica, three, and one again: the bits of a network that never moved. */
 static void check_moves(void)
 {
-    sbn_group *one = network_group(queue, 1), *three = network_group(queue, REPLICAS),
-              *again = network_group(queue, 1);
+    sbn_group *one = fixture_group(queue, 1, SBN_FORM_AUTO),
+              *three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO),
+              *again = fixture_group(queue, 1, SBN_FORM_AUTO);
     network still, moved;
     sbn_saved *of_still, *of_moved;
     network_open(&still, &device, queue, one, 1);
     network_open(&moved, &device, queue, one, 1);
-    must(sbn_saved_create(still.layers[1], &of_still), "sbn_saved_create");
-    must(sbn_saved_create(moved.layers[1], &of_moved), "sbn_saved_create");
+    of_still = fixture_saved(still.layers[1]);
+    of_moved = fixture_saved(moved.layers[1]);
     tap_ok(step(&still, 1, 1, of_still, 1) == step(&moved, 1, 1, of_moved, 1), "before the move");
     must(sbn_model_set_training(moved.model, 0), "train");
     must(sbn_batchnorm_set_frozen(moved.layers[0], 1), "freeze");
@@ -119,11 +120,11 @@ static void check_moves(void)
 /* The same buffers where the replicas stay, and every refusal leaves all as it was. */
 static void check_refused_moves(void)
 {
-    sbn_group *one = network_group(queue, 1), *other = network_group(queue, 1),
-              *three = network_group(queue, REPLICAS);
+    sbn_group *one = fixture_group(queue, 1, SBN_FORM_AUTO),
+              *other = fixture_group(queue, 1, SBN_FORM_AUTO),
+              *three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     network n;
     slice s;
-    sbn_saved *saved;
     sbn_pass *pass;
     network_open(&n, &device, queue, one, 1);
     const cl_mem before = n.parameters[0][0].weight.mem;
@@ -135,7 +136,7 @@ static void check_refused_moves(void)
     engine e = {&n, 0, 4};
     expect(sbn_model_set_group(n.model, three, replicate, &e), CL_OUT_OF_RESOURCES,
            "block.0.norm|replica 0|CL_OUT_OF_RESOURCES", "an engine that fails");
-    must(sbn_saved_create(n.layers[1], &saved), "sbn_saved_create");
+    sbn_saved *saved = fixture_saved(n.layers[1]);
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
     expect(sbn_model_set_group(n.model, one, NULL, NULL), SBN_INVALID_ARGUMENT,

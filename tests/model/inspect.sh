@@ -139,58 +139,44 @@ is() { # KIND FILE
 }
 convert='convert it with safetensors.torch.save_file'
 zip='PK\003\004\000\000\010\010\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
-: > "$work/nothing"
-is 'an empty file' nothing
-printf "$zip\020\000\022\000archive/data.pkl" > "$work/zip.pt"
-is "a file of torch.save, a ZIP archive; $convert" zip.pt
-printf "$zip\005\000\022\000x.npy" > "$work/arrays.npz"
-is 'a NumPy archive (.npz)' arrays.npz
-printf "$zip\006\000\022\000README" > "$work/plain.zip"
-is 'a ZIP archive' plain.zip
-printf '\200\002\212\012\154\374\234\106\371\040\152\250\120\031.\200\002' > "$work/old.pt"
-is "a file of torch.save from before PyTorch 1.6; $convert" old.pt
-for protocol in 2 3 4 5; do
-    printf "\\200\\00${protocol}}q\\000." > "$work/pickle$protocol"
-    is 'a Python pickle' pickle$protocol
-done
-printf '\211HDF\r\n\032\n\000\000\000' > "$work/keras.h5"
-is 'an HDF5 file, as Keras writes' keras.h5
-printf '\223NUMPY\001\000v\000' > "$work/array.npy"
-is 'a NumPy array' array.npy
-printf 'GGUF\003\000\000\000\000\000\000\000' > "$work/model.gguf"
-is 'a GGUF file' model.gguf
-printf '\211PNG\r\n\032\n\000\000\000\rIHDR' > "$work/image.png"
-is 'a PNG image' image.png
-printf '\377\330\377\340\000\020JFIF' > "$work/image.jpg"
-is 'a JPEG image' image.jpg
-printf '%%PDF-1.7\n' > "$work/paper.pdf"
-is 'a PDF document' paper.pdf
-printf '\177ELF\002\001\001' > "$work/program"
-is 'an ELF program or library' program
-printf '\034\000\000\000TFL3\024\000\040\000' > "$work/model.tflite"
-is 'a TensorFlow Lite model' model.tflite
-printf '\037\213\010\000\000\000\000\000\000\003' > "$work/file.gz"
-is 'a file compressed by gzip' file.gz
-printf 'BZh91AY&SY' > "$work/file.bz2"
-is 'a file compressed by bzip2' file.bz2
-printf '\3757zXZ\000\000\004' > "$work/file.xz"
-is 'a file compressed by xz' file.xz
-printf '\050\265\057\375\004\000\001\002' > "$work/file.zst"
-is 'a file compressed by zstd' file.zst
+# FILE|BYTES|KIND; %z stands for the head of an archive's first file.
+while IFS='|' read -r file bytes kind; do
+    case $bytes in
+    %z*) bytes=$zip${bytes#%z} ;;
+    esac
+    printf "$bytes" > "$work/$file"
+    is "$kind" "$file"
+done << KINDS
+nothing||an empty file
+zip.pt|%z\\020\\000\\022\\000archive/data.pkl|a file of torch.save, a ZIP archive; $convert
+arrays.npz|%z\\005\\000\\022\\000x.npy|a NumPy archive (.npz)
+plain.zip|%z\\006\\000\\022\\000README|a ZIP archive
+old.pt|\\200\\002\\212\\012\\154\\374\\234\\106\\371\\040\\152\\250\\120\\031.\\200\\002|a file of torch.save from before PyTorch 1.6; $convert
+pickle2|\\200\\002}q\\000.|a Python pickle
+pickle3|\\200\\003}q\\000.|a Python pickle
+pickle4|\\200\\004}q\\000.|a Python pickle
+pickle5|\\200\\005}q\\000.|a Python pickle
+keras.h5|\\211HDF\\r\\n\\032\\n\\000\\000\\000|an HDF5 file, as Keras writes
+array.npy|\\223NUMPY\\001\\000v\\000|a NumPy array
+model.gguf|GGUF\\003\\000\\000\\000\\000\\000\\000\\000|a GGUF file
+image.png|\\211PNG\\r\\n\\032\\n\\000\\000\\000\\rIHDR|a PNG image
+image.jpg|\\377\\330\\377\\340\\000\\020JFIF|a JPEG image
+paper.pdf|%%PDF-1.7\\n|a PDF document
+program|\\177ELF\\002\\001\\001|an ELF program or library
+model.tflite|\\034\\000\\000\\000TFL3\\024\\000\\040\\000|a TensorFlow Lite model
+file.gz|\\037\\213\\010\\000\\000\\000\\000\\000\\000\\003|a file compressed by gzip
+file.bz2|BZh91AY&SY|a file compressed by bzip2
+file.xz|\\3757zXZ\\000\\000\\004|a file compressed by xz
+file.zst|\\050\\265\\057\\375\\004\\000\\001\\002|a file compressed by zstd
+pointer|version https://git-lfs.github.com/spec/v1\\noid sha256:00\\nsize 9\\n|a Git LFS pointer: the file itself has not been downloaded
+page|<!DOCTYPE html>\\n<html>\\n|an HTML page
+index.json|{"metadata": {"total_size": 9}, "weight_map": {"a": "b"}}\\n|the index of several safetensors files; name one of those
+list.json| [1, 2, 3, 4, 5]\\n|a JSON text
+text|int f() {\\n\\treturn 1; /* \\303\\244 */\\n}\\n|a text
+short|hi|a text
+KINDS
 (cd "$work" && tar -cf file.tar file.gz)
 is 'a tar archive' file.tar
-printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n' > "$work/pointer"
-is 'a Git LFS pointer: the file itself has not been downloaded' pointer
-printf '<!DOCTYPE html>\n<html>\n' > "$work/page"
-is 'an HTML page' page
-printf '{"metadata": {"total_size": 9}, "weight_map": {"a": "b"}}\n' > "$work/index.json"
-is 'the index of several safetensors files; name one of those' index.json
-printf ' [1, 2, 3, 4, 5]\n' > "$work/list.json"
-is 'a JSON text' list.json
-printf 'int f() {\n\treturn 1; /* \303\244 */\n}\n' > "$work/text"
-is 'a text' text
-printf 'hi' > "$work/short"
-is 'a text' short
 dd if=/dev/zero of="$work/zeros" bs=1000 count=1 2> /dev/null
 is 'a file that begins with zeros' zeros
 printf '\377\376\001\002\003\004\005\006\007\010' > "$work/noise"

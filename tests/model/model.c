@@ -28,9 +28,9 @@ static void check_set(sbn_group *group)
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_batchnorm *other, *plain;
     config.channels = 1000;
-    must(sbn_batchnorm_create(group, &config, &other), "sbn_batchnorm_create");
+    other = fixture_layer_of(group, &config);
     config.affine = 0;
-    must(sbn_batchnorm_create(group, &config, &plain), "sbn_batchnorm_create");
+    plain = fixture_layer_of(group, &config);
     expect(sbn_model_add(n.model, "stem", other, NULL), SBN_INVALID_ARGUMENT, "name|got \"stem\"",
            "a name twice");
     expect(sbn_model_add(n.model, "stem2", n.layers[0], NULL), SBN_INVALID_ARGUMENT,
@@ -43,7 +43,7 @@ static void check_set(sbn_group *group)
     expect(sbn_model_add((sbn_model *)group, "x", other, NULL), SBN_INVALID_ARGUMENT,
            "model|got another", "a group as a model");
     expect(sbn_model_add(n.model, "x", other, n.parameters[0]), SBN_INVALID_ARGUMENT,
-           "x: weight: expected 1000 floats|got a buffer of 7", "small buffers");
+           "x: weight: expected 1000 floats|got a buffer of 12", "small buffers");
     const sbn_parameters none[1] = {SBN_PARAMETERS_INIT};
     expect(sbn_model_add(n.model, "x", other, none), SBN_INVALID_ARGUMENT, "x: weight|got NULL",
            "no buffers");
@@ -61,7 +61,6 @@ static void check_switches(sbn_group *group)
 {
     network n;
     slice s;
-    sbn_saved *saved;
     sbn_pass *pass;
     network_open(&n, &device, queue, group, 1);
     tap_ok(network_flags(&n) == 07, "all train");
@@ -71,7 +70,7 @@ static void check_switches(sbn_group *group)
     must(sbn_model_set_training(n.model, 1), "train");
     tap_ok(network_flags(&n) == 077, "all are frozen, and train when released");
     must(sbn_model_set_frozen(n.model, 0), "freeze");
-    must(sbn_saved_create(n.layers[1], &saved), "sbn_saved_create");
+    sbn_saved *saved = fixture_saved(n.layers[1]);
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
     expect(sbn_model_set_frozen(n.model, 1), SBN_INVALID_ARGUMENT, "block.0.norm|under way",
@@ -152,7 +151,7 @@ static void check_dimensions(sbn_group *group)
         char what[64];
         config.channels = CHANNELS;
         config.dimensions = cases[i].layer;
-        must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
+        layer = fixture_layer_of(group, &config);
         s.shard.dims = cases[i].dims;
         snprintf(what, sizeof what, "a layer in %d dimensions, a tensor of %d", cases[i].layer,
                  cases[i].dims);
@@ -188,8 +187,8 @@ static void check_moved_alone(sbn_group *three, sbn_group *one)
 
 static void checks(void)
 {
-    sbn_group *group = network_group(queue, 1);
-    sbn_group *three = network_group(queue, REPLICAS);
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
+    sbn_group *three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     check_set(group);
     check_switches(group);
     check_parameters(three);

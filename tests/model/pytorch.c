@@ -42,8 +42,7 @@ enum { TRAINED_CHANNELS = 3, TRAINED_BATCHES = 3, TRAINED_VALUES = 4 * 3 * 9 };
 
 static void train(sbn_batchnorm *layer, const float *x)
 {
-    sbn_saved *saved;
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    sbn_saved *saved = fixture_saved(layer);
     for (size_t b = 0; b < TRAINED_BATCHES; ++b) {
         sbn_shard shard = {.size = sizeof(sbn_shard), .dims = 3, .shape = {4, TRAINED_CHANNELS, 9}};
         shard.x = buffer_of(&device, queue, x + b * TRAINED_VALUES, TRAINED_VALUES);
@@ -76,7 +75,7 @@ static void check_momentum(void)
         config.affine = 0;
         config.average = cases[i].average;
         config.momentum = cases[i].momentum;
-        must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
+        layer = fixture_layer_of(group, &config);
         train(layer, x);
         expect_statistics(&file, cases[i].name, layer, TRAINED_BATCHES);
         must(sbn_batchnorm_reset_running_stats(layer), "reset");
@@ -116,8 +115,8 @@ static void network_open(network *n)
     n->one = fixture_group(queue, 1, SBN_FORM_AUTO);
     n->three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     slice_open(&n->whole, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
-    must(sbn_batchnorm_create(n->one, &config, &n->layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(n->layer, &n->saved), "sbn_saved_create");
+    n->layer = fixture_layer_of(n->one, &config);
+    n->saved = fixture_saved(n->layer);
     for (size_t r = 0; r < REPLICAS; ++r) {
         n->parameters[r].size = n->gradients[r].size = sizeof(sbn_parameters);
         sbn_buffer *const buffers[] = {&n->parameters[r].weight, &n->parameters[r].bias,
@@ -133,8 +132,7 @@ static void network_close(network *n)
 {
     slice_close(&n->whole);
     sbn_model_destroy(n->model);
-    sbn_saved_destroy(n->saved);
-    sbn_batchnorm_destroy(n->layer);
+    fixture_end(n->layer, n->saved);
     sbn_group_destroy(n->one);
     sbn_group_destroy(n->three);
     for (size_t r = 0; r < REPLICAS; ++r) {

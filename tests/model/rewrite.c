@@ -29,21 +29,17 @@ int main(int argc, char **argv)
     if (argc != 3 || fixture_open(&device))
         return 1;
     cl_command_queue queue = fixture_queue(&device, 0);
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *group;
     sbn_model *model;
     sbn_batchnorm *layers[2];
     sbn_parameters parameters[2] = {SBN_PARAMETERS_INIT, SBN_PARAMETERS_INIT};
     sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
     lenient.strict = 0;
-    config.queues = &queue;
-    config.replicas = 1;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    sbn_group *group = fixture_rank(&queue, 1, NULL);
     must(sbn_model_create(&model), "sbn_model_create");
     for (size_t i = 0; i < 2; ++i) {
         sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
         layer.channels = 4 + 2 * i;
-        must(sbn_batchnorm_create(group, &layer, &layers[i]), "sbn_batchnorm_create");
+        layers[i] = fixture_layer_of(group, &layer);
         parameters[i].weight = buffer_of(&device, queue, NULL, layer.channels);
         parameters[i].bias = buffer_of(&device, queue, NULL, layer.channels);
         must(sbn_model_add(model, names[i], layers[i], &parameters[i]), "sbn_model_add");

@@ -40,8 +40,7 @@ static int call_odd(training *t, const sbn_batchnorm_config *config)
     sbn_shard shard = t->slice.shard;
     shard.shape[1] = config->channels;
     const int status = sbn_forward(odd, &shard, saved, 0, NULL);
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(odd);
+    fixture_end(odd, saved);
     return status;
 }
 

@@ -1,8 +1,7 @@
 #!/bin/sh
 # What threaded groups promise, with ranks for threads: the same bits, the same
 # sentences when ranks disagree, parts of a split, several layers in one call, hundreds
-# of random passes, and what latency costs (printed); thread levels, and ranks without
-# any device. Seven ranks in one hub where CHECK=full is set.
+# of random passes; thread levels, and ranks without any device. Seven ranks in one hub where CHECK=full is set.
 
 . "${srcdir:=.}/tests/mpi/common.sh"
 
@@ -32,6 +31,5 @@ if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
     tap 4 tests/mpi/branches
     tap 4 tests/mpi/branches_refused
     tap 4 tests/mpi/soak 300
-    tap 2 tests/mpi/latency
 fi
 echo "1..$count"

@@ -56,9 +56,7 @@ static void words(training *t)
     const double start = MPI_Wtime();
     sbn_pass *pass;
     sbn_shard shard = t->slice.shard;
-    cl_int code;
-    cl_event held = clCreateUserEvent(t->device.context, &code);
-    must(code, "clCreateUserEvent");
+    cl_event held = fixture_gate(&t->device);
     shard.num_wait = t->rank == 1;
     shard.wait_list = &held;
     must(sbn_forward_begin(t->first, &shard, t->first_saved, 0, &pass), "sbn_forward_begin");

@@ -9,7 +9,6 @@ mpi_programs = \
 	tests/mpi/group_split \
 	tests/mpi/hub \
 	tests/mpi/late \
-	tests/mpi/latency \
 	tests/mpi/no_device \
 	tests/mpi/problems \
 	tests/mpi/settings \
@@ -50,8 +49,6 @@ tests_mpi_faults_LDADD = $(on_mpi)
 tests_mpi_late_SOURCES = tests/mpi/late.c tests/mpi/training.c tests/mpi/training.h
 tests_mpi_late_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_late_LDADD = $(on_mpi)
-tests_mpi_latency_CPPFLAGS = $(mpi_cppflags)
-tests_mpi_latency_LDADD = $(on_mpi)
 tests_mpi_no_device_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_no_device_LDADD = $(on_mpi)
 tests_mpi_problems_CPPFLAGS = $(mpi_cppflags)

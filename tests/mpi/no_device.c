@@ -2,108 +2,37 @@
  * Ranks whose process has no OpenCL platform, among others that have a device: the script hides the
  * drivers from the odd ranks. They take part and get the statistics of the other ranks' samples.
  */
-#include <string.h>
-
-#include <syncbn-mpi.h>
-
-#include "support/fixture.h"
+#include "support/mpi_job.h"
 #include "support/ranks.h"
-#include "support/tap_mpi.h"
 
-enum { CHANNELS = 3, PLANE = 33, SAMPLES = 2 };
-
-static fixture device;
-static int has_device;
-
-typedef struct training {
-    sbn_mpi *mpi;
-    sbn_group *group;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
-    slice slices[16];
-    sbn_shard shards[16];
-} training;
-
-/* This rank over MPI, or, without a transport, `replicas` in this process. */
-static void open_training(training *t, int over_mpi, size_t replicas, size_t first)
+static uint64_t train(const fixture *device, int count, const size_t *replicas, const char *what)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_transport table = SBN_TRANSPORT_INIT;
-    cl_command_queue queues[16] = {NULL};
-    memset(t, 0, sizeof *t);
-    for (size_t r = 0; r < replicas; ++r) {
-        queues[r] = fixture_queue(&device, 0);
-        slice_open(&t->slices[r], &device, queues[r], (first + r) * SAMPLES, SAMPLES, CHANNELS,
-                   PLANE, 9);
-        t->shards[r] = t->slices[r].shard;
-    }
-    if (over_mpi) {
-        must(sbn_mpi_create(MPI_COMM_WORLD, &t->mpi), "sbn_mpi_create");
-        must(sbn_mpi_transport(t->mpi, &table), "sbn_mpi_transport");
-        config.transport = &table;
-    }
-    config.queues = replicas ? queues : NULL;
-    config.replicas = replicas;
-    layer.channels = CHANNELS;
-    must(sbn_group_create(&config, &t->group), "sbn_group_create");
-    must(sbn_batchnorm_create(t->group, &layer, &t->layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(t->layer, &t->saved), "sbn_saved_create");
-}
-
-static void close_training(training *t, size_t replicas)
-{
-    for (size_t r = 0; r < replicas; ++r)
-        slice_close(&t->slices[r]);
-    sbn_saved_destroy(t->saved);
-    sbn_batchnorm_destroy(t->layer);
-    sbn_group_destroy(t->group);
-    for (size_t r = 0; r < replicas; ++r)
-        clReleaseCommandQueue(t->slices[r].queue);
-    must(sbn_mpi_destroy(t->mpi), "sbn_mpi_destroy");
-}
-
-static int train(training *t, const sbn_shard *shards)
-{
-    int status = sbn_forward(t->layer, shards, t->saved, 0, NULL);
-    return status ? status : sbn_backward(t->layer, shards, t->saved, 0, NULL);
-}
-
-/* The batch's and the running statistics, and how many values they are of. */
-static uint64_t digest_training(const training *t)
-{
-    float values[4][CHANNELS];
-    uint64_t count;
-    must(sbn_saved_stats(t->saved, values[0], values[1], &count), "sbn_saved_stats");
-    must(sbn_batchnorm_running_stats(t->layer, values[2], values[3], NULL), "get");
-    return digest_of(digest_of(DIGEST_START, values, sizeof values), &count, sizeof count);
+    static const size_t samples[RANKS_MAX] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
+    test_ranks all;
+    ranks_open(&all, device, count, replicas, samples, NULL);
+    ranks_do(&all, rank_train);
+    for (int rank = 0; rank < count; ++rank)
+        rank_expect(&all.of[rank], SBN_SUCCESS, "", what);
+    const uint64_t digest = ranks_digest(&all);
+    ranks_close(&all);
+    return digest;
 }
 
 int main(int argc, char **argv)
 {
-    training here, alone;
-    uint64_t expected = 0;
-    tap_mpi_begin(&argc, &argv);
-    has_device = !fixture_open(&device);
-    const size_t own = (size_t)has_device, all = (size_t)(mpi_job_size() + 1) / 2;
+    fixture device;
+    size_t apart[RANKS_MAX], one[] = {0};
+    ranks_begin(&argc, &argv);
+    const int has_device = !fixture_open(&device), count = mpi_job_size();
     if (mpi_job_rank() % 2 == 0 && !has_device)
         MPI_Abort(MPI_COMM_WORLD, 99);
     tap_ok(has_device == (mpi_job_rank() % 2 == 0), "the odd ranks see no OpenCL platform");
-    open_training(&here, 1, own, (size_t)mpi_job_rank() / 2);
-    expect(train(&here, own ? here.shards : NULL), SBN_SUCCESS, "", "forward and backward");
-    tap_ok(sbn_group_replicas(here.group) == own &&
-               sbn_group_world_size(here.group) == mpi_job_size(),
-           "%d ranks", mpi_job_size());
-    if (mpi_job_rank() == 0) {
-        open_training(&alone, 0, all, 0);
-        must(train(&alone, alone.shards), "in one process");
-        expected = digest_training(&alone);
-        close_training(&alone, all);
-    }
-    ranks_broadcast(0, &expected, sizeof expected);
-    tap_ok(digest_training(&here) == expected, "every rank has the bits of one process");
-    close_training(&here, own);
+    for (int rank = 0; rank < count; ++rank)
+        one[0] += apart[rank] = rank % 2 == 0;
+    const uint64_t expected = train(&device, 1, one, "in one process");
+    tap_ok(train(&device, count, apart, "forward and backward") == expected,
+           "every rank of %d has the bits of one process", count);
     if (has_device)
         fixture_close(&device);
-    return mpi_job_end(tap_done());
+    return ranks_end(tap_done());
 }

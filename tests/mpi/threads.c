@@ -29,28 +29,21 @@ typedef struct user {
 
 static void open_user(user *u, unsigned seed)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
     sbn_transport table = SBN_TRANSPORT_INIT;
     cl_command_queue queue = fixture_queue(&device, 0);
     memset(u, 0, sizeof *u);
     must(sbn_mpi_create(MPI_COMM_WORLD, &u->mpi), "sbn_mpi_create");
     must(sbn_mpi_transport(u->mpi, &table), "sbn_mpi_transport");
-    config.queues = &queue;
-    config.replicas = 1;
-    config.transport = &table;
-    must(sbn_group_create(&config, &u->group), "sbn_group_create");
-    layer.channels = CHANNELS;
-    must(sbn_batchnorm_create(u->group, &layer, &u->layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(u->layer, &u->saved), "sbn_saved_create");
+    u->group = fixture_rank(&queue, 1, &table);
+    u->layer = fixture_layer(u->group, CHANNELS);
+    u->saved = fixture_saved(u->layer);
     slice_open(&u->slice, &device, queue, 2 * (size_t)mpi_job_rank(), 2, CHANNELS, PLANE, seed);
 }
 
 static void close_user(user *u)
 {
     slice_close(&u->slice);
-    sbn_saved_destroy(u->saved);
-    sbn_batchnorm_destroy(u->layer);
+    fixture_end(u->layer, u->saved);
     sbn_group_destroy(u->group);
     clReleaseCommandQueue(u->slice.queue);
     expect(sbn_mpi_destroy(u->mpi), SBN_SUCCESS, "", "ending a transport");

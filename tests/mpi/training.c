@@ -51,9 +51,8 @@ void training_goes_on(training *t)
 sbn_batchnorm *training_layer(const training *t, const sbn_batchnorm_config *config,
                               sbn_saved **saved)
 {
-    sbn_batchnorm *layer;
-    must(sbn_batchnorm_create(t->group, config, &layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(layer, saved), "sbn_saved_create");
+    sbn_batchnorm *layer = fixture_layer_of(t->group, config);
+    *saved = fixture_saved(layer);
     return layer;
 }
 
@@ -97,10 +96,8 @@ int training_close(training *t)
         fprintf(stderr, "rank %d: stopped for %.2g s\n", t->rank, stalls_longest());
     stalls_end();
     slice_close(&t->slice);
-    sbn_saved_destroy(t->first_saved);
-    sbn_saved_destroy(t->second_saved);
-    sbn_batchnorm_destroy(t->first);
-    sbn_batchnorm_destroy(t->second);
+    fixture_end(t->first, t->first_saved);
+    fixture_end(t->second, t->second_saved);
     sbn_group_destroy(t->group);
     clReleaseCommandQueue(t->slice.queue);
     fixture_close(&t->device);

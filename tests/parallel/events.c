@@ -24,7 +24,6 @@ static sbn_data_parallel *parallel;
 static void open_replicas(int out_of_order)
 {
     cl_command_queue queues[REPLICAS];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     for (int r = 0; r < REPLICAS; ++r) {
         cl_int code;
         queues[r] = fixture_queue(&device, out_of_order);
@@ -37,9 +36,7 @@ static void open_replicas(int out_of_order)
         must(code, "clCreateBuffer");
         replicas[r].buffer.mem = replicas[r].mem;
     }
-    config.queues = queues;
-    config.replicas = REPLICAS;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    group = fixture_rank(queues, REPLICAS, NULL);
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
 }
 
@@ -65,89 +62,55 @@ static int stays(sbn_exchange *exchange)
     return !ready;
 }
 
-/* A gate holds the values that are to be averaged back. */
-static void check_average(int out_of_order)
+/*
+ * A gate holds back what comes before an exchange: the values that are to be averaged, or who still
+ * reads a tensor that a broadcast is to replace.
+ */
+static void check_order(int out_of_order, int average)
 {
+    const char *what = average ? "averaging" : "a broadcast";
     const char *kind = out_of_order ? "out of order" : "in order";
     const size_t count = COUNT;
     sbn_tensors tensors[REPLICAS];
     sbn_exchange *exchange;
-    cl_int code;
     int odd = 0;
     open_replicas(out_of_order);
-    cl_event gate = clCreateUserEvent(device.context, &code);
-    must(code, "clCreateUserEvent");
+    cl_event gate = fixture_gate(&device);
     for (int r = 0; r < REPLICAS; ++r) {
         replica *its = &replicas[r];
-        must(clEnqueueWriteBuffer(its->queue, its->mem, CL_FALSE, 0, sizeof after[r], after[r], 1,
-                                  &gate, &its->written),
-             "clEnqueueWriteBuffer");
+        must(average ? clEnqueueWriteBuffer(its->queue, its->mem, CL_FALSE, 0, sizeof after[r],
+                                            after[r], 1, &gate, &its->written)
+                     : clEnqueueCopyBuffer(its->queue, its->mem, its->copy, 0, 0, sizeof got, 1,
+                                           &gate, &its->written),
+             "a command before");
         tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
                                    .buffers = &its->buffer,
+                                   .num_wait = (cl_uint)out_of_order,
+                                   .wait_list = &its->written,
                                    .event = &its->event};
-        if (out_of_order) {
-            tensors[r].num_wait = 1;
-            tensors[r].wait_list = &its->written;
-        }
     }
-    must(sbn_average_gradients_begin(parallel, &count, 1, tensors, &exchange), "begin");
-    tap_ok(stays(exchange), "%s: averaging waits for what comes before it", kind);
+    must(average ? sbn_average_gradients_begin(parallel, &count, 1, tensors, &exchange)
+                 : sbn_broadcast_begin(parallel, &count, 1, 1, tensors, &exchange),
+         "begin");
+    tap_ok(stays(exchange), "%s: %s waits for what comes before it", kind, what);
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
     must(sbn_exchange_end(exchange), "end");
     for (int r = 0; r < REPLICAS; ++r) {
         const replica *its = &replicas[r];
-        must(clEnqueueReadBuffer(its->queue, its->mem, CL_TRUE, 0, sizeof got, got,
-                                 out_of_order ? 1 : 0, out_of_order ? &its->event : NULL, NULL),
-             "clEnqueueReadBuffer");
-        for (int i = 0; i < COUNT; ++i)
-            odd += got[i] != (after[0][i] + after[1][i]) / 2;
-    }
-    tap_ok(!odd, "%s: what comes after it reads the mean: %d wrong", kind, odd);
-    clReleaseEvent(gate);
-    close_replicas();
-}
-
-/* A gate holds back who still reads a tensor that a broadcast is to replace. */
-static void check_broadcast(int out_of_order)
-{
-    const char *kind = out_of_order ? "out of order" : "in order";
-    const size_t count = COUNT;
-    sbn_tensors tensors[REPLICAS];
-    sbn_exchange *exchange;
-    cl_int code;
-    int odd = 0;
-    open_replicas(out_of_order);
-    cl_event gate = clCreateUserEvent(device.context, &code);
-    must(code, "clCreateUserEvent");
-    for (int r = 0; r < REPLICAS; ++r) {
-        replica *its = &replicas[r];
-        must(clEnqueueCopyBuffer(its->queue, its->mem, its->copy, 0, 0, sizeof got, 1, &gate,
-                                 &its->written),
-             "clEnqueueCopyBuffer");
-        tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
-                                   .buffers = &its->buffer,
-                                   .event = &its->event};
-        if (out_of_order) {
-            tensors[r].num_wait = 1;
-            tensors[r].wait_list = &its->written;
-        }
-    }
-    must(sbn_broadcast_begin(parallel, &count, 1, 1, tensors, &exchange), "begin");
-    tap_ok(stays(exchange), "%s: a broadcast waits for what comes before it", kind);
-    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
-    must(sbn_exchange_end(exchange), "end");
-    for (int r = 0; r < REPLICAS; ++r) {
-        const replica *its = &replicas[r];
-        must(clEnqueueReadBuffer(its->queue, its->copy, CL_TRUE, 0, sizeof copied, copied, 1,
-                                 &its->event, NULL),
-             "clEnqueueReadBuffer");
-        must(clEnqueueReadBuffer(its->queue, its->mem, CL_TRUE, 0, sizeof got, got, 1, &its->event,
+        const cl_uint waits = (cl_uint)out_of_order;
+        const cl_event *event = out_of_order ? &its->event : NULL;
+        must(clEnqueueReadBuffer(its->queue, its->mem, CL_TRUE, 0, sizeof got, got, waits, event,
                                  NULL),
              "clEnqueueReadBuffer");
+        must(clEnqueueReadBuffer(its->queue, its->copy, CL_TRUE, 0, sizeof copied, copied, waits,
+                                 event, NULL),
+             "clEnqueueReadBuffer");
         for (int i = 0; i < COUNT; ++i)
-            odd += copied[i] != before[r][i] || got[i] != before[1][i];
+            odd += average ? got[i] != (after[0][i] + after[1][i]) / 2
+                           : copied[i] != before[r][i] || got[i] != before[1][i];
     }
-    tap_ok(!odd, "%s: earlier commands read the old values: %d wrong", kind, odd);
+    tap_ok(!odd, "%s: what comes before and after %s reads the right values: %d wrong", kind, what,
+           odd);
     clReleaseEvent(gate);
     close_replicas();
 }
@@ -159,7 +122,6 @@ static void check_beside(void)
     sbn_tensors tensors[REPLICAS];
     sbn_exchange *exchange;
     cl_event gates[REPLICAS];
-    cl_int code;
     int ready = 0;
     open_replicas(0);
     for (int r = 0; r < REPLICAS; ++r)
@@ -168,8 +130,7 @@ static void check_beside(void)
                                    .event = &replicas[r].event};
     must(sbn_average_gradients_begin(parallel, &count, 1, tensors, &exchange), "begin");
     for (int r = 0; r < REPLICAS; ++r) {
-        gates[r] = clCreateUserEvent(device.context, &code);
-        must(code, "clCreateUserEvent");
+        gates[r] = fixture_gate(&device);
         must(clEnqueueMarkerWithWaitList(replicas[r].queue, 1, &gates[r], &replicas[r].written),
              "clEnqueueMarkerWithWaitList");
     }
@@ -194,8 +155,8 @@ static void checks(void)
             after[r][i] = (float)(i % 1009) + (float)r;
         }
     for (int out_of_order = 0; out_of_order < 2; ++out_of_order) {
-        check_average(out_of_order);
-        check_broadcast(out_of_order);
+        check_order(out_of_order, 0);
+        check_order(out_of_order, 1);
     }
     check_beside();
 }

@@ -6,36 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "group/group.h"
 #include "support/exchanges.h"
-#include "base/memory.h"
 
 static fixture device;
-
-static sbn_data_parallel *joined[RANKS_MAX];
-static exchange_tensors tensors[RANKS_MAX];
-
-static int join(test_rank *m)
-{
-    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = 4096;
-    expect_leaks();
-    joined[m->rank] = NULL;
-    tensors_open(&tensors[m->rank], m);
-    return rank_says(m, sbn_data_parallel_create(m->group, &config, &joined[m->rank]));
-}
-
-static int leave(test_rank *m)
-{
-    tensors_close(&tensors[m->rank]);
-    sbn_data_parallel_destroy(joined[m->rank]);
-    return SBN_SUCCESS;
-}
 
 static int average(test_rank *m)
 {
     expect_leaks();
-    return rank_says(m, sbn_average_gradients(joined[m->rank], exchange_counts, TENSORS,
-                                              tensors[m->rank].of));
+    return rank_says(m, sbn_average_gradients(exchange_joined[m->rank], exchange_counts, TENSORS,
+                                              exchange_of[m->rank].of));
 }
 
 static int average_without_2(test_rank *m)
@@ -55,7 +35,7 @@ static void open_four(test_ranks *all)
     config.timeout = 0.3;
     config.on_timeout = SBN_TIMEOUT_LOCAL;
     ranks_open(all, &device, 4, some, samples, &config);
-    ranks_do(all, join);
+    ranks_do(all, exchange_join);
 }
 
 /* Rank 1 has no replica and takes no part; ranks keep the numbers that they have in the group. */
@@ -74,7 +54,7 @@ static void check_absent(void)
                 "afterwards it is dead");
     ranks_do(&all, average_late);
     rank_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited 0.3 s|for ranks 0, 3", "the late rank");
-    ranks_do(&all, leave);
+    ranks_do(&all, exchange_leave);
     ranks_do(&all, rank_train);
     for (int rank = 0; rank < 4; ++rank) {
         rank_expect(&all.of[rank], SBN_SUCCESS, "", "batch norm goes on");
@@ -91,8 +71,8 @@ static int stay_away(test_rank *m)
     expect_leaks();
     if (m->rank != 2)
         return average(m);
-    return rank_says(m, sbn_average_gradients_begin(joined[2], exchange_counts, TENSORS,
-                                                    tensors[2].of, &left));
+    return rank_says(m, sbn_average_gradients_begin(exchange_joined[2], exchange_counts, TENSORS,
+                                                    exchange_of[2].of, &left));
 }
 
 static int come_at_last(test_rank *m)
@@ -111,95 +91,53 @@ static void check_stopped(void)
                     "a rank does not go on");
     ranks_do(&all, come_at_last);
     rank_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited 0.3 s", "it comes at last");
-    ranks_do(&all, leave);
+    ranks_do(&all, exchange_leave);
     ranks_close(&all);
 }
 
 /* --- a transport that breaks ------------------------------------------------------- */
 
-/* Between a rank and the hub: the n-th start or test of the subgroup fails. */
-typedef struct breaking {
+/* Between rank 1 and the hub: the n-th start or test of the subgroup fails. */
+static struct {
     sbn_transport real;
-    int is_subgroup, fail_start, fail_test;
+    int fail_start, fail_test;
 } breaking;
-
-static breaking wholes[2], subgroups[2];
 
 static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
-    breaking *b = context;
-    if (b->is_subgroup && b->fail_start > 0 && --b->fail_start == 0)
-        return 77;
-    return b->real.start(b->real.context, tag, words, count, request);
+    return --breaking.fail_start == 0 ? 77
+                                      : breaking.real.start(context, tag, words, count, request);
 }
 
 static int test(void *context, void *request, int *done)
 {
-    breaking *b = context;
-    if (b->is_subgroup && b->fail_test > 0 && --b->fail_test == 0)
-        return -5;
-    return b->real.test(b->real.context, request, done);
-}
-
-static int missing(void *context, void *request, int *ranks)
-{
-    const breaking *b = context;
-    return b->real.missing(b->real.context, request, ranks);
-}
-
-static void end(void *context)
-{
-    const breaking *b = context;
-    b->real.end(b->real.context);
+    return --breaking.fail_test == 0 ? -5 : breaking.real.test(context, request, done);
 }
 
 static int split(void *context, const int *ranks, int count, int number, sbn_transport *subgroup)
 {
-    breaking *b = context, *its = &subgroups[b->real.rank];
-    its->is_subgroup = 1;
-    its->real.size = sizeof its->real;
-    const int status = b->real.split(b->real.context, ranks, count, number, &its->real);
-    *subgroup = its->real;
-    subgroup->context = its;
+    const int status = breaking.real.split(context, ranks, count, number, subgroup);
+    breaking.real = *subgroup;
     subgroup->start = start;
     subgroup->test = test;
-    subgroup->missing = missing;
-    subgroup->end = end;
     return status;
 }
 
 static void check_breaking(int fail_start, int fail_test)
 {
-    sbn_hub *hub;
+    const size_t ones[] = {1, 1}, samples[] = {1, 1};
     test_ranks all;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.timeout = 0.3;
-    must(sbn_hub_create(2, &hub), "sbn_hub_create");
-    memset(&all, 0, sizeof all);
-    all.count = 2;
-    for (int rank = 0; rank < 2; ++rank) {
-        test_rank *m = &all.of[rank];
-        wholes[rank] = (breaking){.is_subgroup = 0};
-        subgroups[rank] = (breaking){.fail_start = rank ? fail_start : 0,
-                                     .fail_test = rank ? fail_test : 0};
-        wholes[rank].real.size = sizeof(sbn_transport);
-        must(sbn_hub_transport(hub, rank, &wholes[rank].real), "sbn_hub_transport");
-        sbn_transport table = wholes[rank].real;
-        table.context = &wholes[rank];
-        table.start = start;
-        table.test = test;
-        table.missing = missing;
-        table.split = split;
-        m->rank = rank;
-        m->replicas = 1;
-        m->queue = fixture_queue(&device, 0);
-        config.queues = &m->queue;
-        config.replicas = 1;
-        config.transport = &table;
-        must(sbn_group_create(&config, &m->group), "sbn_group_create");
-    }
-    ranks_do(&all, join);
-    const int made = joined[0] && joined[1];
+    ranks_open(&all, &device, 2, ones, samples, &config);
+    sbn_transport *transport = &all.of[1].group->communicator.transport;
+    breaking.real = *transport;
+    breaking.fail_start = fail_start;
+    breaking.fail_test = fail_test;
+    transport->split = split;
+    ranks_do(&all, exchange_join);
+    transport->split = breaking.real.split;
+    const int made = exchange_joined[0] && exchange_joined[1];
     if (made)
         ranks_do(&all, average);
     char words[64];
@@ -209,18 +147,12 @@ static void check_breaking(int fail_start, int fail_test)
     /* Rank 1 may have sent all its words before. */
     tap_ok(all.of[0].status == SBN_TIMEOUT || all.of[0].status == SBN_SUCCESS,
            "the other one: %s: %s", sbn_strerror(all.of[0].status), all.of[0].sentence);
-    if (made) {
-        ranks_do(&all, average_late);
-        const int status = sbn_average_gradients(joined[1], exchange_counts, TENSORS,
-                                                 tensors[1].of);
-        expect(status, SBN_GROUP_FAILED, words, "afterwards it is dead");
-    }
-    ranks_do(&all, leave);
-    for (int rank = 0; rank < 2; ++rank) {
-        sbn_group_destroy(all.of[rank].group);
-        clReleaseCommandQueue(all.of[rank].queue);
-    }
-    sbn_hub_destroy(hub);
+    if (made)
+        expect(sbn_average_gradients(exchange_joined[1], exchange_counts, TENSORS,
+                                     exchange_of[1].of),
+               SBN_GROUP_FAILED, words, "afterwards it is dead");
+    ranks_do(&all, exchange_leave);
+    ranks_close(&all);
 }
 
 static void checks(void)

@@ -13,28 +13,6 @@ enum { MOST = 4, CHANNELS = 3, PLANE = 20 };
 
 static fixture device;
 
-static sbn_group *group_of(const cl_command_queue *queues, size_t replicas,
-                           const sbn_transport *transport)
-{
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *group;
-    config.queues = queues;
-    config.replicas = replicas;
-    config.transport = transport;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
-    return group;
-}
-
-static sbn_batchnorm *layer_of(sbn_group *group, sbn_saved **saved)
-{
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *layer;
-    config.channels = CHANNELS;
-    must(sbn_batchnorm_create(group, &config, &layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(layer, saved), "sbn_saved_create");
-    return layer;
-}
-
 /* Replica r has r + 1 samples, which follow those of the ones before it. */
 static void open_slice(slice *s, cl_command_queue queue, size_t r)
 {
@@ -66,8 +44,7 @@ static void drop(engine *e)
         replica *r = &e->replicas[e->count - 1];
         slice_close(&r->s);
         sbn_model_destroy(r->model);
-        sbn_saved_destroy(r->saved);
-        sbn_batchnorm_destroy(r->layer);
+        fixture_end(r->layer, r->saved);
         sbn_group_destroy(r->group);
         clReleaseCommandQueue(r->queue);
     }
@@ -81,8 +58,9 @@ static void replicate(engine *e, size_t count)
         replica *r = &e->replicas[e->count];
         r->queue = fixture_queue(&device, 0);
         open_slice(&r->s, r->queue, e->count);
-        r->group = group_of(&r->queue, 1, NULL);
-        r->layer = layer_of(r->group, &r->saved);
+        r->group = fixture_rank(&r->queue, 1, NULL);
+        r->layer = fixture_layer(r->group, CHANNELS);
+        r->saved = fixture_saved(r->layer);
         const sbn_parameters parameters = {sizeof parameters, r->s.shard.weight, r->s.shard.bias};
         must(sbn_model_create(&r->model), "sbn_model_create");
         must(sbn_model_add(r->model, "norm", r->layer, &parameters), "sbn_model_add");
@@ -119,7 +97,7 @@ static struct {
 /* Called for each replica when it has been made. */
 static void register_replica(replica *r, const sbn_transport *transport)
 {
-    sbn_group *group = group_of(&r->queue, 1, transport);
+    sbn_group *group = fixture_rank(&r->queue, 1, transport);
     expect(sbn_model_set_group(r->model, group, NULL, NULL), SBN_SUCCESS, "",
            "a replica registers");
     sbn_group_destroy(r->group);
@@ -151,16 +129,7 @@ static void patch(engine *e)
 
 static uint64_t digest_replica(uint64_t digest, const slice *s, const sbn_batchnorm *layer)
 {
-    float mean[CHANNELS], var[CHANNELS];
-    int64_t batches;
-    digest = digest_buffer(digest, s, &s->shard.y, s->elements);
-    digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
-    digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
-    digest = digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
-    must(sbn_batchnorm_running_stats(layer, mean, var, &batches), "get");
-    digest = digest_of(digest, mean, sizeof mean);
-    digest = digest_of(digest, var, sizeof var);
-    return digest_of(digest, &batches, sizeof batches);
+    return digest_layer(digest_slice(digest, s), layer, NULL);
 }
 
 static uint64_t digest_engine(const engine *e)
@@ -177,14 +146,14 @@ static uint64_t together(uint64_t digest, size_t first, size_t count, int steps)
     cl_command_queue queue = fixture_queue(&device, 0), queues[MOST];
     slice slices[MOST];
     sbn_shard shards[MOST] = {{0}};
-    sbn_saved *saved;
     for (size_t i = 0; i < count; ++i) {
         queues[i] = queue;
         open_slice(&slices[i], queue, first + i);
         shards[i] = slices[i].shard;
     }
-    sbn_group *group = group_of(queues, count, NULL);
-    sbn_batchnorm *layer = layer_of(group, &saved);
+    sbn_group *group = fixture_rank(queues, count, NULL);
+    sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
+    sbn_saved *saved = fixture_saved(layer);
     for (int k = 0; k < steps; ++k) {
         must(sbn_forward(layer, shards, saved, 0, NULL), "sbn_forward");
         must(sbn_backward(layer, shards, saved, 0, NULL), "sbn_backward");
@@ -193,8 +162,7 @@ static uint64_t together(uint64_t digest, size_t first, size_t count, int steps)
         digest = digest_replica(digest, &slices[i], layer);
         slice_close(&slices[i]);
     }
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
+    fixture_end(layer, saved);
     sbn_group_destroy(group);
     clReleaseCommandQueue(queue);
     return digest;

@@ -20,9 +20,8 @@ static sbn_saved *saved;
 static cl_mem slow;
 
 typedef struct replica {
-    slice made; /* by a queue in order, with all its buffers filled */
-    sbn_shard shard;
-    cl_mem x, dy; /* what the passes read: written late, by the producer */
+    slice made;      /* by a queue in order, with all its buffers filled */
+    sbn_shard shard; /* x and dy are written late, by the producer */
     cl_event events[2], done;
 } replica;
 
@@ -156,7 +155,6 @@ static void check_evaluations(const char *kind)
     cl_event events[ROUNDS];
     cl_mem y[ROUNDS];
     const slice *s = &replicas[0].made;
-    const size_t bytes = sizeof(float) * s->elements;
     int good = 1;
     produce(&replicas[0]);
     for (int r = 0; r < REPLICAS; ++r) {
@@ -166,11 +164,9 @@ static void check_evaluations(const char *kind)
     }
     for (int i = 0; i < ROUNDS; ++i) {
         float mean[CHANNELS];
-        cl_int code;
         for (int c = 0; c < CHANNELS; ++c)
             mean[c] = (float)i;
-        y[i] = clCreateBuffer(device.context, CL_MEM_READ_WRITE, bytes, NULL, &code);
-        must(code, "clCreateBuffer");
+        y[i] = buffer_of(&device, consumer, NULL, s->elements).mem;
         must(sbn_batchnorm_set_running_stats(layer, mean, NULL, NULL), "set");
         shards[0].y = (sbn_buffer){y[i], 0};
         shards[0].event = &events[i];
@@ -192,15 +188,6 @@ static void check_evaluations(const char *kind)
            kind, ROUNDS);
 }
 
-static cl_mem make_late(const slice *s)
-{
-    cl_int code;
-    cl_mem made = clCreateBuffer(device.context, CL_MEM_READ_WRITE,
-                                 sizeof(float) * (s->elements + 2), NULL, &code);
-    must(code, "clCreateBuffer");
-    return made;
-}
-
 /* kind: queues in order, a queue each out of order, one out of order for all; who combines. */
 static uint64_t check_kind(int out_of_order, int shared, int on_host, const char *kind)
 {
@@ -213,18 +200,13 @@ static uint64_t check_kind(int out_of_order, int shared, int on_host, const char
         queues[i] = shared && i > 0 ? queues[0] : fixture_queue(&device, out_of_order);
         slice_open(&r->made, &device, queues[i], (size_t)i * SAMPLES, SAMPLES, CHANNELS, PLANE, 60);
         r->shard = r->made.shard;
-        r->shard.x = (sbn_buffer){r->x = make_late(&r->made), 1};
-        r->shard.dy = (sbn_buffer){r->dy = make_late(&r->made), 2};
+        r->shard.x = buffer_of(&device, producer, NULL, r->made.elements);
+        r->shard.dy = buffer_of(&device, producer, NULL, r->made.elements);
     }
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = queues;
-    config.replicas = REPLICAS;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    group = fixture_rank(queues, REPLICAS, NULL);
     group->combines = group->combines && !on_host;
-    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
-    of_layer.channels = CHANNELS;
-    must(sbn_batchnorm_create(group, &of_layer, &layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    layer = fixture_layer(group, CHANNELS);
+    saved = fixture_saved(layer);
     for (operation op = FORWARD; op < OPERATIONS; ++op) {
         const uint64_t late = run(op, 1), early = run(op, 0);
         tap_ok(late == early, "%s: %s: inputs by another queue, outputs to another", kind,
@@ -233,13 +215,12 @@ static uint64_t check_kind(int out_of_order, int shared, int on_host, const char
     }
     check_row(kind);
     check_evaluations(kind);
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
+    fixture_end(layer, saved);
     sbn_group_destroy(group);
     for (int i = 0; i < REPLICAS; ++i) {
         slice_close(&replicas[i].made);
-        clReleaseMemObject(replicas[i].x);
-        clReleaseMemObject(replicas[i].dy);
+        clReleaseMemObject(replicas[i].shard.x.mem);
+        clReleaseMemObject(replicas[i].shard.dy.mem);
         if (i == 0 || !shared)
             clReleaseCommandQueue(queues[i]);
     }

@@ -154,55 +154,6 @@ static void check_values(const char *name, sbn_type type)
     example_close(&e);
 }
 
-/* One convolution (1x1) and its batch norm in evaluation against the folded one. */
-static void check_network(void)
-{
-    enum { IN = 6, OUT = 5, POSITIONS = 11 };
-    example e;
-    example_open(&e, "dense", SBN_F32);
-    float x[IN * POSITIONS], y[OUT * POSITIONS], weight[OUT * IN], bias[OUT];
-    float folded_weight[OUT * IN], folded_bias[OUT];
-    const slice s = {.queue = queue};
-    must(sbn_batchnorm_fold(e.layer, e.foldings), "sbn_batchnorm_fold");
-    must(clFinish(queue), "clFinish");
-    buffer_read(&s, &e.foldings[1].weight, OUT * IN, weight);
-    buffer_read(&s, &e.foldings[1].bias, OUT, bias);
-    buffer_read(&s, &e.foldings[1].folded_weight, OUT * IN, folded_weight);
-    buffer_read(&s, &e.foldings[1].folded_bias, OUT, folded_bias);
-    for (size_t i = 0; i < IN * POSITIONS; ++i)
-        x[i] = batch_x(3, i, 0, 0);
-    float folded[OUT * POSITIONS];
-    for (size_t o = 0; o < OUT; ++o)
-        for (size_t i = 0; i < POSITIONS; ++i) {
-            double plain = bias[o], once = folded_bias[o];
-            for (size_t k = 0; k < IN; ++k) {
-                plain += (double)weight[o * IN + k] * x[k * POSITIONS + i];
-                once += (double)folded_weight[o * IN + k] * x[k * POSITIONS + i];
-            }
-            y[o * POSITIONS + i] = (float)plain;
-            folded[o * POSITIONS + i] = (float)once;
-        }
-    sbn_shard shards[REPLICAS] = {{0}};
-    for (size_t r = 0; r < REPLICAS; ++r)
-        shards[r] = (sbn_shard){
-            .size = sizeof(sbn_shard),
-            .dims = 3,
-            .shape = {1, OUT, POSITIONS},
-            .x = buffer_of(&device, queue, y, OUT * POSITIONS),
-            .y = buffer_of(&device, queue, NULL, OUT * POSITIONS),
-            .weight = e.foldings[r].norm_weight,
-            .bias = e.foldings[r].norm_bias,
-        };
-    must(sbn_evaluate(e.layer, shards), "sbn_evaluate");
-    must(clFinish(queue), "clFinish");
-    expect_floats(&s, &shards[1].y, folded, OUT * POSITIONS, 30, "the folded network's output");
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        release(&shards[r].x);
-        release(&shards[r].y);
-    }
-    example_close(&e);
-}
-
 /* A rank that only takes part has nothing to fold, and needs nobody to know that. */
 static void check_none(void)
 {
@@ -232,7 +183,6 @@ static void checks(void)
         check_values("conv", SBN_F32);
         check_values("bare", SBN_F16);
         check_values("dense", SBN_BF16);
-        check_network();
         sbn_group_destroy(group);
         clReleaseCommandQueue(queue);
     }

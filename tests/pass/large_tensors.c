@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "check/mix.h"
 #include "support/fixture.h"
 #include "support/sample.h"
 
@@ -94,10 +95,9 @@ static void fill(tensor *t, unsigned seed)
     const size_t parts[] = {0, t->samples / 2, t->samples - 1};
     for (int p = 0; p < 3; ++p) {
         uint16_t *values = (uint16_t *)(void *)(t->at + parts[p] * sample_bytes);
-        unsigned state = seed;
         for (size_t i = 0; i < SAMPLE; ++i) {
-            state = 1664525 * state + 1013904223;
-            values[i] = (uint16_t)(0x3e80u + (state >> 23) + (state >> 8 << 15));
+            const uint64_t bits = mix(seed, i);
+            values[i] = (uint16_t)(0x3e80u + (bits >> 55) + (bits << 15));
         }
     }
 }
@@ -125,14 +125,12 @@ static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part o
 {
     sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group = fixture_group(queue, replicas, form);
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
     settings.channels = CHANNELS;
     settings.layout = layout;
     settings.type = SBN_BF16;
     settings.affine = 0;
-    must(sbn_batchnorm_create(group, &settings, &layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
+    sbn_batchnorm *layer = fixture_layer_of(group, &settings);
+    sbn_saved *saved = fixture_saved(layer);
     const size_t offset = of.first * SAMPLE;
     sbn_shard shards[2] = {{
         .size = sizeof(sbn_shard),
@@ -148,8 +146,7 @@ static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part o
     must(sbn_forward(layer, shards, saved, 0, NULL), sbn_last_error());
     must(sbn_backward(layer, shards, saved, 0, NULL), sbn_last_error());
     must(clFinish(queue), "clFinish");
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
+    fixture_end(layer, saved);
     must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 

@@ -95,32 +95,21 @@ ASAN_TESTS += $(pass_tests)
 
 # What takes too long under most tools: sixteen threads, and the memory of large passes; and
 # elements beyond 2^32, in address space that they do not have.
-check_PROGRAMS += tests/pass/from_output_memory tests/pass/large_tensors tests/pass/memory \
+check_PROGRAMS += tests/pass/large_tensors tests/pass/memory \
 	tests/pass/soak_sixteen \
 	tests/pass/wide_index \
 	tests/pass/wide_index_sums
-tests_pass_from_output_memory_LDFLAGS = $(wrap)clCreateBuffer $(wrap)clReleaseMemObject
+tests_pass_memory_LDFLAGS = $(wrap)clCreateBuffer $(wrap)clReleaseMemObject
 tests_pass_large_tensors_LDFLAGS = $(wrap)clGetMemObjectInfo
 tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
-TESTS += tests/pass/from_output_memory tests/pass/large_tensors tests/pass/memory \
+TESTS += tests/pass/large_tensors tests/pass/memory \
 	tests/pass/soak_sixteen \
 	tests/pass/wide_index \
 	tests/pass/wide_index_sums
 
 # Programs of other versions of the structs, on the library as it is installed.
-check_LIBRARIES += tests/pass/libgrowth_older.a tests/pass/libgrowth_current.a \
-	tests/pass/libgrowth_newer.a
-growth_sources = tests/pass/growth_program.c tests/pass/growth.h tests/pass/growth_declarations.h
-tests_pass_libgrowth_older_a_SOURCES = $(growth_sources)
-tests_pass_libgrowth_older_a_CPPFLAGS = -DGROWTH=-1 $(AM_CPPFLAGS)
-tests_pass_libgrowth_current_a_SOURCES = $(growth_sources)
-tests_pass_libgrowth_current_a_CPPFLAGS = -DGROWTH=0 $(AM_CPPFLAGS)
-tests_pass_libgrowth_newer_a_SOURCES = $(growth_sources)
-tests_pass_libgrowth_newer_a_CPPFLAGS = -DGROWTH=1 $(AM_CPPFLAGS)
 check_PROGRAMS += tests/pass/growth
-tests_pass_growth_SOURCES = tests/pass/growth.c tests/pass/growth.h
-tests_pass_growth_LDADD = tests/support/libsupport.a tests/pass/libgrowth_older.a \
-	tests/pass/libgrowth_current.a tests/pass/libgrowth_newer.a libsyncbn.la $(OPENCL_LIBS)
+tests_pass_growth_LDADD = tests/support/libsupport.a libsyncbn.la $(OPENCL_LIBS)
 TESTS += tests/pass/growth
 ASAN_TESTS += tests/pass/growth

@@ -1,8 +1,7 @@
 /*
- * How passes follow each other: many forwards before their backwards, several
- * under way, accumulation, recomputation.
+ * How passes follow each other: many forwards before their backwards, several under way, outputs
+ * that are not wanted.
  */
-
 #include "support/fixture.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, PLANE = 37, BATCHES = 5, PER_REPLICA = 2 };
@@ -14,36 +13,12 @@ static sbn_batchnorm *layer;
 static slice slices[BATCHES][REPLICAS];
 static sbn_shard shards[BATCHES][REPLICAS];
 
-static sbn_batchnorm *make_layer(sbn_average average, double momentum)
-{
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *made;
-    config.channels = CHANNELS;
-    config.average = average;
-    config.momentum = momentum;
-    must(sbn_batchnorm_create(group, &config, &made), "sbn_batchnorm_create");
-    return made;
-}
-
 static uint64_t digest_batch(int b)
 {
     uint64_t digest = DIGEST_START;
-    for (int r = 0; r < REPLICAS; ++r) {
-        const slice *s = &slices[b][r];
-        digest = digest_buffer(digest, s, &s->shard.y, s->elements);
-        digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
-        digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
-        digest = digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
-    }
+    for (int r = 0; r < REPLICAS; ++r)
+        digest = digest_slice(digest, &slices[b][r]);
     return digest;
-}
-
-static uint64_t digest_running(const sbn_batchnorm *of)
-{
-    float values[2][CHANNELS];
-    int64_t batches;
-    must(sbn_batchnorm_running_stats(of, values[0], values[1], &batches), "get");
-    return digest_of(digest_of(DIGEST_START, values, sizeof values), &batches, sizeof batches);
 }
 
 static void reset_batches(void)
@@ -88,7 +63,8 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
         must(sbn_backward(layer, shards[b], saved[b], 0, NULL), "sbn_backward");
     tap_ok(same_batches(right), "%d forwards of one layer before their backwards, reversed",
            BATCHES);
-    tap_ok(digest_running(layer) == running, "the running statistics of the same forwards");
+    tap_ok(digest_layer(DIGEST_START, layer, NULL) == running,
+           "the running statistics of the same forwards");
 
     reset_batches();
     sbn_batchnorm_reset_running_stats(layer);
@@ -96,7 +72,8 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
         must(sbn_forward_begin(layer, shards[b], saved[b], 0, &passes[b]), "begin");
     for (int b = 0; b < BATCHES; ++b)
         must(sbn_pass_end(passes[order[b]], NULL), "end");
-    tap_ok(digest_running(layer) == running, "passes are combined in the order they began");
+    tap_ok(digest_layer(DIGEST_START, layer, NULL) == running,
+           "passes are combined in the order they began");
     for (int b = 0; b < BATCHES; ++b)
         must(sbn_backward_begin(layer, shards[order[b]], saved[order[b]], 0, &passes[b]), "begin");
     int ready = 0;
@@ -112,7 +89,7 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
 /* Passes of two layers under way at once are as good as one after the other. */
 static void check_layers(const uint64_t right[BATCHES])
 {
-    sbn_batchnorm *other = make_layer(SBN_AVERAGE_MOMENTUM, 0.1);
+    sbn_batchnorm *other = fixture_layer(group, CHANNELS);
     sbn_saved *saved[2] = {fixture_saved(layer), fixture_saved(other)};
     sbn_pass *passes[2];
     reset_batches();
@@ -127,69 +104,7 @@ static void check_layers(const uint64_t right[BATCHES])
     tap_ok(digest_batch(0) == right[0] && digest_batch(1) == right[1],
            "two layers under way at once");
     sbn_saved_destroy(saved[0]);
-    sbn_saved_destroy(saved[1]);
-    sbn_batchnorm_destroy(other);
-}
-
-static void check_recomputation(const uint64_t right[BATCHES])
-{
-    sbn_saved *saved = fixture_saved(layer), *later = fixture_saved(layer);
-    reset_batches();
-    must(sbn_forward(layer, shards[0], saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(layer, shards[0], saved, 0, NULL), "sbn_backward");
-    must(sbn_forward(layer, shards[1], later, 0, NULL), "sbn_forward");
-    const uint64_t running = digest_running(layer);
-    for (int r = 0; r < REPLICAS; ++r)
-        buffer_fill(&slices[0][r], &shards[0][r].y, slices[0][r].elements, PATTERN);
-    expect(sbn_recompute(layer, shards[0], saved), SBN_SUCCESS, "", "recomputation");
-    tap_ok(digest_batch(0) == right[0], "recomputation gives the bits of the forward");
-    tap_ok(digest_running(layer) == running, "recomputation updates nothing");
-    must(sbn_forward(layer, shards[0], saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
-    tap_ok(digest_running(layer) == running, "SBN_KEEP_RUNNING_STATS keeps them");
-    sbn_saved_destroy(saved);
-    sbn_saved_destroy(later);
-}
-
-/* The weight and bias gradients of a batch's replicas. */
-static void read_gradients(int b, float to[REPLICAS][2 * CHANNELS])
-{
-    for (int r = 0; r < REPLICAS; ++r) {
-        buffer_read(&slices[b][r], &shards[b][r].weight_grad, CHANNELS, to[r]);
-        buffer_read(&slices[b][r], &shards[b][r].bias_grad, CHANNELS, to[r] + CHANNELS);
-    }
-}
-
-/* Twice into the same buffers: 0 + a, then + b, in floats. */
-static void check_accumulation(unsigned flags, const char *what)
-{
-    sbn_saved *saved = fixture_saved(layer);
-    float single[2][REPLICAS][2 * CHANNELS], sum[REPLICAS][2 * CHANNELS];
-    for (int b = 0; b < 2; ++b) {
-        must(sbn_forward(layer, shards[b], saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(layer, shards[b], saved, flags, NULL), "sbn_backward");
-        read_gradients(b, single[b]);
-    }
-    sbn_shard into[REPLICAS];
-    for (int b = 0; b < 2; ++b) {
-        must(sbn_forward(layer, shards[b], saved, 0, NULL), "sbn_forward");
-        for (int r = 0; r < REPLICAS; ++r) {
-            into[r] = shards[b][r];
-            into[r].weight_grad = shards[0][r].weight_grad;
-            into[r].bias_grad = shards[0][r].bias_grad;
-            if (b == 0) {
-                buffer_fill(&slices[0][r], &into[r].weight_grad, CHANNELS, 0.0f);
-                buffer_fill(&slices[0][r], &into[r].bias_grad, CHANNELS, 0.0f);
-            }
-        }
-        must(sbn_backward(layer, into, saved, flags | SBN_ACCUMULATE_GRADIENTS, NULL), "backward");
-    }
-    read_gradients(0, sum);
-    int same = 1;
-    for (int r = 0; r < REPLICAS; ++r)
-        for (int i = 0; i < 2 * CHANNELS; ++i)
-            same = same && sum[r][i] == single[0][r][i] + single[1][r][i];
-    tap_ok(same, "accumulated %s gradients are the sum of those of two batches", what);
-    sbn_saved_destroy(saved);
+    fixture_end(other, saved[1]);
 }
 
 /* Outputs that are not wanted stay; a layer without an affine part has no gradients to write. */
@@ -240,7 +155,7 @@ static void checks(void)
 {
     queue = fixture_queue(&device, 0);
     group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
-    layer = make_layer(SBN_AVERAGE_MOMENTUM, 0.1);
+    layer = fixture_layer(group, CHANNELS);
     for (int b = 0; b < BATCHES; ++b)
         for (int r = 0; r < REPLICAS; ++r) {
             slice_open(&slices[b][r], &device, queue, (size_t)r * PER_REPLICA, PER_REPLICA,
@@ -249,11 +164,8 @@ static void checks(void)
         }
     uint64_t right[BATCHES];
     train_in_turn(right);
-    check_orders(right, digest_running(layer));
+    check_orders(right, digest_layer(DIGEST_START, layer, NULL));
     check_layers(right);
-    check_recomputation(right);
-    check_accumulation(0, "local");
-    check_accumulation(SBN_GLOBAL_GRADIENTS, "global");
     check_unwanted(right);
     for (int b = 0; b < BATCHES; ++b)
         for (int r = 0; r < REPLICAS; ++r)

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "check/mix.h"
 #include "support/ranks.h"
 
 #ifndef RANKS
@@ -22,12 +23,9 @@ enum { WARM_UP = 300 };
 
 static int rounds = ROUNDS;
 
-static uint64_t draw(uint64_t seed, uint64_t round, uint64_t what)
+static uint64_t draw(uint64_t a, uint64_t b, uint64_t c)
 {
-    uint64_t z = (seed * 0x9e3779b97f4a7c15u) ^ (round * 0xbf58476d1ce4e5b9u) ^ (what + 1);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return mix(mix(a, b), c);
 }
 
 static void delay(uint64_t random)

@@ -120,84 +120,77 @@ static void apply(int which, const sbn_walk_arguments *walk, cl_uint dimensions,
            arguments.count, dimensions, groups);
 }
 
+/* What is written and looked at: `length` elements of each part, which begin so far apart. */
+typedef struct parts {
+    size_t count, apart, first, length;
+    size_t channel, channels; /* whose, and so many from it on */
+} parts;
+
+static void check(const char *what, int back, int which, const sbn_walk_arguments *walk,
+                  size_t elements, parts of)
+{
+    const size_t groups[] = {1, 1, of.count};
+    const cl_uint dimensions = which == SBN_WALK_PLANES ? 3 : 2;
+    int all_right = 1;
+    if (open_fields(elements, walk->channels)) {
+        set_tables(of.channel, of.channels, walk->channels);
+        for (size_t n = 0; n < of.count; ++n)
+            fill(n * of.apart + of.first, of.length);
+        apply(which, walk, dimensions, groups, back);
+        for (size_t n = 0; n < of.count; ++n)
+            all_right = right(n * of.apart + of.first, of.length, walk->plane, back) && all_right;
+        tap_ok(all_right, "%s, %s form, %s: %zu elements, %u channels",
+               back ? "backward" : "forward", replica->form == SBN_FORM_GPU ? "GPU" : "CPU", what,
+               elements, (unsigned)walk->channels);
+    } else {
+        tap_skip("%zu GB of address space cannot be reserved",
+                 (12 * elements + 24 * (size_t)walk->channels) >> 30);
+    }
+    close_fields();
+}
+
 /*
  * Three rows of planes of 9, of which the last begins behind 2^32 elements: of 2^29 channels in the
  * CPU form; rows of the GPU form have less than 2^31 elements.
  */
 static void check_rows(int back)
 {
+    enum { ROWS = 3, PLANE = 9 };
     const int gpu = replica->form == SBN_FORM_GPU;
-    const cl_uint plane = 9, channels = gpu ? 0x7fffffffu / plane : 1u << 29;
-    const size_t rows = 3, width = (size_t)channels * plane, tile = gpu ? SBN_GPU_TILE : TILE;
+    const cl_uint channels = gpu ? 0x7fffffffu / PLANE : 1u << 29;
+    const size_t width = (size_t)channels * PLANE, tile = gpu ? SBN_GPU_TILE : TILE;
     const sbn_walk_arguments walk = {
         .channels = channels,
-        .plane = plane,
-        .extent = rows,
-        .share = (cl_uint)rows,
+        .plane = PLANE,
+        .extent = ROWS,
+        .share = ROWS,
     };
-    const char *const name = back ? "backward" : "forward", *const form = gpu ? "GPU" : "CPU";
-    if (!open_fields(rows * width, channels)) {
-        tap_skip("%zu GB of address space cannot be reserved", 12 * rows * width >> 30);
-        close_fields();
-        return;
-    }
-    set_tables(0, tile / plane + 1, channels);
-    int all_right = 1;
-    for (size_t row = 0; row < rows; ++row)
-        fill(row * width, tile);
-    apply(SBN_WALK_ROWS, &walk, 2, (const size_t[]){1, 1}, back);
-    for (size_t row = 0; row < rows; ++row)
-        all_right = right(row * width, tile, plane, back) && all_right;
-    tap_ok(all_right, "%s, %s form: %d rows of %zu elements", name, form, (int)rows, width);
-    close_fields();
+    check("rows", back, SBN_WALK_ROWS, &walk, ROWS * width,
+          (parts){ROWS, width, 0, tile, 0, tile / PLANE + 1});
 }
 
 /* GPU form: the last of 2^26 + 1 channels, in planes of 64, of the last of three samples. */
 static void check_planes(int back)
 {
     enum { PLANE = 64, SAMPLES = 3 };
-    const cl_uint channels = (1u << 26) + 1, plane = PLANE;
-    const size_t sample = (size_t)channels * plane, last = sample - plane;
-    const sbn_walk_arguments walk = {.channels = channels, .plane = plane, .share = SBN_GPU_TILE};
-    if (!open_fields(SAMPLES * sample, channels)) {
-        tap_skip("%zu GB of address space cannot be reserved", 12 * SAMPLES * sample >> 30);
-        close_fields();
-        return;
-    }
-    set_tables(channels - 1, 1, channels);
-    int all_right = 1;
-    for (size_t n = 0; n < SAMPLES; ++n)
-        fill(n * sample + last, plane);
-    apply(SBN_WALK_PLANES, &walk, 3, (const size_t[]){1, 1, SAMPLES}, back);
-    for (size_t n = 0; n < SAMPLES; ++n)
-        all_right = right(n * sample + last, plane, plane, back) && all_right;
-    tap_ok(all_right, "%s, GPU form: planes of samples of %zu elements",
-           back ? "backward" : "forward", sample);
-    close_fields();
+    const cl_uint channels = (1u << 26) + 1;
+    const size_t sample = (size_t)channels * PLANE;
+    const sbn_walk_arguments walk = {.channels = channels, .plane = PLANE, .share = SBN_GPU_TILE};
+    check("planes", back, SBN_WALK_PLANES, &walk, SAMPLES * sample,
+          (parts){SAMPLES, sample, sample - PLANE, PLANE, channels - 1, 1});
 }
 
 /* Four channels of 2^31 - 1: the table's third row begins at 2^32 - 2. */
 static void check_tables(int back)
 {
     enum { CHANNELS = 4, PLANE = 64, COUNT = CHANNELS * PLANE };
-    const cl_uint total = 0x7fffffffu;
     const sbn_walk_arguments walk = {
-        .channels = total,
+        .channels = 0x7fffffffu,
         .plane = PLANE,
         .extent = COUNT,
         .share = COUNT,
     };
-    const char *const name = back ? "backward" : "forward";
-    if (!open_fields(CHANNELS * PLANE, total)) {
-        tap_skip("26 GB of address space cannot be reserved");
-        close_fields();
-        return;
-    }
-    set_tables(0, CHANNELS, total);
-    fill(0, COUNT);
-    apply(SBN_WALK_FLAT, &walk, 2, (const size_t[]){1, 1}, back);
-    tap_ok(right(0, COUNT, PLANE, back), "%s, %u channels", name, (unsigned)total);
-    close_fields();
+    check("tables", back, SBN_WALK_FLAT, &walk, COUNT, (parts){1, 0, 0, COUNT, 0, CHANNELS});
 }
 
 /* GPU form: two slices of more than 2^32 words. */

@@ -143,7 +143,7 @@ uint64_t branch_set_digest(const test_rank *m)
             digest = digest_of(digest, &set->results[back][i].synchronised, sizeof(int));
         }
     for (size_t i = 0; i < set->count; ++i) {
-        digest = digest_of_layer(digest, set->layers[i], set->saved[i]);
+        digest = digest_layer(digest, set->layers[i], set->saved[i]);
         for (size_t r = 0; r < m->replicas; ++r) {
             const slice *s = &set->slices[i][r];
             digest = digest_buffer(digest, s, &s->shard.y, s->elements);
@@ -160,7 +160,7 @@ uint64_t branch_set_state(const test_rank *m)
     const branch_set *set = branch_set_of(m);
     uint64_t digest = DIGEST_START;
     for (size_t i = 0; i < set->count; ++i) {
-        digest = digest_of_layer(digest, set->layers[i], set->saved[i]);
+        digest = digest_layer(digest, set->layers[i], set->saved[i]);
         for (size_t r = 0; r < m->replicas; ++r) {
             const int untouched = slice_untouched(&set->slices[i][r]);
             digest = digest_of(digest, &untouched, sizeof untouched);

@@ -4,25 +4,16 @@
 
 #include <sys/stat.h>
 
-extern char draft_root[64];
-
-/* 0, or the program's result: there is no folder. */
-int draft_begin(void);
+void draft_begin(void);
 
 /* The folder must be empty but for the file "private". Returns the program's result. */
 int draft_end(void);
-
-/* The path of a name in the folder, until the second next call. */
-const char *draft_path(const char *name);
 
 void draft_make(const char *name, const char *content, mode_t mode);
 int draft_holds(const char *name, const char *content);
 
 /* 0 where there is no such name. */
 mode_t draft_mode_of(const char *name);
-
-/* How many names are in the folder. */
-int draft_names(void);
 
 /* Saves "new text", in two parts; what the system was asked is in system_calls. */
 int draft_save(const char *path);

@@ -1,5 +1,7 @@
 #include "support/exchanges.h"
 
+#include "check/mix.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +13,7 @@ void exchange_cut(unsigned seed)
     size_t left = EXCHANGE_FLOATS;
     memcpy(exchange_counts, standard, sizeof standard);
     for (int i = 0; seed && i < TENSORS; ++i) {
-        uint64_t z = ((uint64_t)seed << 8 | (unsigned)i) * 0x9e3779b97f4a7c15u;
-        z = (z ^ (z >> 31)) * 0xbf58476d1ce4e5b9u;
-        exchange_counts[i] = i < TENSORS - 1 ? (size_t)(z >> 33) % (left / 2 + 1) : left;
+        exchange_counts[i] = i < TENSORS - 1 ? mix(seed, (uint64_t)i) % (left / 2 + 1) : left;
         left -= exchange_counts[i];
     }
 }
@@ -23,8 +23,7 @@ enum { GAP = 3, WHOLE = EXCHANGE_FLOATS + GAP * (TENSORS + 1) };
 
 float exchange_value(size_t replica, size_t i)
 {
-    uint64_t z = ((uint64_t)replica << 32 | i) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 29)) * 0xbf58476d1ce4e5b9u;
+    const uint64_t z = mix(replica, i);
     /* 2^-20 ... 2^11, of both signs. */
     const float power = (float)(1u << (z >> 5 & 31)) * 0x1p-20f;
     return ((float)(z >> 40) * 0x1p-23f - 1) * power;
@@ -142,6 +141,26 @@ int tensors_untouched(const exchange_tensors *t, size_t first)
             return 0;
     }
     return 1;
+}
+
+exchange_tensors exchange_of[RANKS_MAX];
+sbn_data_parallel *exchange_joined[RANKS_MAX];
+
+int exchange_join(test_rank *m)
+{
+    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
+    config.bucket_bytes = 4096;
+    expect_leaks();
+    exchange_joined[m->rank] = NULL;
+    tensors_open(&exchange_of[m->rank], m);
+    return rank_says(m, sbn_data_parallel_create(m->group, &config, &exchange_joined[m->rank]));
+}
+
+int exchange_leave(test_rank *m)
+{
+    tensors_close(&exchange_of[m->rank]);
+    sbn_data_parallel_destroy(exchange_joined[m->rank]);
+    return SBN_SUCCESS;
 }
 
 uint64_t exchanges_digest(const test_ranks *all, const char *what)

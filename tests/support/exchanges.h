@@ -43,6 +43,15 @@ uint64_t tensors_digest(const exchange_tensors *t, float *to);
 /* One check: all ranks ended well and with one digest, which is returned, or 0. */
 uint64_t exchanges_digest(const test_ranks *all, const char *what);
 
+/*
+ * Work of a rank: its tensors and a handle for exchanges of them, made and ended. What an exchange that
+ * does not end leaves to the transport is no leak.
+ */
+extern exchange_tensors exchange_of[RANKS_MAX];
+extern sbn_data_parallel *exchange_joined[RANKS_MAX];
+int exchange_join(test_rank *m);
+int exchange_leave(test_rank *m);
+
 /* Do they hold what tensors_fill wrote? */
 int tensors_untouched(const exchange_tensors *t, size_t first);
 

@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "support/folder.h"
 
 const char *const file_network_names[LAYERS] = {"1", "4.1", "6"};
 const size_t file_network_channels[LAYERS] = {4, 6, 24};
-char file_network_folder[64], file_network_path[80];
+char file_network_path[112];
 slice file_network_slice;
 
 static fixture device;
@@ -18,20 +19,13 @@ static long handles;
 
 int file_network_begin(void)
 {
-    const char *temporary = getenv("TMPDIR");
     if (fixture_open(&device))
         return 1;
     handles = sbn__handles_open();
-    snprintf(file_network_folder, sizeof file_network_folder, "%.40s/syncbn-XXXXXX",
-             temporary ? temporary : "/tmp");
-    must(mkdtemp(file_network_folder) ? CL_SUCCESS : SBN_IO_ERROR, "mkdtemp");
-    snprintf(file_network_path, sizeof file_network_path, "%s/file", file_network_folder);
+    folder_begin();
+    snprintf(file_network_path, sizeof file_network_path, "%s/file", folder_root);
     file_network_slice.queue = fixture_queue(&device, 1);
-    const cl_command_queue queues[REPLICAS] = {file_network_slice.queue, file_network_slice.queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = queues;
-    config.replicas = REPLICAS;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    group = fixture_group(file_network_slice.queue, REPLICAS, SBN_FORM_AUTO);
     return 0;
 }
 
@@ -42,7 +36,8 @@ int file_network_end(void)
     clReleaseCommandQueue(file_network_slice.queue);
     fixture_close(&device);
     unlink(file_network_path);
-    tap_ok(rmdir(file_network_folder) == 0, "no file is left");
+    tap_ok(folder_names(folder_root, NULL) == 0, "no file is left");
+    folder_end();
     return tap_done();
 }
 
@@ -55,7 +50,7 @@ void file_network_open(file_network *n, size_t channels_of_second, int affine)
         config.channels = i == 1 ? channels_of_second : file_network_channels[i];
         config.track_running_stats = i != 2;
         config.affine = affine;
-        must(sbn_batchnorm_create(group, &config, &n->layers[i]), "sbn_batchnorm_create");
+        n->layers[i] = fixture_layer_of(group, &config);
         for (size_t r = 0; r < REPLICAS; ++r)
             n->parameters[i][r] = (sbn_parameters){
                 sizeof(sbn_parameters),
@@ -85,8 +80,6 @@ uint64_t file_network_digest(const file_network *n)
     uint64_t digest = DIGEST_START;
     for (size_t i = 0; i < LAYERS; ++i) {
         sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        float mean[MOST], var[MOST];
-        int64_t batches = 0;
         must(sbn_batchnorm_settings(n->layers[i], &config), "get");
         for (size_t r = 0; r < REPLICAS; ++r) {
             digest = digest_buffer(digest, &file_network_slice, &n->parameters[i][r].weight,
@@ -94,12 +87,7 @@ uint64_t file_network_digest(const file_network *n)
             digest = digest_buffer(digest, &file_network_slice, &n->parameters[i][r].bias,
                                    config.channels);
         }
-        if (!config.track_running_stats)
-            continue;
-        must(sbn_batchnorm_running_stats(n->layers[i], mean, var, &batches), "get");
-        digest = digest_of(digest, mean, sizeof *mean * config.channels);
-        digest = digest_of(digest, var, sizeof *var * config.channels);
-        digest = digest_of(digest, &batches, sizeof batches);
+        digest = digest_layer(digest, n->layers[i], NULL);
     }
     return digest;
 }

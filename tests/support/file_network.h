@@ -25,8 +25,8 @@ int file_network_begin(void);
 /* Returns the program's result. */
 int file_network_end(void);
 
-/* The folder, which is to be empty at the end but for the file of this path in it. */
-extern char file_network_folder[64], file_network_path[80];
+/* The file in the folder (support/folder.h), which is to be empty at the end but for it. */
+extern char file_network_path[112];
 
 /* For reading buffers: a slice of nothing, with the queue. */
 extern slice file_network_slice;

@@ -75,20 +75,47 @@ cl_command_queue fixture_queue(const fixture *f, int out_of_order)
     return queue;
 }
 
+static sbn_group *make_group(const cl_command_queue *queues, size_t replicas, sbn_kernel_form form,
+                             const sbn_transport *transport)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group *made;
+    config.queues = replicas ? queues : NULL;
+    config.replicas = replicas;
+    config.form = form;
+    config.transport = transport;
+    must(sbn_group_create(&config, &made), "sbn_group_create");
+    return made;
+}
+
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form)
 {
     enum { MOST = 16 };
     cl_command_queue queues[MOST];
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *made;
     must(replicas > MOST, "a group of so many replicas");
     for (size_t r = 0; r < replicas; ++r)
         queues[r] = queue;
-    config.queues = queues;
-    config.replicas = replicas;
-    config.form = form;
-    must(sbn_group_create(&config, &made), "sbn_group_create");
+    return make_group(queues, replicas, form, NULL);
+}
+
+sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
+                        const sbn_transport *transport)
+{
+    return make_group(queues, replicas, SBN_FORM_AUTO, transport);
+}
+
+sbn_batchnorm *fixture_layer_of(sbn_group *group, const sbn_batchnorm_config *config)
+{
+    sbn_batchnorm *made;
+    must(sbn_batchnorm_create(group, config, &made), "sbn_batchnorm_create");
     return made;
+}
+
+sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = channels;
+    return fixture_layer_of(group, &config);
 }
 
 sbn_saved *fixture_saved(sbn_batchnorm *layer)
@@ -125,7 +152,8 @@ float batch_dy(unsigned seed, size_t n, size_t c, size_t i)
     return (float)mix(seed, n, c, i, 2) * 0x1p-23f - 0.875f;
 }
 
-static sbn_buffer make_buffer(const slice *s, const fixture *f, const float *from, size_t count)
+/* Patterns where nothing is written, before and behind the contents, too. */
+sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count)
 {
     cl_int code;
     const size_t bytes = sizeof(float) * (BEFORE + count + BEHIND);
@@ -133,12 +161,12 @@ static sbn_buffer make_buffer(const slice *s, const fixture *f, const float *fro
                              BEFORE};
     must(code, "clCreateBuffer");
     const float pattern = PATTERN;
-    must(clEnqueueFillBuffer(s->queue, made.mem, &pattern, sizeof pattern, 0, bytes, 0, NULL, NULL),
+    must(clEnqueueFillBuffer(queue, made.mem, &pattern, sizeof pattern, 0, bytes, 0, NULL, NULL),
          "clEnqueueFillBuffer");
-    must(clFinish(s->queue), "clFinish");
-    if (from && count > 0)
-        must(clEnqueueWriteBuffer(s->queue, made.mem, CL_TRUE, sizeof(float) * BEFORE,
-                                  sizeof(float) * count, from, 0, NULL, NULL),
+    must(clFinish(queue), "clFinish");
+    if (values && count > 0)
+        must(clEnqueueWriteBuffer(queue, made.mem, CL_TRUE, sizeof(float) * BEFORE,
+                                  sizeof(float) * count, values, 0, NULL, NULL),
              "clEnqueueWriteBuffer");
     return made;
 }
@@ -164,14 +192,14 @@ void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first
         .size = sizeof(sbn_shard),
         .dims = 3,
         .shape = {samples, channels, plane},
-        .x = make_buffer(s, f, x, elements),
-        .y = make_buffer(s, f, NULL, elements),
-        .dy = make_buffer(s, f, dy, elements),
-        .dx = make_buffer(s, f, NULL, elements),
-        .weight = make_buffer(s, f, weight, channels),
-        .bias = make_buffer(s, f, bias, channels),
-        .weight_grad = make_buffer(s, f, NULL, channels),
-        .bias_grad = make_buffer(s, f, NULL, channels),
+        .x = buffer_of(f, queue, x, elements),
+        .y = buffer_of(f, queue, NULL, elements),
+        .dy = buffer_of(f, queue, dy, elements),
+        .dx = buffer_of(f, queue, NULL, elements),
+        .weight = buffer_of(f, queue, weight, channels),
+        .bias = buffer_of(f, queue, bias, channels),
+        .weight_grad = buffer_of(f, queue, NULL, channels),
+        .bias_grad = buffer_of(f, queue, NULL, channels),
     };
     free(x);
     free(dy);
@@ -237,6 +265,22 @@ int slice_untouched(const slice *s)
            holds_pattern(s, &s->shard.bias_grad, s->channels);
 }
 
+const char *data_path(const char *name)
+{
+    static char path[1024];
+    const char *top = getenv("srcdir");
+    snprintf(path, sizeof path, "%s/tests/model/data/%s", top ? top : ".", name);
+    return path;
+}
+
+cl_event fixture_gate(const fixture *f)
+{
+    cl_int code;
+    cl_event made = clCreateUserEvent(f->context, &code);
+    must(code, "clCreateUserEvent");
+    return made;
+}
+
 #if defined(__GNUC__)
 void __lsan_disable(void) __attribute__((weak));
 void expect_leaks(void)
@@ -268,16 +312,30 @@ uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer
     return digest;
 }
 
-uint64_t digest_of_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved)
+uint64_t digest_slice(uint64_t digest, const slice *s)
 {
-    enum { MOST = 128 };
-    float values[4][MOST] = {{0}};
-    int64_t batches;
+    digest = digest_buffer(digest, s, &s->shard.y, s->elements);
+    digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
+    digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
+    return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
+}
+
+uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved)
+{
+    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
+    int64_t batches = 0;
     uint64_t count = 0;
-    must(sbn_batchnorm_running_stats(layer, values[0], values[1], &batches), "running statistics");
+    must(sbn_batchnorm_settings(layer, &settings), "sbn_batchnorm_settings");
+    float *values = calloc(settings.channels, 4 * sizeof *values);
+    must(values ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "calloc");
+    float *mean = values, *var = mean + settings.channels, *of_batch = var + settings.channels;
+    if (settings.track_running_stats)
+        must(sbn_batchnorm_running_stats(layer, mean, var, &batches), "running statistics");
+    /* Nothing where no pass has filled them. */
     if (saved)
-        sbn_saved_stats(saved, values[2], values[3], &count);
-    digest = digest_of(digest, values, sizeof values);
+        sbn_saved_stats(saved, of_batch, of_batch + settings.channels, &count);
+    digest = digest_of(digest, values, 4 * sizeof *values * settings.channels);
+    free(values);
     digest = digest_of(digest, &batches, sizeof batches);
     return digest_of(digest, &count, sizeof count);
 }

@@ -38,8 +38,14 @@ void fixture_one_thread(void);
 
 cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 
-/* A group of up to 16 replicas on one queue, alone. */
+/* A group of up to 16 replicas on one queue, alone; and one on a queue each, with or without others. */
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form);
+sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
+                        const sbn_transport *transport);
+
+/* A layer with the usual settings, or with those of a config. */
+sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels);
+sbn_batchnorm *fixture_layer_of(sbn_group *group, const sbn_batchnorm_config *config);
 
 /* Saved statistics of a layer, and the end of both. */
 sbn_saved *fixture_saved(sbn_batchnorm *layer);
@@ -69,6 +75,9 @@ void slice_close(slice *s);
 float batch_x(unsigned seed, size_t n, size_t c, size_t i);
 float batch_dy(unsigned seed, size_t n, size_t c, size_t i);
 
+/* A buffer of these floats, with an offset; of `count` patterns where they are NULL. */
+sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count);
+
 /* Reads or fills `count` floats behind a buffer's offset, blocking. */
 void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *to);
 void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value);
@@ -76,6 +85,12 @@ void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float v
 /* Sets outputs to the pattern; tells whether they all still hold it, padding included. */
 void slice_reset(const slice *s);
 int slice_untouched(const slice *s);
+
+/* The path of a file in tests/model/data, until the next call. */
+const char *data_path(const char *name);
+
+/* An event that clSetUserEventStatus completes. */
+cl_event fixture_gate(const fixture *f);
 
 /*
  * What a timeout abandons stays allocated, on purpose: LeakSanitizer does not report what the
@@ -88,8 +103,9 @@ void expect_leaks(void);
 uint64_t digest_of(uint64_t digest, const void *bytes, size_t size);
 uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
 
-/* The running statistics of a layer of up to 128 channels, and what a pass has saved, if any. */
-uint64_t digest_of_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
+/* All that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
+uint64_t digest_slice(uint64_t digest, const slice *s);
+uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
 
 /*
  * One check: the status came, and its sentence holds every one of `words`,

@@ -4,17 +4,6 @@
 
 const char *const network_names[LAYERS] = {"stem", "block.0.norm", "plain"};
 
-sbn_group *network_group(cl_command_queue queue, size_t replicas)
-{
-    const cl_command_queue queues[REPLICAS] = {queue, queue, queue};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *made;
-    config.queues = queues;
-    config.replicas = replicas;
-    must(sbn_group_create(&config, &made), "sbn_group_create");
-    return made;
-}
-
 sbn_parameters network_parameters(const network *n, float weight, float bias)
 {
     float values[2][CHANNELS];
@@ -40,7 +29,7 @@ void network_open(network *n, const fixture *device, cl_command_queue queue, sbn
         config.channels = CHANNELS;
         config.momentum = 0.25;
         config.affine = config.track_running_stats = i != 2;
-        must(sbn_batchnorm_create(group, &config, &n->layers[i]), "sbn_batchnorm_create");
+        n->layers[i] = fixture_layer_of(group, &config);
         for (size_t r = 0; r < replicas && i != 2; ++r)
             n->parameters[i][r] = network_parameters(n, 1.5f + (float)i, 0.5f);
         must(sbn_model_add(n->model, network_names[i], n->layers[i],

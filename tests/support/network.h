@@ -20,9 +20,6 @@ typedef struct network {
     sbn_parameters parameters[LAYERS][REPLICAS]; /* as many as were ever made */
 } network;
 
-/* A group of replicas on one queue. */
-sbn_group *network_group(cl_command_queue queue, size_t replicas);
-
 void network_open(network *n, const fixture *device, cl_command_queue queue, sbn_group *group,
                   size_t replicas);
 void network_close(network *n);

@@ -17,7 +17,8 @@ static void open_rank(test_rank *m, const fixture *f, const size_t *samples, siz
 {
     cl_command_queue queues[RANK_REPLICAS];
     sbn_group_config mine = *config;
-    m->queue = fixture_queue(f, 0);
+    if (f->device)
+        m->queue = fixture_queue(f, 0);
     for (size_t r = 0; r < m->replicas; ++r) {
         queues[r] = m->queue;
         slice_open(&m->slices[r], f, m->queue, first, samples[r], RANK_CHANNELS, RANK_PLANE, 9);
@@ -30,11 +31,11 @@ static void open_rank(test_rank *m, const fixture *f, const size_t *samples, siz
     sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
     layer.channels = RANK_CHANNELS;
     layer.name = "first";
-    must(sbn_batchnorm_create(m->group, &layer, &m->layer), "sbn_batchnorm_create");
+    m->layer = fixture_layer_of(m->group, &layer);
     layer.name = "second";
-    must(sbn_batchnorm_create(m->group, &layer, &m->second), "sbn_batchnorm_create");
-    must(sbn_saved_create(m->layer, &m->saved), "sbn_saved_create");
-    must(sbn_saved_create(m->second, &m->second_saved), "sbn_saved_create");
+    m->second = fixture_layer_of(m->group, &layer);
+    m->saved = fixture_saved(m->layer);
+    m->second_saved = fixture_saved(m->second);
 }
 
 void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *replicas,
@@ -72,11 +73,11 @@ void ranks_close(test_ranks *all)
         for (size_t r = 0; r < m->replicas; ++r)
             slice_close(&m->slices[r]);
         sbn_saved_destroy(m->saved);
-        sbn_saved_destroy(m->second_saved);
-        sbn_batchnorm_destroy(m->layer);
+        fixture_end(m->layer, m->second_saved);
         sbn_batchnorm_destroy(m->second);
         sbn_group_destroy(m->group);
-        clReleaseCommandQueue(m->queue);
+        if (m->queue)
+            clReleaseCommandQueue(m->queue);
     }
     transports_close(all->transports);
 }
@@ -124,13 +125,14 @@ int rank_train(test_rank *m)
         return m->status;
     const int status = sbn_backward(m->layer, m->shards, m->saved, SBN_GLOBAL_GRADIENTS,
                                     &m->result);
-    clFinish(m->queue);
+    if (m->queue)
+        clFinish(m->queue);
     return rank_says(m, status);
 }
 
 static uint64_t digest_statistics(uint64_t digest, const test_rank *m)
 {
-    return digest_of_layer(digest_of_layer(digest, m->layer, m->saved), m->second, NULL);
+    return digest_layer(digest_layer(digest, m->layer, m->saved), m->second, NULL);
 }
 
 static uint64_t digest_gradients(const slice *s)

@@ -4,14 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *data_path(const char *name)
-{
-    static char path[1024];
-    const char *top = getenv("srcdir");
-    snprintf(path, sizeof path, "%s/tests/model/data/%s", top ? top : ".", name);
-    return path;
-}
-
 void vectors_open(sbn_tensor_file *file, const char *name)
 {
     must(sbn__tensor_file_open(file, data_path(name)), name);
@@ -30,24 +22,6 @@ float *vectors_get(const sbn_tensor_file *file, const char *group, const char *n
     if (count)
         *count = (size_t)tensor->elements;
     return values;
-}
-
-sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count)
-{
-    cl_int code;
-    const size_t before = 3;
-    const sbn_buffer made = {clCreateBuffer(f->context, CL_MEM_READ_WRITE,
-                                            sizeof(float) * (before + count), NULL, &code),
-                             before};
-    must(code, "clCreateBuffer");
-    const slice s = {.queue = queue};
-    if (values)
-        must(clEnqueueWriteBuffer(queue, made.mem, CL_TRUE, sizeof(float) * before,
-                                  sizeof(float) * count, values, 0, NULL, NULL),
-             "clEnqueueWriteBuffer");
-    else
-        buffer_fill(&s, &made, count, PATTERN);
-    return made;
 }
 
 void expect_floats(const slice *s, const sbn_buffer *buffer, const float *expected, size_t count,

@@ -6,16 +6,10 @@
 #include "support/fixture.h"
 #include "safetensors/file.h"
 
-/* The path of a file in tests/model/data, until the next call. */
-const char *data_path(const char *name);
-
 void vectors_open(sbn_tensor_file *file, const char *name);
 
 /* The tensor "group.name" as floats, to be freed; `count` may be NULL. NULL where it is not there. */
 float *vectors_get(const sbn_tensor_file *file, const char *group, const char *name, size_t *count);
-
-/* A buffer of these floats; of `count` patterns where they are NULL. */
-sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count);
 
 /*
  * One check: floats of a buffer are within `units` units of 2^-24 of the largest expected one, or

@@ -1,0 +1,71 @@
+#include "support/folder.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char folder_root[96];
+
+static void bail_out(const char *path)
+{
+    printf("Bail out! %s cannot be made or removed\n", path);
+    exit(99);
+}
+
+void folder_begin(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    snprintf(folder_root, sizeof folder_root, "%.60s/syncbn-XXXXXX",
+             temporary ? temporary : "/tmp");
+    if (!mkdtemp(folder_root))
+        bail_out(folder_root);
+}
+
+void folder_end(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder_root);
+    if (system(command) != 0)
+        bail_out(folder_root);
+}
+
+const char *folder_path(const char *name)
+{
+    static char paths[4][512];
+    static unsigned turn;
+    char *path = paths[++turn % 4];
+    snprintf(path, sizeof *paths, "%s/%s", folder_root, name);
+    return path;
+}
+
+int folder_names(const char *folder, char last[512])
+{
+    int count = 0;
+    DIR *directory = opendir(folder);
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            if (last)
+                snprintf(last, 512, "%s/%s", folder, entry->d_name);
+            ++count;
+        }
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+void folder_write(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
+        bail_out(path);
+}
+
+size_t folder_read(const char *path, void *bytes, size_t most)
+{
+    FILE *file = fopen(path, "rb");
+    const size_t size = file ? fread(bytes, 1, most, file) : 0;
+    if (file)
+        fclose(file);
+    return size;
+}

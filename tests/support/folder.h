@@ -1,0 +1,25 @@
+/* A temporary folder of a test, and the files in it. */
+#ifndef TESTS_SUPPORT_FOLDER_H
+#define TESTS_SUPPORT_FOLDER_H
+
+#include <stddef.h>
+
+extern char folder_root[96];
+
+/* Makes the folder in $TMPDIR; it ends the program where that fails. */
+void folder_begin(void);
+
+/* Removes all that is in a folder of this test, and the folder. */
+void folder_end(void);
+
+/* The path of a name in it, until the fourth next call. */
+const char *folder_path(const char *name);
+
+/* How many names a folder has but "." and ".."; `last` (or NULL) is one's path. */
+int folder_names(const char *folder, char last[512]);
+
+/* Writes a file with the usual mode; reads up to `most` bytes: how many there were. */
+void folder_write(const char *path, const void *bytes, size_t size);
+size_t folder_read(const char *path, void *bytes, size_t most);
+
+#endif
