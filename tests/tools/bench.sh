@@ -37,7 +37,8 @@ check '--devices that do not exist' refuses '--devices names 99' --devices 99
 check 'an unknown option' refuses '--fast' --fast
 check 'a file that is missing' refuses "$work/none" --file "$work/none"
 check 'no problem' refuses 'mbx' mbx
-for setting in ooo inplace passes=f keep accumulate global shuffle3 off3 split2-2,sizes7x7-5x5; do
+for setting in ooo inplace passes=f keep accumulate global shuffle3 off3 split2-2,sizes7x7-5x5 \
+    frozen nodx nograd host copied byhost begin stored given0 branch1; do
     check "a problem with $setting" refuses "${setting%%[0-9=,]*}" "mb4ic4ih3iw3,$setting"
 done
 check 'an empty batch' refuses 'an empty batch' mb0ic4

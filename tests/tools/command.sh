@@ -102,7 +102,7 @@ for command in check bench; do
         "$command" --devices tpu
     check "$command: an unknown form" \
         refuses '--form fpga: expected auto, cpu or gpu' "$command" --form fpga
-    kinds='normal, large_mean, one, tiny_var, outlier, constant, zero, denormal, wide, huge, nan, inf, ninf, exact, border, step, peak, infs'
+    kinds='normal, large_mean, one, tiny_var, outlier, constant, zero, denormal, wide, huge, nan, inf, ninf, exact, border, step, peak, infs, zeros'
     check "$command: an unknown kind of data" \
         refuses "data=foo: there is no such kind of data; there are $kinds" "$command" mb2ic2,data=foo
     check "$command: a mistyped setting" \

@@ -28,6 +28,9 @@ static const char *const canonical[] = {
     "mb4ic4ih7iw7,bf16,last,r3,off3,pitch64,grad=zero",
     "mb4ic4,eps=0.1234567890123,momentum=0.9999999,passes=e",
     "mb4ic4,data=tiny_var,grad=ninf,form=cpu",
+    "mb4ic4,r2,xpitch3,nodx,nograd,frozen,host,byhost,begin,stored,given0,branch0",
+    "mb4ic4,dpitch64",
+    "mb4ic4,inplace,copied,given1,branch1,form=gpu",
 };
 
 /* Other spellings, and what they are printed as. */
@@ -96,6 +99,13 @@ static const char *const wrong[][2] = {
     {"mb4ic4,pitch", "did you mean pitch3?"},
     {"mb4ic4,pitch=3", "did you mean pitch3?"},
     {"mb4ic4,pitch3x", "number"},
+    {"mb4ic4,copied,xpitch3", "driver copies"},
+    {"mb4ic4,hots", "did you mean host?"},
+    {"mb4ic4,frozen,untracked", "no running statistics"},
+    {"mb4ic4,given0,untracked", "no running statistics"},
+    {"mb4ic4,given", "did you mean given0?"},
+    {"mb4ic4,branch2", "two places"},
+    {"mb4ic4,inplace,nodx", "not asked for"},
     {"mb2000ic4,pitch400000", "2^31"},
     {"mb2ic4ih50iw50,last,pitch200000", "2^31"},
     {"mb100000ic100000", "2^31"},

@@ -89,14 +89,18 @@ void bench_close(bench *b)
 
 const char *bench_refuses(const problem *p)
 {
+    const int is_other = p->frozen || p->no_dx || p->no_residual_grad || p->memory || p->by_host ||
+                         p->begin || p->stored || p->given || p->branch;
     return p->offset               ? "off: tensors start where their memory does here"
            : p->shuffle            ? "shuffle: samples are dealt in order here"
            : p->has_sizes          ? "sizes: all samples are of one size here"
            : p->out_of_order       ? "ooo: queues are in order here"
            : p->in_place           ? "inplace: outputs are apart here"
            : p->passes != PASS_ALL ? "passes: all are measured"
-           : p->forward_flags      ? "keep: running statistics are updated here"
-           : p->backward_flags     ? "accumulate, global: gradients are local and overwritten here"
+           : is_other ? "frozen, nodx, nograd, host, copied, byhost, begin, stored, given, branch: "
+                        "passes are the usual ones here"
+           : p->forward_flags  ? "keep: running statistics are updated here"
+           : p->backward_flags ? "accumulate, global: gradients are local and overwritten here"
            : p->samples * p->channels < 1 ? "an empty batch: there is nothing to measure"
                                           : NULL;
 }

@@ -184,7 +184,8 @@ int bounds_make(const problem *p, const placement *g, const inputs *in, const re
         return SBN_OUT_OF_MEMORY;
     }
     for (size_t c = 0; c < g->channels && g->values > 0; ++c) {
-        forward_bounds(p, g, in->x, c, &ref->channel[c], &b->channel[c]);
+        if (!p->frozen)
+            forward_bounds(p, g, in->x, c, &ref->channel[c], &b->channel[c]);
         backward_bounds(p, g, in, ref, c, b);
         forget_exact(p, g, c, b);
     }

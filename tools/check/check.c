@@ -20,7 +20,7 @@ static void own_failure(check_result *result, const char *what, int status)
 
 static void judge(const problem *p, const inputs *in, const digests *recorded, check_result *result)
 {
-    int one_value = result->placement.values == 1 && p->passes & PASS_FORWARD;
+    int one_value = result->placement.values == 1 && p->passes & PASS_FORWARD && !p->frozen;
     if (one_value) {
         result->refused = result->ok = result->status == SBN_TOO_FEW_VALUES;
         if (!result->status) {

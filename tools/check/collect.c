@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/fusion.h"
+
 /* An output that this process has some of, from all ranks. */
 static int join(job *j, output_id id)
 {
@@ -48,8 +50,9 @@ static int collect_tensors(job *j)
         {j->p->passes & PASS_FORWARD, TENSOR_Y, OUT_Y},
         {j->p->passes & PASS_RECOMPUTE, TENSOR_AGAIN, OUT_AGAIN},
         {j->p->passes & PASS_EVALUATE, TENSOR_EVAL, OUT_EVAL},
-        {j->p->passes & PASS_BACKWARD, TENSOR_DX, OUT_DX},
-        {j->p->passes & PASS_BACKWARD && j->p->residual, TENSOR_RESIDUAL_GRAD, OUT_RESIDUAL_GRAD},
+        {j->p->passes & PASS_BACKWARD && !j->p->no_dx, TENSOR_DX, OUT_DX},
+        {j->p->passes & PASS_BACKWARD && j->p->residual && !j->p->no_residual_grad,
+         TENSOR_RESIDUAL_GRAD, OUT_RESIDUAL_GRAD},
         {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD},
         {j->p->passes & PASS_BACKWARD && j->p->affine, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD},
     };
@@ -58,6 +61,34 @@ static int collect_tensors(job *j)
         if (list[i].wanted)
             status = collect(j, list[i].from, list[i].to);
     return status;
+}
+
+/*
+ * Running statistics in buffers: the same on all replicas that have them. The layer's own are as they
+ * were at first, or, once a pass has read others, a copy of those. They become the output.
+ */
+static int collect_given(job *j, output_id id)
+{
+    const int is_copy = j->p->frozen || j->p->passes & PASS_EVALUATE;
+    const float at_first = id == OUT_RUNNING_VAR;
+    const size_t channels = j->p->channels;
+    float *own = j->out->of[id].data, *given = malloc(channels * sizeof *given);
+    int status = given ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, spoilt = 0;
+    for (size_t r = j->p->given - 1; r < j->replicas && !status; ++r) {
+        status = tensors_read(&j->tensors[r],
+                              id == OUT_RUNNING_MEAN ? TENSOR_RUNNING_MEAN : TENSOR_RUNNING_VAR,
+                              given, &spoilt);
+        for (size_t c = 0; c < channels && !status; ++c)
+            spoilt |= digest_floats(&own[c], 1) != (is_copy || r >= j->p->given
+                                                        ? digest_floats(&given[c], 1)
+                                                        : digest_floats(&at_first, 1));
+        memcpy(own, given, channels * sizeof *own);
+    }
+    free(given);
+    if (spoilt)
+        snprintf(j->error, RUNNER_ERROR, "%s: not as it must be on each replica and in the layer",
+                 output_names[id]);
+    return spoilt ? RUNNER_SPOILT : status;
 }
 
 /* What the library holds on the host. */
@@ -83,6 +114,10 @@ static int collect_statistics(job *j)
     }
     if (status)
         return job_failed(j->error, "reading statistics", status);
+    for (int id = OUT_RUNNING_MEAN; id <= OUT_RUNNING_VAR && job_is_given(j) && !status; ++id)
+        status = collect_given(j, (output_id)id);
+    if (status)
+        return status;
     /* Every rank has all of them: only where they are the same do they stay as they are. */
     static const output_id all[] = {OUT_MEAN, OUT_VAR, OUT_RUNNING_MEAN, OUT_RUNNING_VAR};
     for (size_t i = 0; i < sizeof all / sizeof *all && !status; ++i)
@@ -116,32 +151,58 @@ int job_collect(job *j)
     return status || !global ? status : judge_shared(j);
 }
 
+/* Runs the batch norm of a job alone, for this dy. */
+static int run_alone(const job *fused, sbn_group *group, cl_command_queue *queue, float *dy,
+                     unsigned passes, outputs *out)
+{
+    problem p = problem_alone(fused->p);
+    inputs in = *fused->in;
+    job j = {.p = &p,
+             .g = fused->g,
+             .in = &in,
+             .out = out,
+             .error = fused->error,
+             .ranks = fused->ranks};
+    p.passes = passes;
+    in.dy = dy;
+    int status = job_open(&j, group, queue);
+    status = status ? status : job_run(&j);
+    status = status ? status : job_collect(&j);
+    job_close(&j);
+    return status;
+}
+
 int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queue)
 {
     outputs out = {.wide = 0};
-    problem p = *fused->p;
-    job j = *fused;
-    if (!problem_is_fused(&p) || !(p.passes & PASS_FORWARD))
+    if (!problem_is_fused(fused->p) || !(fused->p->passes & PASS_FORWARD))
         return SBN_SUCCESS;
-    p.type = SBN_F32;
-    p.activation = SBN_IDENTITY;
-    p.residual = p.in_place = 0;
-    p.gap = 0;
-    p.from_output = 0;
-    p.passes = PASS_FORWARD;
-    j.p = &p;
-    j.out = &out;
-    j.tensors = NULL, j.shards = NULL, j.done = NULL, j.layer = NULL, j.saved = NULL;
-    int status = job_open(&j, group, queue);
-    status = status ? status : job_forward(&j, NULL);
-    status = status ? status : job_collect(&j);
-    job_close(&j);
+    const int status = run_alone(fused, group, queue, fused->in->dy, PASS_FORWARD, &out);
     if (!status) {
         float *z = fused->out->preactivation = out.of[OUT_Y].data;
         out.of[OUT_Y].data = NULL;
-        for (size_t i = 0; fused->p->residual && i < j.g->elements; ++i)
-            z[i] += j.in->residual[i];
+        for (size_t i = 0; fused->p->residual && i < fused->g->elements; ++i)
+            z[i] += fused->in->residual[i];
     }
     outputs_free(&out);
+    return status;
+}
+
+int job_apart(const job *fused, sbn_group *group, cl_command_queue *queue)
+{
+    const problem *p = fused->p;
+    /* The gradients from the output are not those from the input. */
+    const unsigned passes = p->from_output ? p->passes & ~(unsigned)PASS_BACKWARD : p->passes;
+    outputs *out = fused->out;
+    float *dy;
+    if (!problem_is_fused(p) && p->type == SBN_F32)
+        return SBN_SUCCESS;
+    out->apart = calloc(1, sizeof *out->apart);
+    int status = out->apart ? fusion_behind(p, fused->g, fused->in->dy, out->preactivation, &dy)
+                            : SBN_OUT_OF_MEMORY;
+    if (status)
+        return job_failed_here(fused->error, "the layer apart", status);
+    status = run_alone(fused, group, queue, dy, passes, out->apart);
+    free(dy);
     return status;
 }

@@ -14,4 +14,7 @@ int job_collect(job *j);
  */
 int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queue);
 
+/* Fills in `apart`, where the problem is not of floats or has something behind the batch norm. */
+int job_apart(const job *fused, sbn_group *group, cl_command_queue *queue);
+
 #endif

@@ -82,7 +82,32 @@ static void judge_fusion(const judge *j, comparison *result)
         verdict_bits(&result->of[OUT_Y], i, y[i], element_round(type, right));
         if (grad)
             verdict_bits(&result->of[OUT_RESIDUAL_GRAD], i, grad[i],
-                         element_round(type, j->in->dy[i]));
+                         element_round(type, j->in->dy[i] + 0.0f));
+    }
+}
+
+/* An element that has these bits where the batch norm is alone. */
+static float behind(const judge *j, output_id id, size_t i, float alone)
+{
+    switch (id) {
+    case OUT_Y:
+    case OUT_AGAIN:
+    case OUT_EVAL:
+        if (j->p->residual)
+            alone += j->in->residual[i];
+        return element_round(j->p->type, fusion_result(j->p, alone));
+    case OUT_DX: return element_round(j->p->type, alone);
+    default: return alone;
+    }
+}
+
+/* Storage and what follows the batch norm have the bits of passes of their own. */
+static void judge_apart(const judge *j, comparison *result)
+{
+    for (int id = 0; id < OUTPUTS; ++id) {
+        const float *got = j->out->of[id].data, *alone = j->out->apart->of[id].data;
+        for (size_t i = 0; got && alone && i < j->out->of[id].count; ++i)
+            verdict_bits(&result->of[id], i, got[i], behind(j, (output_id)id, i, alone[i]));
     }
 }
 
@@ -166,6 +191,8 @@ static void judge_all(const judge *j, comparison *result)
         judge_again(j, &result->of[OUT_AGAIN]);
     if (j->out->preactivation)
         judge_fusion(j, result);
+    if (j->out->apart)
+        judge_apart(j, result);
     /* A batch of no values has no statistics, only counts. */
     if (j->out->of[OUT_MEAN].data && j->g->values > 0)
         judge_statistics(j, result);
@@ -204,15 +231,8 @@ int compare(const problem *p, const placement *g, const inputs *in, const output
     memset(result, 0, sizeof *result);
     if (!out->preactivation)
         return compare_with(p, g, in, out, result);
-    behind.dy = malloc((g->elements + 1) * sizeof *behind.dy);
-    if (!behind.dy)
+    if (fusion_behind(p, g, in->dy, out->preactivation, &behind.dy))
         return SBN_OUT_OF_MEMORY;
-    for (size_t i = 0; i < g->elements; ++i) {
-        const float z = out->preactivation[i];
-        /* From the output the sign is that of y as it is stored. */
-        const float sign = p->from_output ? element_round(p->type, fusion_result(p, z)) : z;
-        behind.dy[i] = fusion_gradient(p, sign, in->dy[i]);
-    }
     const int status = compare_with(p, g, &behind, out, result);
     free(behind.dy);
     return status;

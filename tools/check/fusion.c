@@ -2,8 +2,10 @@
 #include "check/fusion.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "check/bounds.h"
+#include "check/elements.h"
 
 const char *const activation_names[SBN_LEAKY_RELU + 1] = {
     [SBN_IDENTITY] = "none",
@@ -57,4 +59,16 @@ float fusion_gradient(const problem *p, float z, float dy)
     case SBN_LEAKY_RELU: return z > 0.0f ? dy : slope * dy;
     default: return dy;
     }
+}
+
+int fusion_behind(const problem *p, const placement *g, const float *dy, const float *z,
+                  float **behind)
+{
+    float *made = *behind = malloc((g->elements + 1) * sizeof *made);
+    for (size_t i = 0; made && i < g->elements; ++i) {
+        /* From the output the sign is that of y as it is stored. */
+        const float y = z && p->from_output ? element_round(p->type, fusion_result(p, z[i])) : 0;
+        made[i] = z ? fusion_gradient(p, p->from_output ? y : z[i], dy[i]) : dy[i];
+    }
+    return made ? SBN_SUCCESS : SBN_OUT_OF_MEMORY;
 }

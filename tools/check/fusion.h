@@ -5,7 +5,7 @@
 #ifndef TOOLS_CHECK_FUSION_H
 #define TOOLS_CHECK_FUSION_H
 
-#include "check/problem.h"
+#include "check/placement.h"
 
 /* "none", "relu", "leaky": indexed by sbn_activation. */
 extern const char *const activation_names[SBN_LEAKY_RELU + 1];
@@ -24,5 +24,12 @@ double fusion_tolerance(const problem *p, double z, double tolerance);
 /* In float, as the library defines both: the result without storage's rounding; dy before dx. */
 float fusion_result(const problem *p, float z);
 float fusion_gradient(const problem *p, float z, float dy);
+
+/*
+ * Makes dy behind the activation from z of the forward pass, for the caller to free; a copy where z is
+ * NULL. Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY.
+ */
+int fusion_behind(const problem *p, const placement *g, const float *dy, const float *z,
+                  float **behind);
 
 #endif

@@ -118,6 +118,7 @@ static void fill_plane(float *plane, size_t n, sbn_type type, data_kind kind, ui
         case DATA_TINY_VAR: plane[i] = centre + tiny * normal; break;
         case DATA_CONSTANT: plane[i] = shift; break;
         case DATA_ZERO: plane[i] = 0; break;
+        case DATA_ZEROS: plane[i] = bits >> 63 ? -0.0f : 0.0f; break;
         case DATA_DENORMAL:
             plane[i] = ldexpf((float)((int32_t)(bits >> (64 - bits_of_denormal)) -
                                       (1 << (bits_of_denormal - 1))),

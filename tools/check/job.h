@@ -16,8 +16,10 @@ typedef struct job {
     tensors *tensors;
     sbn_shard *shards;
     cl_event *done; /* of each replica's last pass */
+    sbn_group *group;
     sbn_batchnorm *layer;
     sbn_saved *saved;
+    struct job *beside; /* the other layer of each pass, or NULL */
 } job;
 
 /* Writes a failed call of the library into `error`, with the library's sentence; returns status. */
@@ -36,13 +38,19 @@ void job_close(job *j);
 /* The layer and what its forward saves, for a job whose buffers are another's. */
 int job_make_layer(job *j, sbn_group *group);
 
-/* Running statistics as they are before the passes. */
+/* Running statistics as they are before the passes; where replicas are given them, the number of batches. */
 int job_reset(job *j);
+
+/* 1 if a replica has running statistics in buffers. */
+int job_is_given(const job *j);
 
 /* The passes; each has ended on the device only where its queue says so. */
 int job_forward(job *j, sbn_result *result);
 int job_backward(job *j, sbn_result *result);
 int job_evaluate(job *j);
 int job_recompute(job *j);
+
+/* All that the problem has, in their order. */
+int job_run(job *j);
 
 #endif

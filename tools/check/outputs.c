@@ -33,6 +33,9 @@ void outputs_free(outputs *out)
     for (int id = 0; id < OUTPUTS; ++id)
         free(out->of[id].data);
     free(out->preactivation);
+    if (out->apart)
+        outputs_free(out->apart);
+    free(out->apart);
     memset(out, 0, sizeof *out);
 }
 

@@ -39,6 +39,8 @@ typedef struct outputs {
      * follows the batch norm, or nothing was normalised. No result: the judgement needs it.
      */
     float *preactivation;
+    /* Of floats with nothing behind the batch norm, for the same dy behind the activation; or NULL. */
+    struct outputs *apart;
 } outputs;
 
 /* "mean", "y", ...: indexed by output_id. */

@@ -18,6 +18,7 @@ const char *const data_kind_names[DATA_KINDS] = {
     [DATA_NINF] = "ninf",       [DATA_EXACT] = "exact",
     [DATA_BORDER] = "border",   [DATA_STEP] = "step",
     [DATA_PEAK] = "peak",       [DATA_INFS] = "infs",
+    [DATA_ZEROS] = "zeros",
 };
 
 static const char *const form_names[] = {"auto", "cpu", "gpu"};
@@ -41,6 +42,19 @@ int form_parse(const char *text, sbn_kernel_form *form)
 int problem_is_fused(const problem *p)
 {
     return p->activation != SBN_IDENTITY || p->residual;
+}
+
+problem problem_alone(const problem *p)
+{
+    problem alone = *p;
+    alone.type = SBN_F32;
+    alone.activation = SBN_IDENTITY;
+    alone.residual = alone.from_output = alone.in_place = 0;
+    alone.gap = 0;
+    alone.memory = PROBLEM_BUFFERS;
+    alone.begin = alone.stored = 0;
+    alone.given = alone.branch = 0;
+    return alone;
 }
 
 void problem_set_replicas(problem *p, size_t replicas)
@@ -167,7 +181,11 @@ void problem_print(const problem *p, char *line, size_t size)
     if (p->offset)
         put(&t, ",off%zu", p->offset);
     if (p->gap)
-        put(&t, ",pitch%zu", p->gap);
+        put(&t, ",%spitch%zu",
+            p->viewed == VIEWED_X           ? "x"
+            : p->viewed == VIEWED_GRADIENTS ? "d"
+                                            : "",
+            p->gap);
     if (p->data != DATA_NORMAL)
         put(&t, ",data=%s", data_kind_names[p->data]);
     if (p->grad != DATA_NORMAL)
@@ -188,6 +206,18 @@ void problem_print(const problem *p, char *line, size_t size)
     put_passes(&t, p->passes);
     put_word(&t, p->out_of_order, "ooo");
     put_word(&t, p->in_place, "inplace");
+    put_word(&t, p->no_dx, "nodx");
+    put_word(&t, p->no_residual_grad, "nograd");
+    put_word(&t, p->frozen, "frozen");
+    put_word(&t, p->memory == PROBLEM_HOST, "host");
+    put_word(&t, p->memory == PROBLEM_COPIED, "copied");
+    put_word(&t, p->by_host, "byhost");
+    put_word(&t, p->begin, "begin");
+    put_word(&t, p->stored, "stored");
+    if (p->given)
+        put(&t, ",given%zu", p->given - 1);
+    if (p->branch)
+        put(&t, ",branch%zu", p->branch - 1);
     if (p->form != SBN_FORM_AUTO)
         put(&t, ",form=%s", form_name(p->form));
 }

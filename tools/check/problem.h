@@ -41,11 +41,18 @@ typedef enum data_kind {
     DATA_STEP,
     DATA_PEAK,
     DATA_INFS,
+    DATA_ZEROS,
     DATA_KINDS
 } data_kind;
 
 /* The slope of `leaky` alone. */
 #define PROBLEM_SLOPE 0.01
+
+/* Which tensors `pitch` makes views. */
+enum { VIEWED_ALL, VIEWED_X, VIEWED_GRADIENTS };
+
+/* Where tensors are: in buffers, in memory of the host, and there as if the driver copied it. */
+enum { PROBLEM_BUFFERS, PROBLEM_HOST, PROBLEM_COPIED };
 
 enum { PASS_FORWARD = 1, PASS_BACKWARD = 2, PASS_EVALUATE = 4, PASS_RECOMPUTE = 8, PASS_ALL = 15 };
 
@@ -65,6 +72,7 @@ typedef struct problem {
     size_t sizes[PROBLEM_MAX_REPLICAS][PROBLEM_MAX_SPACE];
     uint64_t shuffle;
     size_t offset, gap; /* gap: of `pitch` */
+    int viewed;         /* VIEWED_ */
     data_kind data, grad;
     uint64_t seed;
     double eps;
@@ -76,6 +84,13 @@ typedef struct problem {
     unsigned passes;                        /* PASS_ */
     int out_of_order;
     int in_place; /* y over x in evaluation and recomputation; a gradient over dy */
+    int frozen;
+    int no_dx, no_residual_grad;
+    int memory; /* PROBLEM_ */
+    int by_host;
+    int begin, stored;
+    size_t given;  /* 1 + the first replica with running statistics in buffers; 0: none */
+    size_t branch; /* 1 + the layer's place among two in each pass; 0: it is alone */
     sbn_kernel_form form;
 } problem;
 
@@ -93,6 +108,9 @@ void problem_print(const problem *p, char *line, size_t size);
 
 /* 1 if something follows the batch norm: a residual's addition, an activation. */
 int problem_is_fused(const problem *p);
+
+/* The batch norm of the problem alone: of floats in buffers, made by one call of one layer. */
+problem problem_alone(const problem *p);
 
 /* 1 if both are the same problem. */
 int problem_equal(const problem *a, const problem *b);

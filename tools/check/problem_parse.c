@@ -17,6 +17,8 @@ static int no_setting(parser *in, const char *word)
         "shuffle3", "off3",       "pitch3",       "data=normal", "grad=normal", "seed7",
         "eps=1e-3", "clamp",      "momentum=0.3", "cumulative",  "plain",       "untracked",
         "keep",     "accumulate", "global",       "passes=fber", "ooo",         "inplace",
+        "nodx",     "nograd",     "xpitch3",      "dpitch3",     "frozen",      "host",
+        "copied",   "byhost",     "begin",        "stored",      "given0",      "branch0",
         "form=gpu",
     };
     static const char *const numbers = "=0123456789";
@@ -122,6 +124,36 @@ static int parse_fusion(problem *p, const char *word)
     return 0;
 }
 
+/* A word for one value of a number. Returns 0 if `word` is that. */
+static int parse_switch(problem *p, const char *word)
+{
+    const struct {
+        const char *word;
+        int *where, value;
+    } switches[] = {
+        {"plain", &p->affine, 0},
+        {"untracked", &p->track, 0},
+        {"ooo", &p->out_of_order, 1},
+        {"inplace", &p->in_place, 1},
+        {"output", &p->from_output, 1},
+        {"frozen", &p->frozen, 1},
+        {"byhost", &p->by_host, 1},
+        {"host", &p->memory, PROBLEM_HOST},
+        {"begin", &p->begin, 1},
+        {"copied", &p->memory, PROBLEM_COPIED},
+        {"stored", &p->stored, 1},
+        {"nodx", &p->no_dx, 1},
+        {"nograd", &p->no_residual_grad, 1},
+    };
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; ++i) {
+        if (strcmp(word, switches[i].word) == 0) {
+            *switches[i].where = switches[i].value;
+            return 0;
+        }
+    }
+    return -1;
+}
+
 /* The other settings without a value. Returns 0 if `word` is one of them. */
 static int parse_plain_word(problem *p, const char *word)
 {
@@ -154,25 +186,16 @@ static int parse_plain_word(problem *p, const char *word)
         p->eps_mode = SBN_EPS_CLAMP;
     else if (strcmp(word, "cumulative") == 0)
         p->average = SBN_AVERAGE_CUMULATIVE;
-    else if (strcmp(word, "plain") == 0)
-        p->affine = 0;
-    else if (strcmp(word, "untracked") == 0)
-        p->track = 0;
-    else if (strcmp(word, "ooo") == 0)
-        p->out_of_order = 1;
-    else if (strcmp(word, "inplace") == 0)
-        p->in_place = 1;
-    else if (strcmp(word, "output") == 0)
-        p->from_output = 1;
     else
-        return -1;
+        return parse_switch(p, word);
     return 0;
 }
 
 /* A name with a number behind it, as in r3. Returns 0, -1 on error, 1 if it is no such word. */
 static int parse_counted(parser *in, const char *word)
 {
-    static const char *const names[] = {"r", "off", "pitch", "seed", "shuffle"};
+    static const char *const names[] = {"r",     "off",    "pitch",  "seed",  "shuffle",
+                                        "given", "branch", "xpitch", "dpitch"};
     problem *p = in->p;
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         size_t length = strlen(names[i]);
@@ -191,9 +214,21 @@ static int parse_counted(parser *in, const char *word)
             p->replicas = value;
             break;
         case 1: p->offset = value; break;
-        case 2: p->gap = value; break;
+        case 2:
+        case 7:
+        case 8:
+            p->gap = value;
+            p->viewed = i == 7 ? VIEWED_X : i == 8 ? VIEWED_GRADIENTS : VIEWED_ALL;
+            break;
         case 3: p->seed = value; break;
-        default: p->shuffle = value;
+        case 4: p->shuffle = value; break;
+        case 5: p->given = 1 + value; break;
+        case 6:
+            if (value > 1)
+                return parser_fail(in, "\"%s\": there are two places, 0 and 1", word);
+            p->branch = 1 + value;
+            break;
+        default: break;
         }
         return 0;
     }
@@ -251,6 +286,12 @@ static int judge(parser *in)
     }
     if (p->from_output && (p->residual || p->activation == SBN_RELU))
         return parser_fail(in, "output: neither a ReLU nor an addition can be inverted");
+    if (!p->track && (p->frozen || p->given))
+        return parser_fail(in, "frozen and given: an untracked layer has no running statistics");
+    if (p->memory == PROBLEM_COPIED && p->gap)
+        return parser_fail(in, "copied: a view cannot be written where the driver copies");
+    if (p->in_place && (p->no_dx || p->no_residual_grad))
+        return parser_fail(in, "inplace: what is not asked for is not written over dy");
     if (p->has_sizes && p->shuffle)
         return parser_fail(in, "shuffle needs samples of one size, so it does not go with sizes");
     /* The shape's own extents are those of all samples again once --replicas drops the sizes. */

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group/group.h"
+
 /* At most so many groups are kept; then all are dropped. */
 enum { KEPT = 16 };
 
 typedef struct kept_group {
-    size_t replicas, here; /* in all, and of this process */
-    int out_of_order;
+    size_t replicas, here;             /* in all, and of this process */
+    int out_of_order, by_host, copies; /* the last two: as of other devices, which are pretended */
     sbn_kernel_form form;
     sbn_group *group;
     cl_command_queue queue[PROBLEM_MAX_REPLICAS];
@@ -158,23 +160,39 @@ static int make_group(queues *q, kept_group *k)
     config.replicas = k->here;
     config.form = k->form;
     config.build_options = q->build_options;
-    return sbn_group_create(&config, &k->group);
+    status = sbn_group_create(&config, &k->group);
+    if (!status && k->by_host)
+        k->group->combines = 0;
+    for (size_t r = 0; !status && k->copies && r < k->here; ++r)
+        k->group->replicas[r].host_memory = SBN_HOST_MEMORY_COPIED;
+    return status;
+}
+
+static int is_as(const kept_group *k, const kept_group *wanted)
+{
+    return k->replicas == wanted->replicas && k->out_of_order == wanted->out_of_order &&
+           k->by_host == wanted->by_host && k->copies == wanted->copies && k->form == wanted->form;
 }
 
 int queues_group(queues *q, const problem *p, size_t replicas, sbn_group **group,
                  cl_command_queue **queue)
 {
-    sbn_kernel_form form = q->form == SBN_FORM_AUTO ? p->form : q->form;
+    const kept_group wanted = {
+        .replicas = replicas,
+        .out_of_order = p->out_of_order,
+        .by_host = p->by_host,
+        .copies = p->memory == PROBLEM_COPIED,
+        .form = q->form == SBN_FORM_AUTO ? p->form : q->form,
+    };
     kept_group *k = NULL;
     for (size_t i = 0; i < q->groups; ++i)
-        if (q->kept[i].replicas == replicas && q->kept[i].out_of_order == p->out_of_order &&
-            q->kept[i].form == form)
+        if (is_as(&q->kept[i], &wanted))
             k = &q->kept[i];
     if (!k) {
         if (q->groups == KEPT)
             queues_forget_groups(q);
         k = &q->kept[q->groups];
-        *k = (kept_group){.replicas = replicas, .out_of_order = p->out_of_order, .form = form};
+        *k = wanted;
         int status = make_group(q, k);
         if (status) {
             forget(k);

@@ -66,10 +66,20 @@ static void statistics(const problem *p, const placement *g, const float *x, siz
     ch->clamped = p->eps_mode == SBN_EPS_CLAMP && ch->var < p->eps;
 }
 
+/* Of a frozen layer. */
+static void constants(const problem *p, const inputs *in, size_t c, reference_channel *ch)
+{
+    ch->mean = in->running_mean[c];
+    ch->var = in->running_var[c];
+    ch->invstd = reference_invstd(p, ch->var);
+    ch->clamped = 1;
+}
+
 /* The weight of this batch in the running statistics; 0: they stay as they are. */
 static double factor_of(const problem *p, const placement *g, const inputs *in)
 {
-    if (!(p->passes & PASS_FORWARD) || p->forward_flags & SBN_KEEP_RUNNING_STATS || g->values == 0)
+    if (p->frozen || !(p->passes & PASS_FORWARD) || p->forward_flags & SBN_KEEP_RUNNING_STATS ||
+        g->values == 0)
         return 0;
     return p->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)(in->batches + 1) : p->momentum;
 }
@@ -114,6 +124,7 @@ int reference_make(const problem *p, const placement *g, const inputs *in, refer
 {
     ref->replicas = g->replicas;
     ref->count = (double)g->values;
+    ref->frozen = p->frozen;
     ref->factor = factor_of(p, g, in);
     ref->channel = calloc(g->channels, sizeof *ref->channel);
     ref->local = calloc(g->channels * g->replicas, sizeof *ref->local);
@@ -124,12 +135,16 @@ int reference_make(const problem *p, const placement *g, const inputs *in, refer
         return SBN_OUT_OF_MEMORY;
     }
     for (size_t c = 0; c < g->channels; ++c) {
-        statistics(p, g, in->x, c, &ref->channel[c]);
+        if (p->frozen)
+            constants(p, in, c, &ref->channel[c]);
+        else
+            statistics(p, g, in->x, c, &ref->channel[c]);
         running(in, c, ref, &ref->channel[c]);
         gradients(g, in, c, &ref->channel[c], ref->local + c * g->replicas, scratch);
     }
     free(scratch);
-    int updated = p->passes & PASS_FORWARD && !(p->forward_flags & SBN_KEEP_RUNNING_STATS);
+    int updated = !p->frozen && p->passes & PASS_FORWARD &&
+                  !(p->forward_flags & SBN_KEEP_RUNNING_STATS);
     ref->batches = in->batches + (updated && g->values > 0);
     return SBN_SUCCESS;
 }
@@ -149,6 +164,8 @@ double reference_y(const reference_channel *ch, double weight, double bias, doub
 double reference_dx(const reference *ref, const reference_channel *ch, double weight, double x,
                     double dy)
 {
+    if (ref->frozen)
+        return weight * ch->invstd * dy;
     double xhat = (x - ch->mean) * ch->invstd;
     double through_var = ch->clamped ? 0 : xhat * ch->invstd * ch->all.dy_centered / ref->count;
     return weight * ch->invstd * (dy - ch->all.dy / ref->count - through_var);

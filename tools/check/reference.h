@@ -32,6 +32,7 @@ typedef struct reference_channel {
 typedef struct reference {
     size_t replicas;
     double count;
+    int frozen; /* mean and variance are constants: no gradient passes through them */
     reference_channel *channel;
     gradient_sums *local; /* of replica r, channel c: local[c * replicas + r] */
     double factor;        /* of this batch in the running statistics; 0: not updated */

@@ -39,30 +39,49 @@ size_t runner_replicas(const runner *r)
     return queues_devices(r->queues) * (r->ranks ? (size_t)r->ranks->world_size : 1);
 }
 
-static int run_passes(job *j)
+/* The other layer of passes of two, with other numbers: of floats without a fusion if it is the second. */
+typedef struct company {
+    problem p;
+    inputs in;
+    outputs out;
+    job j;
+} company;
+
+static int company_open(company *c, job *j, sbn_group *group, cl_command_queue *queue)
 {
-    unsigned passes = j->p->passes;
-    int status = SBN_SUCCESS;
-    sbn_result forward = SBN_RESULT_INIT, backward = SBN_RESULT_INIT;
-    if (passes & PASS_FORWARD)
-        status = job_forward(j, &forward);
-    if (!status && passes & PASS_BACKWARD)
-        status = job_backward(j, &backward);
-    if (!status && passes & PASS_EVALUATE)
-        status = job_evaluate(j);
-    if (!status && passes & PASS_RECOMPUTE)
-        status = job_recompute(j);
-    /* Known where one is known to be, or both are known not to be. */
-    j->out->wide = forward.wide == 1 || backward.wide == 1 ? 1 : -(forward.wide || backward.wide);
-    return status;
+    if (!j->p->branch)
+        return SBN_SUCCESS;
+    c->p = j->p->branch == 1 ? problem_alone(j->p) : *j->p;
+    c->p.given = 0;
+    ++c->p.seed;
+    c->j = (job){.p = &c->p,
+                 .g = j->g,
+                 .in = &c->in,
+                 .out = &c->out,
+                 .error = j->error,
+                 .ranks = j->ranks};
+    j->beside = &c->j;
+    const int status = inputs_make(&c->p, j->g, &c->in);
+    return status ? job_failed_here(j->error, "making inputs", status)
+                  : job_open(&c->j, group, queue);
+}
+
+static void company_close(company *c)
+{
+    job_close(&c->j);
+    inputs_free(&c->in);
 }
 
 static int run(job *j, sbn_group *group, cl_command_queue *queue)
 {
+    company with = {.j = {.tensors = NULL}};
     int status = job_open(j, group, queue);
-    status = status ? status : run_passes(j);
+    status = status ? status : company_open(&with, j, group, queue);
+    status = status ? status : job_run(j);
     status = status ? status : job_collect(j);
+    company_close(&with);
     status = status ? status : job_preactivation(j, group, queue);
+    status = status ? status : job_apart(j, group, queue);
     outputs_digest(j->out, (j->p->backward_flags & SBN_GLOBAL_GRADIENTS) != 0, j->p->channels);
     return status;
 }

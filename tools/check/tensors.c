@@ -12,7 +12,7 @@ enum { GUARD = 16 };
 /* A value for each channel, always a float; else a tensor of the problem's type. */
 static int is_vector(tensor_id id)
 {
-    return id >= TENSOR_WEIGHT && id <= TENSOR_BIAS_GRAD;
+    return (id >= TENSOR_WEIGHT && id <= TENSOR_BIAS_GRAD) || id >= TENSOR_RUNNING_MEAN;
 }
 
 /* How many elements a tensor has on replica r. */
@@ -28,18 +28,24 @@ static size_t gap_of(const problem *p, tensor_id id)
         [TENSOR_X] = 1,  [TENSOR_Y] = 2,    [TENSOR_AGAIN] = 3,
         [TENSOR_DY] = 3, [TENSOR_EVAL] = 2, [TENSOR_DX] = 2,
     };
+    const int is_gradient = id == TENSOR_DY || id == TENSOR_DX;
+    if ((p->viewed == VIEWED_X && id != TENSOR_X) ||
+        (p->viewed == VIEWED_GRADIENTS && !is_gradient))
+        return 0;
     return turns[id] * p->gap;
 }
 
 tensor_id tensors_gradient(const problem *p)
 {
-    return !p->in_place ? TENSOR_DY : p->residual ? TENSOR_RESIDUAL_GRAD : TENSOR_DX;
+    return !p->in_place                                  ? TENSOR_DY
+           : p->residual && p->layout == SBN_LAYOUT_NCHW ? TENSOR_RESIDUAL_GRAD
+                                                         : TENSOR_DX;
 }
 
 int tensors_is_in_place(const problem *p, tensor_id id)
 {
-    return p->in_place &&
-           (id == TENSOR_AGAIN || id == TENSOR_EVAL || (id == TENSOR_Y && p->from_output));
+    return p->in_place && (id == TENSOR_AGAIN || id == TENSOR_EVAL ||
+                           (id == TENSOR_Y && (p->from_output || p->frozen)));
 }
 
 /* 1 if no pass writes it. */
@@ -54,12 +60,14 @@ static int is_input(const problem *p, tensor_id id)
     switch (id) {
     case TENSOR_WEIGHT_GRAD:
     case TENSOR_BIAS_GRAD: return (p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    case TENSOR_RUNNING_MEAN:
+    case TENSOR_RUNNING_VAR: return 1;
     default: return is_constant(id) || id == tensors_gradient(p) || tensors_is_in_place(p, id);
     }
 }
 
-/* 1 if a pass of the problem uses it. */
-static int is_used(const problem *p, tensor_id id)
+/* 1 if a pass of the problem uses it on replica r. */
+static int is_used(const problem *p, size_t r, tensor_id id)
 {
     static const unsigned by[TENSORS] = {
         [TENSOR_Y] = PASS_FORWARD,
@@ -70,6 +78,10 @@ static int is_used(const problem *p, tensor_id id)
     };
     if (!p->residual && (id == TENSOR_RESIDUAL || id == TENSOR_RESIDUAL_GRAD))
         return 0;
+    if ((id == TENSOR_DX && p->no_dx) || (id == TENSOR_RESIDUAL_GRAD && p->no_residual_grad))
+        return 0;
+    if (id >= TENSOR_RUNNING_MEAN)
+        return p->given && r + 1 >= p->given;
     return !by[id] || p->passes & by[id];
 }
 
@@ -82,6 +94,8 @@ static int stage(const problem *p, const placement *g, const inputs *in, size_t 
         [TENSOR_BIAS] = in->bias,
         [TENSOR_WEIGHT_GRAD] = in->weight_before,
         [TENSOR_BIAS_GRAD] = in->bias_before,
+        [TENSOR_RUNNING_MEAN] = in->running_mean,
+        [TENSOR_RUNNING_VAR] = in->running_var,
     };
     if (vectors[id]) {
         memcpy(at, vectors[id], g->channels * sizeof(float));
@@ -106,11 +120,15 @@ size_t tensors_size(const tensors *t, tensor_id id)
     return t->offset[id] + rows_extent(&t->rows[id]) + GUARD;
 }
 
-/* Enqueues filling all of its memory with the guards' value. */
+/* Fills all of its memory with the guards' value, or enqueues that. */
 static int spoil(const tensors *t, tensor_id id, cl_event *event)
 {
     const size_t element = element_size(t->type[id]);
     float value;
+    if (t->on_host) {
+        elements_spoil(t->type[id], tensors_size(t, id), (void *)t->mem[id]);
+        return SBN_SUCCESS;
+    }
     elements_spoil(t->type[id], 1, &value);
     return clEnqueueFillBuffer(t->queue, t->mem[id], &value, element, 0,
                                tensors_size(t, id) * element, 0, NULL, event);
@@ -121,8 +139,12 @@ static int upload(const problem *p, const placement *g, const inputs *in, size_t
                   tensors *t)
 {
     const size_t element = element_size(t->type[id]), size = tensors_size(t, id) * element;
-    if (!is_input(p, id))
-        return spoil(t, id, &t->uploaded[t->uploads]);
+    if (!is_input(p, id) || t->on_host) {
+        const int status = spoil(t, id, &t->uploaded[t->uploads]);
+        return status || !is_input(p, id)
+                   ? status
+                   : stage(p, g, in, r, id, t, (char *)t->mem[id] + t->offset[id] * element);
+    }
     char *staging = t->staging[id] = malloc(size);
     if (!staging)
         return SBN_OUT_OF_MEMORY;
@@ -144,12 +166,16 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
                                 : rows_of_shard(p, g, r, gap_of(p, id));
     /* Offsets differ between tensors, so that x may be aligned where y is not. */
     t->offset[id] = p->offset * (1 + (size_t)id % 3);
+    const size_t size = tensors_size(t, id) * element_size(t->type[id]);
+    if (t->on_host) {
+        t->mem[id] = malloc(size);
+        return t->mem[id] ? upload(p, g, in, r, id, t) : SBN_OUT_OF_MEMORY;
+    }
     status = clGetCommandQueueInfo(t->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     if (status)
         return status;
     cl_mem_flags flags = is_constant(id) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
-    t->mem[id] = clCreateBuffer(context, flags, tensors_size(t, id) * element_size(t->type[id]),
-                                NULL, &status);
+    t->mem[id] = clCreateBuffer(context, flags, size, NULL, &status);
     if (status)
         return status;
     status = upload(p, g, in, r, id, t);
@@ -163,8 +189,10 @@ int tensors_make(const problem *p, const placement *g, const inputs *in, size_t 
     int status = SBN_SUCCESS;
     memset(t, 0, sizeof *t);
     t->queue = queue;
+    t->on_host = p->memory != PROBLEM_BUFFERS;
     for (int id = 0; id < TENSORS && status == SBN_SUCCESS; ++id)
-        status = is_used(p, (tensor_id)id) ? make_one(p, g, in, r, (tensor_id)id, t) : SBN_SUCCESS;
+        status = is_used(p, r, (tensor_id)id) ? make_one(p, g, in, r, (tensor_id)id, t)
+                                              : SBN_SUCCESS;
     clFlush(queue);
     return status;
 }
@@ -176,7 +204,9 @@ void tensors_free(tensors *t)
     for (cl_uint i = 0; i < t->uploads; ++i)
         clReleaseEvent(t->uploaded[i]);
     for (int id = 0; id < TENSORS; ++id) {
-        if (t->mem[id])
+        if (t->on_host)
+            free(t->mem[id]);
+        else if (t->mem[id])
             clReleaseMemObject(t->mem[id]);
         free(t->staging[id]);
     }
@@ -193,6 +223,10 @@ int tensors_overwrite(const tensors *t, tensor_id id)
 static int read_from(const tensors *t, tensor_id id, size_t from, size_t count, void *to)
 {
     const size_t element = element_size(t->type[id]);
+    if (t->on_host) {
+        memcpy(to, (const char *)t->mem[id] + from * element, count * element);
+        return SBN_SUCCESS;
+    }
     return clEnqueueReadBuffer(t->queue, t->mem[id], CL_TRUE, from * element, count * element, to,
                                0, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * One replica's buffers: its shards of a problem's tensors, each at an offset
- * and between guards, in its own memory object; a view has guards between its
- * rows, too.
+ * and between guards, in its own memory object or memory of the host; a view has
+ * guards between its rows, too.
  */
 #ifndef TOOLS_CHECK_TENSORS_H
 #define TOOLS_CHECK_TENSORS_H
@@ -23,13 +23,16 @@ typedef enum tensor_id {
     TENSOR_EVAL,
     TENSOR_DX,
     TENSOR_RESIDUAL_GRAD,
-    TENSOR_RESIDUAL, /* an input */
+    TENSOR_RESIDUAL,     /* an input */
+    TENSOR_RUNNING_MEAN, /* given, and updated */
+    TENSOR_RUNNING_VAR,
     TENSORS
 } tensor_id;
 
 typedef struct tensors {
     cl_command_queue queue; /* borrowed */
-    cl_mem mem[TENSORS];
+    int on_host;
+    cl_mem mem[TENSORS]; /* on the host: addresses */
     sbn_type type[TENSORS];
     size_t offset[TENSORS], count[TENSORS]; /* in elements */
     row_layout rows[TENSORS];

@@ -22,6 +22,8 @@ double tolerance_y(const reference_channel *ch, const channel_bounds *b, double 
 double tolerance_dx(const reference *ref, const reference_channel *ch, const channel_bounds *b,
                     double weight, double x, double dy)
 {
+    if (ref->frozen)
+        return 8 * u * fabs(weight * ch->invstd * dy) + BOUND_UNDERFLOW * (1 + fabs(dy));
     double n = ref->count, grow = 1 + b->invstd, square = ch->invstd * ch->invstd;
     double p = fabs(weight * ch->invstd), g = ch->all.dy / n;
     double full_t = fabs(square * ch->all.dy_centered / n), t = ch->clamped ? 0 : full_t;
