@@ -115,7 +115,7 @@ tsan_build = --disable-shared --disable-hardening 'CFLAGS=-g -O1 -fno-omit-frame
 check-asan:
 	+@$(call build_in,asan,$(asan_build))
 
-check-asan-here: $(filter-out %.sh,$(ASAN_TESTS)) $(mpi_script_programs)
+check-asan-here: $(filter-out %.sh,$(ASAN_TESTS)) $(mpi_script_programs) tools/syncbn/syncbn
 	+LSAN_OPTIONS='suppressions=$(abs_srcdir)/tests/support/drivers.lsan:print_suppressions=0' \
 	UBSAN_OPTIONS=print_stacktrace=1 \
 	$(check_under) TESTS='$(ASAN_TESTS)' TEST_UNDER=asan FAULT_POINTS=5

@@ -34,10 +34,10 @@ RULES = [(re.compile(pattern), new) for pattern, new in [
 ]]
 
 # Tests by the beginnings of their names: those of a folder first, then others, in batches.
-PASS = ['pass/passes pass/on_device pass/branches pass/running pass/from_output_bits pass/saved',
+PASS = ['pass/passes pass/on_device pass/branches pass/running pass/saved pass/same',
         'pass', 'faults', 'tools/check']
 KERNELS = ['device/kernels pass/passes', 'pass/golden', 'device',
-           'pass/activation pass/types pass/pivots pass/planes_of_one pass/from_output',
+           'pass/same pass/pivots pass/planes_of_one pass/from_output',
            'pass', 'tools/check']
 BATCHES = {
     'src/base': ['base', 'model device', 'pass/passes faults'],

@@ -8,10 +8,9 @@
 # Lists that a test may be in; CONTRIBUTING.md says what each is for.
 TIMED_TESTS =
 PATIENT_TESTS =
-ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/activation \
-	tests/pass/bits tests/pass/bits_controls tests/pass/from_output tests/pass/golden tests/pass/gradient \
+ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/bits_controls tests/pass/from_output tests/pass/golden tests/pass/gradient \
 	tests/pass/mean_low tests/pass/on_device tests/pass/pivots tests/pass/planes_of_one tests/pass/storage \
-	tests/pass/types tests/pass/whole_numbers tests/tools/bench tests/tools/bench_wrong tests/tools/check \
+	tests/pass/same tests/pass/whole_numbers tests/tools/bench tests/tools/bench_wrong tests/tools/check \
 	tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
 OPTIMISED_TESTS = tests/pass/golden tests/device/self_test tests/tools/demo tests/tools/demo_figures \
 	tests/mpi/demo
@@ -20,7 +19,7 @@ VALGRIND_TESTS =
 TSAN_TESTS =
 
 # make starts tests in this order; those that take longest are the first.
-TESTS += tests/pass/bits tests/tools/demo.sh
+TESTS += tests/pass/same.sh tests/tools/demo.sh
 include $(srcdir)/tests/support/local.mk
 include $(srcdir)/tests/base/local.mk
 include $(srcdir)/tests/exact/local.mk

@@ -27,7 +27,7 @@ static const struct {
 
 /*
  * Programs take long to compile: those of the GPU form are fewer, and a sample has only those of
- * tests/pass/from_output_bits, of the GPU form the first, and every second shape where there is no other form.
+ * the list tests/pass/same, of the GPU form the first, and every second shape where there is no other form.
  */
 static const struct {
     sbn_type type;
@@ -152,10 +152,8 @@ static void check(const setup *on, const case_of *c)
     char why[256] = "the values of float64";
     double worst = 0;
     side of, ordinary;
-    case_of without = *c;
-    without.from_output = 0;
-    side_open(&of, c, c->type, 1, on->group, on->context, on->queue);
-    side_open(&ordinary, &without, c->type, 1, on->group, on->context, on->queue);
+    side_open(&of, c, 1, on);
+    side_open(&ordinary, c, 0, on);
     const int same = check_passes(on, c, &of, &ordinary, &worst, why, sizeof why);
     tap_ok(same, "%s, %s form, %s%s%s%s, mb%zuic%zuil%zu, %s, r%zu: %s (%.3g of the bound)",
            on->device, on->form == SBN_FORM_CPU ? "CPU" : "GPU", storage_name(c->type),
@@ -191,8 +189,6 @@ static void check_setup(setup *on, size_t replicas)
                 .values = shapes[i].values,
                 .replicas = replicas,
                 .activation = kinds[k].activation,
-                .invertible = 1,
-                .from_output = 1,
             };
             if (!sample_only() || (i + k / 2) % 2)
                 check(on, &c);

@@ -10,8 +10,8 @@ enum { SAMPLES = 7, CHANNELS = 5, PLANE = 33, ELEMENTS = SAMPLES * CHANNELS * PL
 extern fixture frozen_device;
 extern cl_command_queue frozen_queue;
 
-/* Of up to 3 replicas. */
-sbn_group *make_group(size_t replicas, const sbn_transport *transport);
+/* Of one replica. */
+sbn_group *make_group(const sbn_transport *transport);
 
 /* A case of frozen.safetensors, with its layer. */
 typedef struct example {

@@ -27,7 +27,7 @@ void check_alone(void)
                                  .world_size = 2,
                                  .start = start,
                                  .test = test};
-    sbn_group *group = make_group(1, &table);
+    sbn_group *group = make_group(&table);
     example e;
     sbn_pass *pass;
     example_open(&e, "affine", group);

@@ -6,13 +6,12 @@
 fixture frozen_device;
 cl_command_queue frozen_queue;
 
-sbn_group *make_group(size_t replicas, const sbn_transport *transport)
+sbn_group *make_group(const sbn_transport *transport)
 {
-    const cl_command_queue queues[] = {frozen_queue, frozen_queue, frozen_queue};
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_group *made;
-    config.queues = queues;
-    config.replicas = replicas;
+    config.queues = &frozen_queue;
+    config.replicas = 1;
     config.transport = transport;
     must(sbn_group_create(&config, &made), "sbn_group_create");
     return made;

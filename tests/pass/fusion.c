@@ -1,6 +1,6 @@
 /*
  * What layers with an activation or a residual ask of their shards, refuse, and leave as it was: and
- * that several in one pass, and folding, know what is fused. Values: tests/pass/activation.c.
+ * that folding knows what is fused. Values and bits: tests/inputs/fusions, tests/pass/same.
  */
 #include <string.h>
 
@@ -168,59 +168,6 @@ static void check_mask(void)
     fixture_end(layer, saved);
 }
 
-/* The same layers in one pass: each is given the tensors of another slice. */
-static void check_branches(void)
-{
-    enum { LAYERS = 3 };
-    sbn_batchnorm *const layers[LAYERS] = {make_layer("a", SBN_RELU, 0),
-                                           make_layer("b", SBN_IDENTITY, 1),
-                                           make_layer("c", SBN_LEAKY_RELU, 1)};
-    sbn_saved *saved[LAYERS];
-    slice slices[LAYERS];
-    sbn_shard shards[LAYERS];
-    sbn_branch branches[LAYERS];
-    uint64_t alone[LAYERS], together[LAYERS];
-    cl_mem grads[LAYERS];
-    cl_int code;
-    for (size_t i = 0; i < LAYERS; ++i) {
-        saved[i] = fixture_saved(layers[i]);
-        slice_open(&slices[i], &device, queue, 0, SAMPLES, CHANNELS, PLANE, 5 + (unsigned)i);
-        grads[i] = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(float) * ELEMENTS, NULL,
-                                  &code);
-        must(code, "clCreateBuffer");
-        shards[i] = slices[i].shard;
-        shards[i].residual = residual;
-        shards[i].residual_grad = (sbn_buffer){grads[i], 0};
-        branches[i] = (sbn_branch){sizeof *branches, layers[i], &shards[i], saved[i], 0};
-    }
-    for (int is_together = 0; is_together < 2; ++is_together) {
-        for (size_t i = 0; i < LAYERS && !is_together; ++i) {
-            must(sbn_forward(layers[i], &shards[i], saved[i], 0, NULL), "sbn_forward");
-            must(sbn_backward(layers[i], &shards[i], saved[i], 0, NULL), "sbn_backward");
-        }
-        if (is_together) {
-            must(sbn_forward_branches(branches, LAYERS, NULL), "sbn_forward_branches");
-            must(sbn_backward_branches(branches, LAYERS, NULL), "sbn_backward_branches");
-        }
-        for (size_t i = 0; i < LAYERS; ++i) {
-            uint64_t *digest = is_together ? &together[i] : &alone[i];
-            *digest = digest_buffer(DIGEST_START, &slices[i], &shards[i].y, ELEMENTS);
-            *digest = digest_buffer(*digest, &slices[i], &shards[i].dx, ELEMENTS);
-            *digest = digest_buffer(*digest, &slices[i], &shards[i].weight_grad, CHANNELS);
-            if (i > 0)
-                *digest = digest_buffer(*digest, &slices[i], &shards[i].residual_grad, ELEMENTS);
-            slice_reset(&slices[i]);
-        }
-    }
-    tap_ok(memcmp(alone, together, sizeof alone) == 0, "three fusions in one pass, as alone");
-    tap_ok(alone[0] != alone[1] && alone[1] != alone[2], "and each different");
-    for (size_t i = 0; i < LAYERS; ++i) {
-        fixture_end(layers[i], saved[i]);
-        slice_close(&slices[i]);
-        clReleaseMemObject(grads[i]);
-    }
-}
-
 static uint64_t fold(sbn_batchnorm *layer)
 {
     sbn_folding folding = SBN_FOLDING_INIT;
@@ -270,7 +217,6 @@ static void checks(void)
     check_residual();
     check_sign();
     check_mask();
-    check_branches();
     check_folding();
     clReleaseMemObject(residual.mem);
     clReleaseMemObject(residual_grad.mem);

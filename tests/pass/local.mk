@@ -1,15 +1,10 @@
-# The bits: the same in every configuration, those of version 2 of the order of summation, what
+# The bits: the same in every configuration of a list, those of version 2 of the order of summation, what
 # must change them, and how far denormals matter to them.
-check_PROGRAMS += tests/pass/bits tests/pass/bits_controls
-tests_pass_bits_SOURCES = \
-	tests/pass/bits.c \
-	tests/pass/bits.h \
-	tests/pass/bits_list.c \
-	tests/pass/bits_worker.c
-dist_check_SCRIPTS += tests/pass/golden.sh
-EXTRA_DIST += tests/pass/golden
-# Not of golden.sh, as make's own rule for scripts would have it.
-tests/pass/golden: ;
+check_PROGRAMS += tests/pass/bits_controls
+dist_check_SCRIPTS += tests/pass/golden.sh tests/pass/same.sh
+EXTRA_DIST += tests/pass/golden tests/pass/same
+# Not of scripts, as make's own rule for those would have it.
+tests/pass/golden tests/pass/same: ;
 TESTS += tests/pass/bits_controls tests/pass/golden.sh
 
 # The values: whole numbers, gradients against differences of the forward pass, planes of one
@@ -26,35 +21,20 @@ tests_pass_gradient_SOURCES = \
 	tests/pass/gradient_terms.c \
 	tests/pass/gradient_terms.h
 TESTS += $(value_tests)
-ASAN_TESTS += tests/pass/gradient tests/pass/whole_numbers
+ASAN_TESTS += tests/pass/gradient tests/pass/same.sh tests/pass/whole_numbers
 
-# Halves and bfloat16s: each of them evaluated, and all passes against floats of the same values.
-check_PROGRAMS += tests/pass/storage tests/pass/types tests/pass/activation tests/pass/from_output
+# Halves and bfloat16s, each of them evaluated; backward from the output.
+check_PROGRAMS += tests/pass/storage tests/pass/from_output
 tests_pass_from_output_LDFLAGS = $(programs_wrap)
 tests_pass_from_output_SOURCES = \
 	$(programs_kept) \
 	tests/pass/from_output.c \
 	tests/pass/output_reference.c \
 	tests/pass/output_reference.h \
-	tests/pass/types.h \
-	tests/pass/types_setup.c \
-	tests/pass/types_sides.c
-tests_pass_activation_LDFLAGS = $(programs_wrap)
-tests_pass_activation_SOURCES = \
-	$(programs_kept) \
-	tests/pass/activation.c \
-	tests/pass/types.h \
-	tests/pass/types_setup.c \
-	tests/pass/types_sides.c
-tests_pass_types_LDFLAGS = $(programs_wrap)
-tests_pass_types_SOURCES = \
-	$(programs_kept) \
-	tests/pass/types.c \
-	tests/pass/types.h \
-	tests/pass/types_setup.c \
-	tests/pass/types_sides.c
+	tests/pass/output_sides.c \
+	tests/pass/output_sides.h
 tests_pass_storage_LDFLAGS = $(wraps)
-TESTS += tests/pass/storage tests/pass/types tests/pass/activation tests/pass/from_output
+TESTS += tests/pass/storage tests/pass/from_output
 ASAN_TESTS += tests/pass/storage
 
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
@@ -75,7 +55,6 @@ pass_tests = \
 	tests/pass/faults \
 	tests/pass/fold \
 	tests/pass/fusion \
-	tests/pass/from_output_bits \
 	tests/pass/from_output_refused \
 	tests/pass/frozen \
 	tests/pass/host_memory \
@@ -90,14 +69,11 @@ pass_tests = \
 	tests/pass/saved_store \
 	tests/pass/soak \
 	tests/pass/steady \
-	tests/pass/views \
 	tests/pass/views_refused
 check_PROGRAMS += $(pass_tests)
 tests_pass_branches_disagree_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_faults_LDFLAGS = $(wraps)
-tests_pass_from_output_bits_SOURCES = tests/pass/from_output_bits.c $(programs_kept)
-tests_pass_from_output_bits_LDFLAGS = $(programs_wrap)
 tests_pass_host_memory_SOURCES = tests/pass/host_memory.c $(programs_kept)
 tests_pass_host_memory_LDFLAGS = $(wraps) $(programs_wrap)
 tests_pass_frozen_SOURCES = \
@@ -105,8 +81,6 @@ tests_pass_frozen_SOURCES = \
 	tests/pass/frozen.h \
 	tests/pass/frozen_alone.c \
 	tests/pass/frozen_example.c
-tests_pass_in_place_SOURCES = tests/pass/in_place.c $(programs_kept)
-tests_pass_in_place_LDFLAGS = $(programs_wrap)
 tests_pass_on_device_SOURCES = \
 	$(programs_kept) \
 	tests/pass/on_device.c \
@@ -116,15 +90,10 @@ tests_pass_on_device_SOURCES = \
 	tests/pass/on_device_training.h \
 	tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps) $(programs_wrap)
-tests_pass_running_given_SOURCES = tests/pass/running_given.c $(programs_kept)
-tests_pass_running_given_LDFLAGS = $(programs_wrap)
 tests_pass_saved_SOURCES = tests/pass/saved.c $(programs_kept)
 tests_pass_saved_LDFLAGS = $(programs_wrap)
-tests_pass_saved_store_SOURCES = tests/pass/saved_store.c $(programs_kept)
-tests_pass_saved_store_LDFLAGS = $(wraps) $(programs_wrap)
+tests_pass_saved_store_LDFLAGS = $(wraps)
 tests_pass_steady_LDFLAGS = $(wraps)
-tests_pass_views_SOURCES = tests/pass/views.c $(programs_kept)
-tests_pass_views_LDFLAGS = $(programs_wrap)
 TESTS += $(pass_tests)
 ASAN_TESTS += $(pass_tests)
 VALGRIND_TESTS += tests/pass/passes

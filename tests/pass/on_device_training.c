@@ -4,7 +4,6 @@
 #include "pass/on_device_training.h"
 
 fixture training_device;
-const char *training_options = "";
 sbn_kernel_form training_form = SBN_FORM_AUTO;
 
 static size_t replicas_of(const problem *p)
@@ -22,12 +21,9 @@ static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
     if (p->scale == 0.0f || s->elements == 0)
         return;
     buffer_read(s, buffer, s->elements, data);
-    for (size_t i = 0; i < s->elements; ++i) {
-        const size_t c = p->layout == SBN_LAYOUT_NHWC ? i % s->channels
-                                                      : i / s->plane % s->channels;
-        if (c % 3 == 1)
+    for (size_t i = 0; i < s->elements; ++i)
+        if (i / s->plane % s->channels % 3 == 1)
             data[i] *= p->scale;
-    }
     must(clEnqueueWriteBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
                               sizeof(float) * s->elements, data, 0, NULL, NULL),
          "clEnqueueWriteBuffer");
@@ -43,16 +39,12 @@ void training_open(training *t, const problem *p, cl_command_queue queue, int on
         t->queues[r] = t->apart ? fixture_queue(&training_device, 0) : queue;
     of_group.queues = t->queues;
     of_group.replicas = t->replicas;
-    of_group.build_options = training_options;
     of_group.form = training_form;
     must(sbn_group_create(&of_group, &t->group), "sbn_group_create");
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     if (on_host)
         t->group->combines = 0;
     of_layer.channels = p->channels;
-    of_layer.layout = p->layout;
-    of_layer.eps_mode = p->eps_mode;
-    of_layer.average = p->average;
     must(sbn_batchnorm_create(t->group, &of_layer, &t->layer), "sbn_batchnorm_create");
     must(sbn_saved_create(t->layer, &t->saved), "sbn_saved_create");
     for (size_t r = 0; r < t->replicas; ++r) {

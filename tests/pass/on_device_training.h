@@ -14,9 +14,6 @@ extern fixture training_device;
 typedef struct problem {
     const char *what;
     size_t channels, plane, samples[MOST_REPLICAS];
-    sbn_layout layout;
-    sbn_eps_mode eps_mode;
-    sbn_average average;
     float scale; /* of x and dy in every third channel; 0: 1 */
     unsigned flags;
 } problem;
@@ -34,8 +31,7 @@ typedef struct training {
     sbn_shard shards[MOST_REPLICAS];
 } training;
 
-/* For the compiler, "": none; and the form of the kernels. */
-extern const char *training_options;
+/* Of the kernels. */
 extern sbn_kernel_form training_form;
 
 /* queue: of all replicas; NULL: each has one of its own, in order. on_host: the host combines. */

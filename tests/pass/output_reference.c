@@ -31,7 +31,7 @@ static size_t channel_of(const case_of *c, size_t i)
 /* How far xhat may be off. */
 static double error_of(const reference *r, double xhat)
 {
-    const double slope = r->c->activation == SBN_LEAKY_RELU ? TYPES_SLOPE : 1.0;
+    const double slope = r->c->activation == SBN_LEAKY_RELU ? SIDES_SLOPE : 1.0;
     const sbn_type type = r->c->type;
     const double size = fabs(xhat) + fabs(r->bias / r->weight);
     const double arithmetic = 8 * u * size + 0x1p-120 / fabs(r->weight);
@@ -47,14 +47,14 @@ static double xhat_of(const reference *r, size_t i)
     if (r->from == FROM_X)
         return (r->v->x[i] - r->mean) * r->invstd;
     const double y = r->v->y[i];
-    const double z = r->c->activation == SBN_IDENTITY || y > 0 ? y : y / (double)TYPES_SLOPE;
+    const double z = r->c->activation == SBN_IDENTITY || y > 0 ? y : y / (double)SIDES_SLOPE;
     return (z - r->bias) / r->weight;
 }
 
 static double gradient_of(const reference *r, size_t i)
 {
     const double dy = r->v->dy[i];
-    return r->c->activation == SBN_IDENTITY || r->v->y[i] > 0 ? dy : (double)TYPES_SLOPE * dy;
+    return r->c->activation == SBN_IDENTITY || r->v->y[i] > 0 ? dy : (double)SIDES_SLOPE * dy;
 }
 
 static void sum(reference *r)

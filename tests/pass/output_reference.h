@@ -9,7 +9,7 @@
 #ifndef TESTS_PASS_OUTPUT_REFERENCE_H
 #define TESTS_PASS_OUTPUT_REFERENCE_H
 
-#include "pass/types.h"
+#include "pass/output_sides.h"
 
 /* Tensors of all replicas, one after the other, widened, and a number for each channel. */
 typedef struct numbers {

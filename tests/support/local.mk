@@ -156,6 +156,6 @@ on_mpi = tests/support/libsupport.a tests/support/libmpi.a libsyncbn_check.la \
 	libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
 
 # For scripts.
-EXTRA_DIST += tests/support/command.sh tests/support/tap.sh
+EXTRA_DIST += tests/support/command.sh tests/support/on_devices.sh tests/support/tap.sh
 
 EXTRA_DIST += tests/support/drivers.lsan tests/support/drivers.supp tests/support/drivers.tsan

@@ -1,0 +1,55 @@
+#!/bin/sh
+# The bits of a problem are the same however it is computed: tests/pass/same names problems and, behind
+# each paragraph of them, what must not change their bits. Digests are those that PoCL's device computes,
+# by one replica in the CPU form; they must come out there and, of what || stands before, on each other usable
+# device alone, on all of them as one group, and under Oclgrind, whose compiler is another one.
+# Environment: as of tests/support/on_devices.sh; OCLGRIND. Runs in the build directory.
+
+# Under a tool, one device.
+[ -z "${SBN_TEST_UNDER-}" ] || export POCL_DEVICES=pthread RUSTICL_ENABLE= OCLGRIND= CI=
+. "${srcdir:=.}/tests/support/on_devices.sh"
+: "${OCLGRIND=oclgrind}"
+
+first=$(awk '/pthread/ { print $1 }' "$work/devices" | head -n 1)
+: "${first:=0}"
+grep -h '^mb' "$srcdir/tests/pass/same" > "$work/bases"
+# shellcheck disable=SC2086
+"$SYNCBN" check --digests --devices "$first" --replicas 1 --form cpu --file "$work/bases" $unoptimised \
+    > "$work/out" 2> "$work/err"
+grep '^mb' "$work/out" | sed 's/,r1//; s/,form=cpu//' > "$work/digests"
+check 'each problem has digests, and no other one has the same' \
+    [ "$(cut -d ' ' -f 2- "$work/digests" | sort -u | grep -c .)" = "$(grep -c . "$work/bases")" ]
+
+# "mb8ic37,global,r2 order=3 ...", one change after the other, for each makes a group.
+awk '
+    FNR == NR { digests[$1] = substr($0, length($1) + 1); next }
+    /^$/ { problems = 0 }
+    /^mb/ { problem[++problems] = $1 }
+    /^\|/ { for (i = 1; i <= problems; ++i) print $1 problem[i] "," $2 digests[problem[i]] }
+' "$work/digests" "$srcdir/tests/pass/same" > "$work/pairs"
+sed 's/^|*//' "$work/pairs" > "$work/all"
+sed -n 's/^||//p' "$work/pairs" > "$work/others"
+run_on_devices
+
+# Oclgrind is slow: tiny problems. Without `restrict`, as tests/device/races.sh.
+if command -v "$OCLGRIND" > "$work/out"; then
+    grep -E "^mb8ic(37|3il7|2ih7iw7|5ih5iw7|3il5),global" "$work/others" |
+        awk -v full="${CHECK-}" 'full == "full" || NR % 3 == 1' > "$work/problems"
+    "$OCLGRIND" "$SYNCBN" check --tap --build-options '-D restrict=' --file "$work/problems" \
+        > "$work/tap" 2> "$work/err"
+    renumber Oclgrind "$work/tap" || report 'not ok' "Oclgrind: $ran of $planned problems ran"
+elif [ "$CI" = true ]; then
+    report 'not ok' 'Oclgrind is here'
+fi
+
+# Devices without doubles combine, too.
+grep -E '^mb8ic(19ih7iw7|23ih7iw7|130),.*,(r3|r1,ooo,last) ' "$work/all" > "$work/problems"
+"$SYNCBN" check --tap --devices "$first" --build-options "-D NO_DOUBLES ${UNOPTIMISED-}" --file "$work/problems" \
+    > "$work/tap"
+renumber 'without doubles' "$work/tap" || report 'not ok' "without doubles: $ran of $planned problems ran"
+
+# What does change them is seen.
+sed -n 's/^\([^ ]*\) /\1,eps=1 /p' "$work/digests" | head -n 1 > "$work/changed"
+"$SYNCBN" check --devices "$first" --file "$work/changed" > "$work/out" 2> "$work/err"
+check 'another eps has other bits' grep -q 'other bits than recorded: [vy]' "$work/out"
+echo "1..$count"

@@ -1,0 +1,76 @@
+# Problems through `syncbn check` on each usable device alone and on all of them as one group; sourced, not
+# run. PoCL is asked for two of its kinds of device, and rusticl for llvmpipe, unless the environment says else.
+# With CI=true a kind that is missing is a failure. Unless CHECK=full is set, each group has every
+# sixth problem, other ones than the group before, of those whose kernels are soon compiled; llvmpipe, on
+# which each takes several times as long, has every twelfth.
+# Environment: srcdir, SYNCBN (the command), CHECK; UNOPTIMISED: as of tests/pass/golden.sh.
+
+. "${srcdir:=.}/tests/support/tap.sh"
+: "${SYNCBN:=tools/syncbn/syncbn}"
+: "${POCL_DEVICES=pthread basic}" "${RUSTICL_ENABLE=llvmpipe}"
+export POCL_DEVICES RUSTICL_ENABLE
+
+# "0  name" of every device that can be used.
+"$SYNCBN" devices | awk '
+    /^  [0-9]+  / { device = substr($0, 3) }
+    /^     usable$/ { print device }' > "$work/devices"
+
+if [ "$CI" = true ]; then
+    for kind in pthread basic llvmpipe; do
+        check "there is a device of kind $kind" grep -q "  $kind" "$work/devices"
+    done
+elif [ ! -s "$work/devices" ]; then
+    skip_all 'there is no usable OpenCL device'
+fi
+[ "${CHECK-}" != full ] || UNOPTIMISED=
+unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}
+groups=0
+
+# choose NAME: the problems of a device, of $work/all, or of $work/others if that is there and the device is
+# another one than most tests run on, into $work/problems.
+choose() {
+    # Floats and halves, and one fusion; so on PoCL in the GPU form.
+    skipped='bf16|leaky|relu(,[^a]|$)' every=6
+    case ${CHECK-}:$1 in
+    full:*) skipped='^$' ;;
+    *:*pthread*) skipped="($skipped).*form=gpu|form=gpu.*($skipped)" ;;
+    # PoCL's second kind has the first one's compiler, and a group of all devices nothing new.
+    *:*basic* | *:all) skipped='f16|leaky|relu|,add|form=gpu' ;;
+    *:*llvmpipe*) every=12 ;;
+    esac
+    list=$work/all
+    case $1 in
+    *basic* | *llvmpipe* | all) [ ! -e "$work/others" ] || list=$work/others ;;
+    esac
+    # Under a tool each takes some ten times as long.
+    [ -z "${SBN_TEST_UNDER-}" ] || every=$((every * 4))
+    grep -vE "$skipped" "$list" |
+        awk -v full="${CHECK-}" -v first="$groups" -v every="$every" \
+            'full == "full" || NR % every == first % 6' > "$work/problems"
+    groups=$((groups + 1))
+}
+
+# run DEVICES NAME: problems on one group, renumbered into this stream.
+run() {
+    devices=$1
+    choose "$2"
+    # shellcheck disable=SC2086
+    "$SYNCBN" check --tap --devices "$devices" --file "$work/problems" $unoptimised > "$work/tap"
+    status=$?
+    # A crash leaves problems of the plan without a line.
+    if ! renumber "devices $devices" "$work/tap"; then
+        report 'not ok' "devices $devices: $ran of $planned problems ran, exit status $status"
+    fi
+}
+
+# The problems of $work/all, in one process for each group, for a group compiles its kernels anew.
+run_on_devices() {
+    all=
+    while read -r device name; do
+        run "$device" "$name"
+        all=$all${all:+,}$device
+    done < "$work/devices"
+    case $all in
+    *,*) run "$all" all ;;
+    esac
+}
