@@ -1,5 +1,5 @@
-# Problems through `syncbn check` on each usable device alone and on all of them as one group; sourced, not run.
-# PoCL is asked for two of its kinds of device, and rusticl for llvmpipe, unless the environment says else.
+# Problems through `syncbn check` on each usable device alone and on all of them as one group; sourced, not
+# run. PoCL is asked for two of its kinds of device, and rusticl for llvmpipe, unless the environment says else.
 # With CI=true a kind that is missing is a failure. Unless CHECK=full is set, each group has every
 # sixth problem, other ones than the group before, of those whose kernels are soon compiled; llvmpipe, on
 # which each takes several times as long, has every twelfth.
@@ -26,8 +26,8 @@ fi
 unoptimised=${UNOPTIMISED:+--build-options $UNOPTIMISED}
 groups=0
 
-# choose NAME: the problems of a device, of $work/all, or of $work/others if that is there and the device is another
-# one than most tests run on, into $work/problems.
+# choose NAME: the problems of a device, of $work/all, or of $work/others if that is there and the device is
+# another one than most tests run on, into $work/problems.
 choose() {
     # Floats and halves, and one fusion; so on PoCL in the GPU form.
     skipped='bf16|leaky|relu(,[^a]|$)' every=6

@@ -39,7 +39,7 @@ size_t runner_replicas(const runner *r)
     return queues_devices(r->queues) * (r->ranks ? (size_t)r->ranks->world_size : 1);
 }
 
-/* The other layer of passes of two, with other numbers: where it is the second, of floats without a fusion. */
+/* The other layer of passes of two, with other numbers: of floats without a fusion if it is the second. */
 typedef struct company {
     problem p;
     inputs in;
@@ -54,7 +54,12 @@ static int company_open(company *c, job *j, sbn_group *group, cl_command_queue *
     c->p = j->p->branch == 1 ? problem_alone(j->p) : *j->p;
     c->p.given = 0;
     ++c->p.seed;
-    c->j = (job){.p = &c->p, .g = j->g, .in = &c->in, .out = &c->out, .error = j->error};
+    c->j = (job){.p = &c->p,
+                 .g = j->g,
+                 .in = &c->in,
+                 .out = &c->out,
+                 .error = j->error,
+                 .ranks = j->ranks};
     j->beside = &c->j;
     const int status = inputs_make(&c->p, j->g, &c->in);
     return status ? job_failed_here(j->error, "making inputs", status)
