@@ -9,7 +9,6 @@ static sbn_group *group;
 static sbn_batchnorm *layers[LAYERS];
 static sbn_saved *saved[LAYERS];
 static sbn_shard shards[LAYERS][REPLICAS];
-static slice own[LAYERS - 1][REPLICAS]; /* outputs of the first two layers */
 static sbn_result results[LAYERS];
 
 static void begin(void)
@@ -19,9 +18,8 @@ static void begin(void)
         for (size_t i = 0; i < LAYERS; ++i) {
             const slice *to = &at.slices[r];
             if (i < LAYERS - 1) {
-                slice_open(&own[i][r], &at.device, at.queues[r], SAMPLES * r, SAMPLES, CHANNELS,
-                           PLANE, 4);
-                to = &own[i][r];
+                to = &at.more[i][r];
+                slice_reset(to);
             }
             shards[i][r] = to->shard;
         }
@@ -42,11 +40,6 @@ static void end(void)
     }
     sbn_group_destroy(group);
     group = NULL;
-    wraps_pause();
-    for (size_t i = 0; i < LAYERS - 1; ++i)
-        for (size_t r = 0; r < REPLICAS; ++r)
-            slice_close(&own[i][r]);
-    wraps_resume();
 }
 
 static int make(void)
@@ -84,7 +77,7 @@ static uint64_t result(void)
         digest = stand_running(digest, layers[i]);
     for (size_t i = 0; i < LAYERS - 1; ++i)
         for (size_t r = 0; r < REPLICAS; ++r) {
-            const slice *s = &own[i][r];
+            const slice *s = &at.more[i][r];
             digest = digest_buffer(digest, s, &s->shard.y, s->elements);
             digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
             digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);

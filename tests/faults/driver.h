@@ -1,6 +1,7 @@
 /*
- * In a scenario the n-th call into OpenCL, the system or the library's allocator fails, for n = 1,
- * 2, ... until there are no more; then the n-th and one after it, and all after it. Each time
+ * In a scenario the n-th call of each step into OpenCL, the system or the library's allocator fails,
+ * for n = 1, 2, ... until no step makes so many; then the n-th of each and one after it, and all
+ * after it. Each time
  *
  *   the step in which it happens returns an error with a sentence, or survives what it may;
  *   what an error must not change has not changed;
@@ -11,31 +12,26 @@
 #ifndef TESTS_FAULTS_DRIVER_H
 #define TESTS_FAULTS_DRIVER_H
 
-#include <stdatomic.h>
-
 #include "faults/scenario.h"
 
 typedef struct totals {
     int points, pairs, survived, wrong;
-    int calls;     /* that can fail, of a run without failures */
+    int calls;     /* of the step that makes most */
     char why[256]; /* a run without failures is wrong */
 } totals;
 
-/* Which points of a scenario: every parts-th from `part` on. `tried` counts those of all parts. */
-typedef struct share {
-    int part, parts;
-    atomic_int *tried;
-} share;
-
-/* FAULT_POINTS in the environment; -1: all, but no two at a time; without it a sample. */
+/*
+ * FAULT_POINTS in the environment: of so many n two calls fail, at equal distances; 0: of all; -1: of
+ * none; without it of a few. One call fails of every n.
+ */
 int fault_points(void);
 
-/* So many points in all, at equal distances; 0 and -1: all. A note for each hundred of them. */
-totals try_scenario(const scenario *s, int points, const share *own);
+/* The part of a scenario with every parts-th n from part + 1 on. */
+totals try_scenario(const scenario *s, int pairs, int part, int parts);
 
 void add_totals(totals *to, const totals *more);
 
 /* One check. */
-void report_scenario(const scenario *s, const totals *t, int points);
+void report_scenario(const scenario *s, const totals *t);
 
 #endif

@@ -1,5 +1,5 @@
-# Every failure tried: calls into OpenCL, the system and the allocator fail one after the other. The
-# programs take a sample of them in make check, all in make check-faults (build-aux/checks.mk).
+# Every failure tried: calls into OpenCL, the system and the allocator fail one after the other. Two
+# of them fail in a sample in make check, and everywhere in make check-faults (build-aux/checks.mk).
 faults_driver = \
 	tests/faults/driver.c \
 	tests/faults/driver.h \
@@ -23,6 +23,8 @@ tests_faults_faults_SOURCES = \
 	tests/faults/group.c \
 	tests/faults/layer.c \
 	tests/faults/lists.c \
+	tests/faults/memory.c \
+	tests/faults/memory.h \
 	tests/faults/model.c \
 	tests/faults/model.h \
 	tests/faults/parallel.c \

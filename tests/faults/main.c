@@ -1,7 +1,6 @@
 /*
- * faults [NAME]: all scenarios, or those whose names have NAME in them. FAULT_POINTS in the
- * environment: so many failures in each, at equal distances; 0: all; -1: all, but no two at a
- * time. All of them are shared among processes, one for each processor, and what waits among more.
+ * faults [NAME]: all scenarios, or those whose names have NAME in them, shared among processes if all
+ * pairs of failures are tried: one for each processor, and what waits among more.
  */
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +12,7 @@
 
 static const char *wanted = "";
 static const scenario *scenarios[MOST_SCENARIOS];
-static int scenario_count, points;
+static int scenario_count, pairs;
 
 static void choose_scenarios(void)
 {
@@ -26,7 +25,7 @@ static void choose_scenarios(void)
 }
 
 /* Others of the group's programs are not compiled for each point. */
-static totals try_kept(const scenario *s, const share *own)
+static totals try_kept(const scenario *s, int part, int parts)
 {
     sbn_group *keeper = NULL;
     sbn_batchnorm *layer = NULL;
@@ -36,21 +35,19 @@ static totals try_kept(const scenario *s, const share *own)
                      : stand_layer_of(keeper, "keeper", 1, s->type, &layer),
              "sbn_batchnorm_create");
     }
-    const totals t = try_scenario(s, points, own);
+    const totals t = try_scenario(s, pairs, part, parts);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(keeper);
     return t;
 }
 
-static void work(int part, int parts, atomic_int *tried, worker_report *report)
+static void work(int part, int parts, worker_report *report)
 {
     report->is_missing = stand_open();
     if (report->is_missing)
         return;
-    for (int i = 0; i < scenario_count; ++i) {
-        const share own = {.part = part, .parts = parts, .tried = &tried[i]};
-        report->of[i] = try_kept(scenarios[i], &own);
-    }
+    for (int i = 0; i < scenario_count; ++i)
+        report->of[i] = try_kept(scenarios[i], part, parts);
     for (int function = 0; function < WRAPS; ++function)
         report->calls[function] = wraps_calls(function);
     stand_close();
@@ -74,10 +71,10 @@ static void check_scenarios(const worker_report *reports, int parts)
         totals t = {.points = 0};
         for (int part = 0; part < parts; ++part)
             add_totals(&t, &reports[part].of[i]);
-        report_scenario(scenarios[i], &t, points);
+        report_scenario(scenarios[i], &t);
         add_totals(&all, &t);
     }
-    if (scenarios_reach_all && !*wanted && points == 0)
+    if (scenarios_reach_all && !*wanted)
         check_reached(reports, parts);
     tap_note("%d points, and %d of two failures", all.points, all.pairs);
 }
@@ -88,7 +85,7 @@ static int parts_of_work(void)
     int waits = 0;
     for (int i = 0; i < scenario_count; ++i)
         waits |= scenarios[i]->waits;
-    if (points > 0)
+    if (pairs > 0)
         return waits ? 4 : 1;
     return waits ? 16 : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
@@ -97,7 +94,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         wanted = argv[1];
-    points = fault_points();
+    pairs = fault_points();
     choose_scenarios();
     const int parts = parts_of_work();
     const worker_report *reports = workers_run(parts, work);

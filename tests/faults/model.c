@@ -3,6 +3,7 @@
 
 #include "faults/model.h"
 #include "faults/scenario.h"
+#include "model/model.h"
 #include "support/wraps.h"
 
 faulty_model under;
@@ -104,10 +105,16 @@ static int move_about(int number)
     }
 }
 
-/* Groups, and where the model knows the buffers of each layer. */
+/* Groups, and whether the model knows the buffers of each layer for all replicas. */
 static uint64_t places(uint64_t digest)
 {
     for (size_t i = 0; i < MODEL_LAYERS; ++i) {
+        const size_t replicas = sbn_group_replicas(sbn_batchnorm_group(under.layers[i]));
+        for (size_t r = 0; i < sbn_model_size(under.model) && r < replicas; ++r)
+            if (under.model->entries[i].replicas != replicas ||
+                under.model->entries[i].parameters[r].weight.mem !=
+                    under.parameters[i][r].weight.mem)
+                tap_ok(0, "layer %zu has another group's buffers", i);
         const int flags[] = {sbn_batchnorm_group(under.layers[i]) == under.groups[1],
                              sbn_batchnorm_is_training(under.layers[i]),
                              sbn_batchnorm_is_frozen(under.layers[i])};

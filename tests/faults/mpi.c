@@ -160,7 +160,7 @@ static const scenario scenarios[] = {
      .result = result_all,
      .end = end_all,
      .survived = survived,
-     .symmetric = 1},
+     .fails = WRAP_SYMMETRIC},
 };
 
 int main(int argc, char **argv)
@@ -172,10 +172,8 @@ int main(int argc, char **argv)
     sbn_group *keeper;
     must(stand_group(1, NULL, &keeper), "sbn_group_create");
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i) {
-        atomic_int tried = 0;
-        const share all = {.part = 0, .parts = 1, .tried = &tried};
-        const totals t = try_scenario(&scenarios[i], fault_points(), &all);
-        report_scenario(&scenarios[i], &t, fault_points());
+        const totals t = try_scenario(&scenarios[i], fault_points(), 0, 1);
+        report_scenario(&scenarios[i], &t);
     }
     sbn_group_destroy(keeper);
     stand_close();

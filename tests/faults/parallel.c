@@ -41,6 +41,30 @@ static void fill(void)
     wraps_resume();
 }
 
+/* An exchange that fails gives no event. */
+static void check_events(const exchange_tensors *t, int status)
+{
+    for (size_t r = 0; r < REPLICAS; ++r)
+        if (status && t->events[r])
+            tap_ok(0, "an event, and %s", sbn_strerror(status));
+}
+
+/* The second time memory of this size is there. */
+static int average_twice(void)
+{
+    const sbn_tensors *of = first.of;
+    int status = sbn_average_gradients(parallel, exchange_counts, TENSORS, of);
+    check_events(&first, status);
+    if (status)
+        return status;
+    fill();
+    const long before = wraps_calls(WRAP_ALLOCATE) + wraps_calls(WRAP_CREATE_BUFFER);
+    status = sbn_average_gradients(parallel, exchange_counts, TENSORS, of);
+    if (!status && wraps_calls(WRAP_ALLOCATE) + wraps_calls(WRAP_CREATE_BUFFER) != before)
+        tap_ok(0, "an exchange of a known size allocates");
+    return status;
+}
+
 static int side_by_side(void)
 {
     sbn_exchange *small, *large;
@@ -53,7 +77,9 @@ static int side_by_side(void)
         status = sbn_exchange_end(large);
     for (size_t i = 0; status && i + 1 < sizeof sentence && sbn_last_error()[i]; ++i)
         sentence[i] = sbn_last_error()[i];
+    check_events(&second, status);
     const int other = sbn_exchange_end(small);
+    check_events(&first, other);
     return other ? other : status ? sbn_set_last_error(status, sentence) : SBN_SUCCESS;
 }
 
@@ -66,7 +92,7 @@ static int step(int number)
     fill();
     switch (number) {
     case 1: return sbn_broadcast(parallel, exchange_counts, TENSORS, 1, first.of);
-    case 2: return sbn_average_gradients(parallel, exchange_counts, TENSORS, first.of);
+    case 2: return average_twice();
     default: return side_by_side();
     }
 }

@@ -3,6 +3,7 @@
 
 #include "faults/scenario.h"
 #include "faults/stand.h"
+#include "group/group.h"
 #include "support/wraps.h"
 
 static sbn_group *group;
@@ -10,9 +11,12 @@ static sbn_batchnorm *layer;
 static sbn_saved *saved, *other;
 static sbn_shard shards[REPLICAS], huge[REPLICAS], beside[REPLICAS];
 static cl_event events[REPLICAS];
-static size_t replicas;
+static size_t replicas, first_queue;
+static int host_combines;
 static sbn_type type;
 static const slice *slices;
+static unsigned char bytes[1 << 12];
+static size_t size;
 
 /* The same bytes in elements of half the size. */
 static void halve(sbn_shard *shard)
@@ -25,6 +29,8 @@ static void halve(sbn_shard *shard)
 static void begin(size_t count, sbn_type of)
 {
     replicas = count;
+    first_queue = 0;
+    host_combines = 0;
     type = of;
     slices = of == SBN_F32 ? at.slices : at.narrow;
     for (size_t r = 0; r < count; ++r) {
@@ -50,6 +56,25 @@ static void begin_one(void)
 static void begin_three(void)
 {
     begin(REPLICAS, SBN_F32);
+}
+
+static void begin_three_on_host(void)
+{
+    begin_three();
+    host_combines = 1;
+}
+
+/* On the queue that keeps no order. */
+static void begin_unordered(void)
+{
+    begin_one();
+    first_queue = 1;
+}
+
+static void begin_unordered_on_host(void)
+{
+    begin_unordered();
+    host_combines = 1;
 }
 
 static void begin_narrow(void)
@@ -90,7 +115,9 @@ static int with_events(int status)
 
 static int make(void)
 {
-    int status = group ? SBN_SUCCESS : stand_group(replicas, NULL, &group);
+    int status = group ? SBN_SUCCESS : stand_group_from(first_queue, replicas, NULL, &group);
+    if (!status)
+        group->combines = group->combines && !host_combines;
     if (!status && !layer)
         status = stand_layer_of(group, "layer", CHANNELS, type, &layer);
     if (!status && !saved)
@@ -107,26 +134,32 @@ static int set_running(void)
     return sbn_batchnorm_set_running_stats(layer, mean, var, &batches);
 }
 
-enum { STEPS = 11 };
+/* The first pass is an evaluation, which needs the least memory; what is saved goes through bytes. */
+enum { STEPS = 15, LAST_COMBINING = 12 };
 
 static int step(int number)
 {
     const unsigned global = SBN_GLOBAL_GRADIENTS | SBN_ACCUMULATE_GRADIENTS;
+    float mean[CHANNELS];
     /* All write the same tensors. */
     wraps_pause();
     stand_finish();
     wraps_resume();
     switch (number) {
     case 0: return make();
-    case 1: return with_events(sbn_forward(layer, shards, saved, 0, NULL));
-    case 2: return with_events(sbn_backward(layer, shards, saved, 0, NULL));
-    case 3: return with_events(sbn_recompute(layer, shards, saved));
-    case 4: return with_events(sbn_evaluate(layer, shards));
-    case 5: return with_events(sbn_backward(layer, shards, saved, global, NULL));
-    case 6: return sbn_forward(layer, huge, other, SBN_KEEP_RUNNING_STATS, NULL);
-    case 7: return sbn_backward(layer, huge, other, 0, NULL);
-    case 8: return sbn_batchnorm_set_training(layer, 0) ? -1 : set_running();
-    case 9: return with_events(sbn_forward(layer, shards, saved, 0, NULL));
+    case 1: return with_events(sbn_evaluate(layer, shards));
+    case 2: return with_events(sbn_forward(layer, shards, saved, 0, NULL));
+    case 3: return sbn_saved_stats(saved, mean, NULL, NULL);
+    case 4: return with_events(sbn_backward(layer, shards, saved, 0, NULL));
+    case 5: return with_events(sbn_recompute(layer, shards, saved));
+    case 6: return with_events(sbn_evaluate(layer, shards));
+    case 7: return sbn_saved_store(saved, bytes, sizeof bytes, &size);
+    case 8: return sbn_saved_load(other, bytes, size);
+    case 9: return with_events(sbn_backward(layer, shards, other, global, NULL));
+    case 10: return sbn_forward(layer, huge, other, SBN_KEEP_RUNNING_STATS, NULL);
+    case 11: return sbn_backward(layer, huge, other, 0, NULL);
+    case LAST_COMBINING: return sbn_batchnorm_set_training(layer, 0) ? -1 : set_running();
+    case 13: return with_events(sbn_forward(layer, shards, saved, 0, NULL));
     default: return with_events(sbn_backward(layer, shards, saved, 0, NULL));
     }
 }
@@ -175,8 +208,8 @@ static uint64_t kept(int number)
     stand_finish();
     if (!layer || !stand_usable(group))
         return 0;
-    const int combines = number != 3 && number != 4 && number <= 8;
-    if (combines && replicas > 1)
+    const int combines = number != 1 && number != 5 && number != 6 && number <= LAST_COMBINING;
+    if (combines && (replicas > 1 || host_combines))
         return result();
     const uint64_t running = stand_running(DIGEST_START, layer);
     return combines ? gradients(running) : running;
@@ -195,6 +228,31 @@ const scenario pass_scenarios[] = {
     {.name = "passes of three replicas",
      .may_track = 1,
      .begin = begin_three,
+     .step = step,
+     .steps = STEPS,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived_waits},
+    {.name = "passes of three replicas, the host combines",
+     .begin = begin_three_on_host,
+     .step = step,
+     .steps = STEPS,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived_waits},
+    {.name = "passes of a queue without order",
+     .may_track = 1,
+     .begin = begin_unordered,
+     .step = step,
+     .steps = STEPS,
+     .kept = kept,
+     .result = result,
+     .end = end,
+     .survived = survived_waits},
+    {.name = "passes of a queue without order, the host combines",
+     .begin = begin_unordered_on_host,
      .step = step,
      .steps = STEPS,
      .kept = kept,

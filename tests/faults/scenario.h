@@ -30,16 +30,17 @@ typedef struct scenario {
     const int *survived;
     /* May memory stay allocated, as after a timeout? NULL: never. */
     int (*may_leak)(void);
-    /* Takes long: second failures are only that of the next call, and of all calls. */
-    int slow;
     /* Mostly waits for deadlines: many points are tried side by side. */
     int waits;
-    /* Only functions of WRAP_SYMMETRIC fail, on all ranks of a job alike. */
-    int symmetric;
     /*
-     * Running statistics and gradients may be updated by a pass that fails (pass.h): then bits are
-     * not compared. 1: where the driver has no memory for the event of its last command or refuses
-     * to flush it; 2: a pass of several layers, at any failure.
+     * Which functions fail, as for wraps_fail; 0: every one. WRAP_SYMMETRIC: on all ranks of a job
+     * alike. WRAP_C_MEMORY: no step calls OpenCL.
+     */
+    int fails;
+    /*
+     * Running statistics and gradients may be updated by a pass whose command a device refuses, and
+     * are once more when it is repeated (pass.h): 1: where the driver has no memory for the event of
+     * its last command or refuses to flush it; 2: a pass of several layers, at any failure.
      */
     int may_track;
     /* Programs are not kept by another group: each point loads or compiles them. */

@@ -1,6 +1,7 @@
 #include "faults/stand.h"
 
 #include "support/storage.h"
+#include "support/wraps.h"
 
 stand at;
 
@@ -24,12 +25,16 @@ static void open_slice(slice *s, size_t r)
 
 int stand_open(void)
 {
+    wraps_build_once();
+    fixture_one_thread();
     if (fixture_open(&at.device))
         return 1;
     for (size_t r = 0; r < REPLICAS; ++r) {
         at.queues[r] = fixture_queue(&at.device, r == 1);
         open_slice(&at.slices[r], r);
         open_slice(&at.huge[r], r);
+        open_slice(&at.more[0][r], r);
+        open_slice(&at.more[1][r], r);
         open_slice(&at.narrow[r], r);
         make_narrow(&at.narrow[r], &at.narrow[r].shard.x);
         make_narrow(&at.narrow[r], &at.narrow[r].shard.dy);
@@ -44,19 +49,26 @@ void stand_close(void)
     for (size_t r = 0; r < REPLICAS; ++r) {
         slice_close(&at.slices[r]);
         slice_close(&at.huge[r]);
+        slice_close(&at.more[0][r]);
+        slice_close(&at.more[1][r]);
         slice_close(&at.narrow[r]);
         clReleaseCommandQueue(at.queues[r]);
     }
     fixture_close(&at.device);
 }
 
-int stand_group(size_t replicas, const char *folder, sbn_group **group)
+int stand_group_from(size_t first, size_t replicas, const char *folder, sbn_group **group)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = at.queues;
+    config.queues = at.queues + first;
     config.replicas = replicas;
     config.program_cache = folder;
     return sbn_group_create(&config, group);
+}
+
+int stand_group(size_t replicas, const char *folder, sbn_group **group)
+{
+    return stand_group_from(0, replicas, folder, group);
 }
 
 int stand_layer_of(sbn_group *group, const char *name, size_t channels, sbn_type type,

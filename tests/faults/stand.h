@@ -11,8 +11,9 @@ typedef struct stand {
     fixture device;
     cl_command_queue queues[REPLICAS]; /* the second is out of order */
     slice slices[REPLICAS];
-    slice huge[REPLICAS];   /* whose sums need the wide format */
-    slice narrow[REPLICAS]; /* whose x and dy are bfloat16s, with room for as many floats */
+    slice huge[REPLICAS];    /* whose sums need the wide format */
+    slice more[2][REPLICAS]; /* for outputs of other layers */
+    slice narrow[REPLICAS];  /* whose x and dy are bfloat16s, with room for as many floats */
 } stand;
 
 extern stand at;
@@ -21,7 +22,8 @@ extern stand at;
 int stand_open(void);
 void stand_close(void);
 
-/* A group of the first queues; `folder` as in sbn_group_config. */
+/* A group of the first queues, or of those from one on; `folder` as in sbn_group_config. */
+int stand_group_from(size_t first, size_t replicas, const char *folder, sbn_group **group);
 int stand_group(size_t replicas, const char *folder, sbn_group **group);
 
 /* A layer with the usual settings; of CHANNELS channels and floats. */

@@ -8,11 +8,6 @@
 
 #include "support/fixture.h"
 
-typedef struct shared {
-    atomic_int tried[MOST_SCENARIOS];
-    worker_report reports[];
-} shared;
-
 static void await(pid_t process, int part)
 {
     int status = 0;
@@ -25,23 +20,24 @@ static void await(pid_t process, int part)
 
 const worker_report *workers_run(int parts, worker *work)
 {
-    const size_t size = sizeof(shared) + (size_t)parts * sizeof(worker_report);
-    shared *all = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const size_t size = (size_t)parts * sizeof(worker_report);
+    worker_report *all = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                              0);
     pid_t *processes = calloc((size_t)parts, sizeof *processes);
     must(all != MAP_FAILED && processes ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "memory for workers");
     if (parts == 1)
-        work(0, 1, all->tried, &all->reports[0]);
+        work(0, 1, &all[0]);
     fflush(stdout);
     for (int part = 0; part < parts && parts > 1; ++part) {
         processes[part] = fork();
         must(processes[part] >= 0 ? CL_SUCCESS : SBN_IO_ERROR, "fork");
         if (processes[part] == 0) {
-            work(part, parts, all->tried, &all->reports[part]);
+            work(part, parts, &all[part]);
             exit(0);
         }
     }
     for (int part = 0; part < parts && parts > 1; ++part)
         await(processes[part], part);
     free(processes);
-    return all->reports;
+    return all;
 }

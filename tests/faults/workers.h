@@ -5,8 +5,6 @@
 #ifndef TESTS_FAULTS_WORKERS_H
 #define TESTS_FAULTS_WORKERS_H
 
-#include <stdatomic.h>
-
 #include "faults/driver.h"
 #include "support/wraps.h"
 
@@ -20,10 +18,9 @@ typedef struct worker_report {
 
 /*
  * Calls `work` for each part, in a process of its own if there are several, and waits for all: their
- * reports. A process that does not end with status 0 is a check that fails. `tried` counts the points
- * of each scenario.
+ * reports. A process that does not end with status 0 is a check that fails.
  */
-typedef void worker(int part, int parts, atomic_int *tried, worker_report *report);
+typedef void worker(int part, int parts, worker_report *report);
 const worker_report *workers_run(int parts, worker *work);
 
 #endif

@@ -72,7 +72,6 @@ pass_tests = \
 	tests/pass/branches_refused \
 	tests/pass/engine \
 	tests/pass/events \
-	tests/pass/faults \
 	tests/pass/fold \
 	tests/pass/fusion \
 	tests/pass/from_output_bits \
@@ -95,7 +94,6 @@ pass_tests = \
 check_PROGRAMS += $(pass_tests)
 tests_pass_branches_disagree_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
-tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_from_output_bits_SOURCES = tests/pass/from_output_bits.c $(programs_kept)
 tests_pass_from_output_bits_LDFLAGS = $(programs_wrap)
 tests_pass_host_memory_SOURCES = tests/pass/host_memory.c $(programs_kept)
@@ -121,7 +119,7 @@ tests_pass_running_given_LDFLAGS = $(programs_wrap)
 tests_pass_saved_SOURCES = tests/pass/saved.c $(programs_kept)
 tests_pass_saved_LDFLAGS = $(programs_wrap)
 tests_pass_saved_store_SOURCES = tests/pass/saved_store.c $(programs_kept)
-tests_pass_saved_store_LDFLAGS = $(wraps) $(programs_wrap)
+tests_pass_saved_store_LDFLAGS = $(programs_wrap)
 tests_pass_steady_LDFLAGS = $(wraps)
 tests_pass_views_SOURCES = tests/pass/views.c $(programs_kept)
 tests_pass_views_LDFLAGS = $(programs_wrap)

@@ -36,7 +36,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/file_network.h \
 	tests/support/wraps.c \
 	tests/support/wraps.h \
-	tests/support/wraps_count.c
+	tests/support/wraps_count.c \
+	tests/support/wraps_programs.c
 
 # Ranks as threads, and the hub between them. A program with a transport of its own takes the
 # threads alone.

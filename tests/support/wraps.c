@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* __real_f is f; every f of the library is __wrap_f. Prototypes keep the compiler content. */
-#define WRAP(result, f, parameters) \
-    result __real_##f parameters; \
-    result __wrap_##f parameters; \
-    result __wrap_##f parameters
-
 WRAP(void *, sbn__allocate, (size_t size))
 {
     void *block = wraps_fails(WRAP_ALLOCATE) ? NULL : __real_sbn__allocate(size);
@@ -103,6 +97,8 @@ WRAP(cl_program, clCreateProgramWithSource,
                                      : __real_clCreateProgramWithSource(context, count, texts,
                                                                         lengths, code);
     wraps_hold(WRAPS_REFERENCES, program != NULL);
+    for (cl_uint i = 0; program && i < count; ++i)
+        wraps_program_has(program, texts[i], lengths ? lengths[i] : strlen(texts[i]));
     return program;
 }
 
@@ -117,6 +113,8 @@ WRAP(cl_program, clCreateProgramWithBinary,
     cl_program program = __real_clCreateProgramWithBinary(context, count, devices, lengths,
                                                           binaries, of_binaries, code);
     wraps_hold(WRAPS_REFERENCES, program != NULL);
+    if (program)
+        wraps_program_has(program, binaries[0], lengths[0]);
     return program;
 }
 
@@ -132,8 +130,13 @@ WRAP(cl_int, clBuildProgram,
     if (more_options &&
         snprintf(all, sizeof all, "%s %s", options, more_options) >= (int)sizeof all)
         abort();
-    return __real_clBuildProgram(program, count, devices, more_options ? all : options, notify,
-                                 data);
+    if (wraps_program_is_built(program, options))
+        return CL_SUCCESS;
+    const cl_int code = __real_clBuildProgram(program, count, devices, more_options ? all : options,
+                                              notify, data);
+    if (code == CL_SUCCESS)
+        wraps_program_built(program);
+    return code;
 }
 
 WRAP(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *code))
@@ -142,7 +145,7 @@ WRAP(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *c
         *code = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    cl_kernel kernel = __real_clCreateKernel(program, name, code);
+    cl_kernel kernel = __real_clCreateKernel(wraps_program_of(program), name, code);
     wraps_hold(WRAPS_REFERENCES, kernel != NULL);
     return kernel;
 }

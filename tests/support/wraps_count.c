@@ -3,79 +3,8 @@
 
 #include "support/wraps.h"
 
-const char *const wraps_names[WRAPS] = {
-    "sbn__allocate",
-    "clCreateProgramWithSource",
-    "clBuildProgram",
-    "clCreateKernel",
-    "clCreateBuffer",
-    "clSetKernelArg",
-    "clEnqueueNDRangeKernel",
-    "clEnqueueReadBuffer",
-    "clEnqueueWriteBuffer",
-    "clEnqueueFillBuffer",
-    "clEnqueueMarkerWithWaitList",
-    "clFlush",
-    "clGetEventInfo",
-    "clCreateProgramWithBinary",
-    "clCreateCommandQueue",
-    "clEnqueueMapBuffer",
-    "clRetainEvent",
-    "clGetDeviceInfo",
-    "clGetPlatformInfo",
-    "clGetPlatformIDs",
-    "clGetDeviceIDs",
-    "clCreateContext",
-    "clGetCommandQueueInfo",
-    "clGetMemObjectInfo",
-    "clGetProgramInfo",
-    "clGetProgramBuildInfo",
-    "clGetKernelWorkGroupInfo",
-    "clCreateKernelsInProgram",
-    "clEnqueueUnmapMemObject",
-    "clWaitForEvents",
-    "clFinish",
-    "clRetainCommandQueue",
-    "clRetainMemObject",
-    "clReleaseCommandQueue",
-    "clReleaseMemObject",
-    "clReleaseEvent",
-    "clReleaseKernel",
-    "clReleaseProgram",
-    "openat",
-    "write",
-    "fchown",
-    "fchmod",
-    "fsync",
-    "close",
-    "renameat",
-    "unlinkat",
-    "open",
-    "read",
-    "pread",
-    "fstat",
-    "fstatat",
-    "lstat",
-    "mkdir",
-    "realpath",
-    "malloc",
-    "calloc",
-    "MPI_Allreduce",
-    "MPI_Comm_create_group",
-    "MPI_Comm_dup",
-    "MPI_Comm_group",
-    "MPI_Comm_set_errhandler",
-    "MPI_Comm_rank",
-    "MPI_Comm_size",
-    "MPI_Comm_test_inter",
-    "MPI_Group_incl",
-    "MPI_Iallreduce",
-    "MPI_Iprobe",
-    "MPI_Isend",
-    "MPI_Recv",
-    "MPI_Test",
-    "MPI_Is_thread_main",
-};
+#define WRAPS_NAME(number, name) name,
+const char *const wraps_names[WRAPS] = {WRAPPED(WRAPS_NAME)};
 
 static atomic_long calls[WRAPS], held[WRAPS_KINDS];
 static _Thread_local long own_calls;
@@ -106,6 +35,7 @@ void wraps_fail(int function, int n)
 {
     wanted = function;
     countdown = n;
+    own_calls = 0;
     again = 0;
     failed = failed_again = -1;
 }
@@ -137,7 +67,8 @@ void wraps_resume(void)
 
 static int is_wanted(int function)
 {
-    return wanted == WRAP_EVERY || (wanted == WRAP_ANY && function <= WRAP_RETAIN_EVENT) ||
+    return (wanted == WRAP_EVERY && function != WRAP_C_MEMORY) ||
+           (wanted == WRAP_ANY && function <= WRAP_RETAIN_EVENT) ||
            (wanted == WRAP_SYMMETRIC && function >= WRAP_MALLOC &&
             function <= WRAP_MPI_IALLREDUCE) ||
            wanted == function;

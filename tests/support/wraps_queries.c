@@ -5,11 +5,6 @@
 #include "base/memory.h"
 #include "support/wraps.h"
 
-#define WRAP(result, f, parameters) \
-    result __real_##f parameters; \
-    result __wrap_##f parameters; \
-    result __wrap_##f parameters
-
 WRAP(void, sbn__free, (void *block))
 {
     wraps_hold(WRAPS_BLOCKS, block ? -1 : 0);
@@ -41,7 +36,7 @@ WRAP_QUERY(clGetMemObjectInfo, WRAP_BUFFER_INFO,
            (buffer, what, size, value, needed))
 WRAP_QUERY(clGetProgramInfo, WRAP_PROGRAM_INFO,
            (cl_program program, cl_program_info what, size_t size, void *value, size_t *needed),
-           (program, what, size, value, needed))
+           (wraps_program_of(program), what, size, value, needed))
 WRAP_QUERY(clGetProgramBuildInfo, WRAP_BUILD_INFO,
            (cl_program program, cl_device_id device, cl_program_build_info what, size_t size,
             void *value, size_t *needed),
@@ -67,7 +62,8 @@ WRAP(cl_int, clCreateKernelsInProgram,
 {
     if (wraps_fails(WRAP_CREATE_KERNELS))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int code = __real_clCreateKernelsInProgram(program, room, kernels, count);
+    const cl_int code = __real_clCreateKernelsInProgram(wraps_program_of(program), room, kernels,
+                                                        count);
     wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && kernels ? (long)*count : 0);
     return code;
 }

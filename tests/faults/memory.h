@@ -1,0 +1,14 @@
+/* Memory that is lacking in the C library's functions, where it can be (WRAP_C_MEMORY). */
+#ifndef TESTS_FAULTS_MEMORY_H
+#define TESTS_FAULTS_MEMORY_H
+
+#include <stdlib.h>
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#define OWN_C_MEMORY
+#define FAILING_MEMORY WRAP_C_MEMORY
+#else
+#define FAILING_MEMORY WRAP_ALLOCATE
+#endif
+
+#endif
