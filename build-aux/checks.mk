@@ -13,7 +13,7 @@ TEST_UNDER =
 pocl_icd = $(wildcard /etc/OpenCL/vendors/pocl.icd)
 TEST_ICD = $(or $(OCL_ICD_VENDORS),$(if $(filter $(ALL_DRIVERS_TESTS),$(@:.log=)),,$(pocl_icd)))
 TEST_CACHE = $(abs_top_builddir)/kernel-cache
-# Failures that tests/faults tries of each scenario; 0: all, -1: all, but no two at a time.
+# tests/faults tries all single failures; a second one after so many of each scenario; 0: after all, -1: none.
 FAULT_POINTS = 6
 # PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same;
 # llvmpipe, which nobody trains on, may optimise less, too. CHECK=full optimises all; a test that needs
@@ -251,8 +251,7 @@ soak: $(check_PROGRAMS)
 	. $(srcdir)/tools/bench/scaling/launch.sh; mpi_limit=1200; mpi 4 tests/mpi/soak $(SOAK_ROUNDS)
 
 # --- make check-faults ------------------------------------------------------------------
-# Every failure tried (tests/faults), which takes two cores half an hour; the programs' logs say how far
-# they are.
+# Every failure tried, and every one with a second (tests/faults): minutes.
 check-faults: $(faults_programs) $(faults_mpi_programs)
 	+$(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS='$(faults_tests)' TEST_SUITE_LOG=$@.log \
 	  FAULT_POINTS=0

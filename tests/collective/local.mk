@@ -9,13 +9,11 @@ collective_tests = \
 	tests/collective/hub \
 	tests/collective/hub_threads \
 	tests/collective/hub_timeout \
-	tests/collective/memory \
 	tests/collective/request \
 	tests/collective/settings \
 	tests/collective/sockets
 check_PROGRAMS += $(collective_tests)
 tests_collective_hub_LDFLAGS = $(wraps)
-tests_collective_memory_LDFLAGS = $(wraps)
 tests_collective_request_LDFLAGS = $(wraps)
 tests_collective_sockets_SOURCES = tests/collective/hub.c tests/support/transport_sockets.c
 tests_collective_sockets_LDFLAGS = $(wraps)

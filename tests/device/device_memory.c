@@ -10,6 +10,18 @@ static void train(test_rank *m)
     must(clFinish(m->queue), "clFinish");
 }
 
+/* As many channels as there may be lack nothing but memory. */
+static void check_most_channels(sbn_group *group)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer = NULL;
+    config.channels = INT32_MAX;
+    wraps_fail(WRAP_ALLOCATE, 1);
+    expect(sbn_batchnorm_create(group, &config, &layer), SBN_OUT_OF_MEMORY, "a layer",
+           "2^31 - 1 channels");
+    wraps_fail(WRAP_ALLOCATE, 0);
+}
+
 int main(void)
 {
     const size_t one[] = {1}, two[] = {2}, samples[] = {3, 2};
@@ -27,6 +39,7 @@ int main(void)
     train(&all.of[0]);
     tap_ok(sbn_device_memory() == of_one, "again: expected %zu, got %zu", of_one,
            sbn_device_memory());
+    check_most_channels(all.of[0].group);
     ranks_close(&all);
     tap_ok(sbn_device_memory() == 0, "all destroyed: expected 0, got %zu", sbn_device_memory());
 

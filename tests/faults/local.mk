@@ -1,5 +1,5 @@
-# Every failure tried: calls into OpenCL, the system and the allocator fail one after the other. The
-# programs take a sample of them in make check, all in make check-faults (build-aux/checks.mk).
+# Every failure tried: calls into OpenCL, the system and the allocator fail one after the other. Two
+# of them fail in a sample in make check, and everywhere in make check-faults (build-aux/checks.mk).
 faults_driver = \
 	tests/faults/driver.c \
 	tests/faults/driver.h \

@@ -30,8 +30,6 @@ typedef struct scenario {
     const int *survived;
     /* May memory stay allocated, as after a timeout? NULL: never. */
     int (*may_leak)(void);
-    /* Takes long: second failures are only that of the next call, and of all calls. */
-    int slow;
     /* Mostly waits for deadlines: many points are tried side by side. */
     int waits;
     /*

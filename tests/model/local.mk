@@ -1,6 +1,5 @@
 # Models and their files, which PyTorch wrote (tests/model/data/make_files.py): what lies is
-# refused; half and bfloat; layers against PyTorch's values; checkpoints of whole networks; every
-# call failing once.
+# refused; half and bfloat; layers against PyTorch's values; checkpoints of whole networks.
 model_tests = \
 	tests/model/checkpoint \
 	tests/model/checkpoint_files \
@@ -8,17 +7,13 @@ model_tests = \
 	tests/model/convert \
 	tests/model/draft \
 	tests/model/draft_places \
-	tests/model/file_memory \
 	tests/model/half \
 	tests/model/hostile \
 	tests/model/model \
-	tests/model/model_faults \
 	tests/model/pytorch \
 	tests/model/safetensors \
 	tests/model/tensor_names
 check_PROGRAMS += $(model_tests)
-tests_model_model_faults_LDFLAGS = $(wraps)
-tests_model_file_memory_LDFLAGS = $(wrap)sbn__allocate
 tests_model_draft_SOURCES = tests/model/draft.c $(draft_sources)
 tests_model_draft_LDFLAGS = $(system_wraps)
 tests_model_draft_places_SOURCES = tests/model/draft_places.c $(draft_sources)

@@ -1,16 +1,14 @@
 # What data-parallel training needs around batch norm: means by integers, the sampler,
-# exchanges between ranks, bad input, every call failing once.
+# exchanges between ranks, bad input.
 parallel_tests = \
 	tests/parallel/arguments \
 	tests/parallel/average \
 	tests/parallel/events \
 	tests/parallel/exchange \
-	tests/parallel/faults \
 	tests/parallel/refused \
 	tests/parallel/sampler \
 	tests/parallel/timeout
 check_PROGRAMS += $(parallel_tests)
-tests_parallel_faults_LDFLAGS = $(wraps)
 tests_parallel_refused_LDFLAGS = $(wraps)
 TESTS += $(parallel_tests)
 ASAN_TESTS += $(parallel_tests)

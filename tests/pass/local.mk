@@ -49,7 +49,6 @@ pass_tests = \
 	tests/pass/branches_refused \
 	tests/pass/engine \
 	tests/pass/events \
-	tests/pass/faults \
 	tests/pass/fold \
 	tests/pass/fusion \
 	tests/pass/from_output_refused \
@@ -69,7 +68,6 @@ pass_tests = \
 	tests/pass/views_refused
 check_PROGRAMS += $(pass_tests)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
-tests_pass_faults_LDFLAGS = $(wraps)
 tests_pass_host_memory_SOURCES = tests/pass/host_memory.c $(programs_kept)
 tests_pass_host_memory_LDFLAGS = $(wraps) $(programs_wrap)
 tests_pass_frozen_SOURCES = \
@@ -88,7 +86,6 @@ tests_pass_on_device_SOURCES = \
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps) $(programs_wrap)
 tests_pass_saved_SOURCES = tests/pass/saved.c $(programs_kept)
 tests_pass_saved_LDFLAGS = $(programs_wrap)
-tests_pass_saved_store_LDFLAGS = $(wraps)
 tests_pass_steady_LDFLAGS = $(wraps)
 TESTS += $(pass_tests)
 ASAN_TESTS += $(pass_tests)

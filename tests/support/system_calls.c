@@ -46,11 +46,6 @@ static struct stat status_of(int file)
     return info;
 }
 
-#define WRAP(result, f, parameters) \
-    result __real_##f parameters; \
-    result __wrap_##f parameters; \
-    result __wrap_##f parameters
-
 WRAP(int, openat, (int folder, const char *name, int flags, mode_t mode))
 {
     if (!(flags & O_CLOEXEC))

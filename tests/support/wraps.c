@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* __real_f is f; every f of the library is __wrap_f. Prototypes keep the compiler content. */
-#define WRAP(result, f, parameters) \
-    result __real_##f parameters; \
-    result __wrap_##f parameters; \
-    result __wrap_##f parameters
-
 WRAP(void *, sbn__allocate, (size_t size))
 {
     void *block = wraps_fails(WRAP_ALLOCATE) ? NULL : __real_sbn__allocate(size);
@@ -104,7 +98,7 @@ WRAP(cl_program, clCreateProgramWithSource,
                                                                         lengths, code);
     wraps_hold(WRAPS_REFERENCES, program != NULL);
     for (cl_uint i = 0; program && i < count; ++i)
-        wraps_program_has(program, texts[i], lengths[i]);
+        wraps_program_has(program, texts[i], lengths ? lengths[i] : strlen(texts[i]));
     return program;
 }
 

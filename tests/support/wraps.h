@@ -11,89 +11,102 @@
 
 #include "program/opencl.h"
 
-/* Each function's number; their names are wraps_names[]. */
+/*
+ * Each function's number and name. Those up to WRAP_RETAIN_EVENT are of WRAP_ANY; from WRAP_MALLOC to
+ * WRAP_MPI_IALLREDUCE all ranks of a job make the calls as often and in the same order; WRAP_C_MEMORY
+ * is also what the C library allocates.
+ */
+#define WRAPPED(X) \
+    X(WRAP_ALLOCATE, "sbn__allocate") \
+    X(WRAP_CREATE_PROGRAM, "clCreateProgramWithSource") \
+    X(WRAP_BUILD, "clBuildProgram") \
+    X(WRAP_CREATE_KERNEL, "clCreateKernel") \
+    X(WRAP_CREATE_BUFFER, "clCreateBuffer") \
+    X(WRAP_SET_ARG, "clSetKernelArg") \
+    X(WRAP_LAUNCH, "clEnqueueNDRangeKernel") \
+    X(WRAP_READ, "clEnqueueReadBuffer") \
+    X(WRAP_WRITE, "clEnqueueWriteBuffer") \
+    X(WRAP_FILL, "clEnqueueFillBuffer") \
+    X(WRAP_MARKER, "clEnqueueMarkerWithWaitList") \
+    X(WRAP_FLUSH, "clFlush") \
+    X(WRAP_EVENT_INFO, "clGetEventInfo") \
+    X(WRAP_CREATE_BINARY, "clCreateProgramWithBinary") \
+    X(WRAP_CREATE_QUEUE, "clCreateCommandQueue") \
+    X(WRAP_MAP, "clEnqueueMapBuffer") \
+    X(WRAP_RETAIN_EVENT, "clRetainEvent") \
+    X(WRAP_DEVICE_INFO, "clGetDeviceInfo") \
+    X(WRAP_PLATFORM_INFO, "clGetPlatformInfo") \
+    X(WRAP_PLATFORM_IDS, "clGetPlatformIDs") \
+    X(WRAP_DEVICE_IDS, "clGetDeviceIDs") \
+    X(WRAP_CREATE_CONTEXT, "clCreateContext") \
+    X(WRAP_QUEUE_INFO, "clGetCommandQueueInfo") \
+    X(WRAP_BUFFER_INFO, "clGetMemObjectInfo") \
+    X(WRAP_PROGRAM_INFO, "clGetProgramInfo") \
+    X(WRAP_BUILD_INFO, "clGetProgramBuildInfo") \
+    X(WRAP_GROUP_INFO, "clGetKernelWorkGroupInfo") \
+    X(WRAP_CREATE_KERNELS, "clCreateKernelsInProgram") \
+    X(WRAP_UNMAP, "clEnqueueUnmapMemObject") \
+    X(WRAP_WAIT, "clWaitForEvents") \
+    X(WRAP_FINISH, "clFinish") \
+    X(WRAP_RETAIN_QUEUE, "clRetainCommandQueue") \
+    X(WRAP_RETAIN_BUFFER, "clRetainMemObject") \
+    X(WRAP_RELEASE_QUEUE, "clReleaseCommandQueue") \
+    X(WRAP_RELEASE_BUFFER, "clReleaseMemObject") \
+    X(WRAP_RELEASE_EVENT, "clReleaseEvent") \
+    X(WRAP_RELEASE_KERNEL, "clReleaseKernel") \
+    X(WRAP_RELEASE_PROGRAM, "clReleaseProgram") \
+    X(WRAP_OPENAT, "openat") \
+    X(WRAP_WRITE_FILE, "write") \
+    X(WRAP_CHOWN, "fchown") \
+    X(WRAP_CHMOD, "fchmod") \
+    X(WRAP_SYNC, "fsync") \
+    X(WRAP_CLOSE, "close") \
+    X(WRAP_RENAME, "renameat") \
+    X(WRAP_UNLINK, "unlinkat") \
+    X(WRAP_OPEN, "open") \
+    X(WRAP_READ_FILE, "read") \
+    X(WRAP_PREAD, "pread") \
+    X(WRAP_STAT, "fstat") \
+    X(WRAP_STAT_AT, "fstatat") \
+    X(WRAP_STAT_LINK, "lstat") \
+    X(WRAP_MKDIR, "mkdir") \
+    X(WRAP_REAL_PATH, "realpath") \
+    X(WRAP_MALLOC, "malloc") \
+    X(WRAP_CALLOC, "calloc") \
+    X(WRAP_MPI_ALLREDUCE, "MPI_Allreduce") \
+    X(WRAP_MPI_CREATE_GROUP, "MPI_Comm_create_group") \
+    X(WRAP_MPI_DUP, "MPI_Comm_dup") \
+    X(WRAP_MPI_COMM_GROUP, "MPI_Comm_group") \
+    X(WRAP_MPI_ERRHANDLER, "MPI_Comm_set_errhandler") \
+    X(WRAP_MPI_RANK, "MPI_Comm_rank") \
+    X(WRAP_MPI_SIZE, "MPI_Comm_size") \
+    X(WRAP_MPI_TEST_INTER, "MPI_Comm_test_inter") \
+    X(WRAP_MPI_INCL, "MPI_Group_incl") \
+    X(WRAP_MPI_IALLREDUCE, "MPI_Iallreduce") \
+    X(WRAP_MPI_IPROBE, "MPI_Iprobe") \
+    X(WRAP_MPI_ISEND, "MPI_Isend") \
+    X(WRAP_MPI_RECV, "MPI_Recv") \
+    X(WRAP_MPI_TEST, "MPI_Test") \
+    X(WRAP_MPI_MAIN, "MPI_Is_thread_main") \
+    X(WRAP_C_MEMORY, "malloc, calloc or realloc")
+
+#define WRAPS_NUMBER(number, name) number,
 enum {
-    WRAP_ALLOCATE,
-    WRAP_CREATE_PROGRAM,
-    WRAP_BUILD,
-    WRAP_CREATE_KERNEL,
-    WRAP_CREATE_BUFFER,
-    WRAP_SET_ARG,
-    WRAP_LAUNCH,
-    WRAP_READ,
-    WRAP_WRITE,
-    WRAP_FILL,
-    WRAP_MARKER,
-    WRAP_FLUSH,
-    WRAP_EVENT_INFO,
-    WRAP_CREATE_BINARY,
-    WRAP_CREATE_QUEUE,
-    WRAP_MAP,
-    WRAP_RETAIN_EVENT,
-    /* wraps_queries.c */
-    WRAP_DEVICE_INFO,
-    WRAP_PLATFORM_INFO,
-    WRAP_PLATFORM_IDS,
-    WRAP_DEVICE_IDS,
-    WRAP_CREATE_CONTEXT,
-    WRAP_QUEUE_INFO,
-    WRAP_BUFFER_INFO,
-    WRAP_PROGRAM_INFO,
-    WRAP_BUILD_INFO,
-    WRAP_GROUP_INFO,
-    WRAP_CREATE_KERNELS,
-    WRAP_UNMAP,
-    WRAP_WAIT,
-    WRAP_FINISH,
-    WRAP_RETAIN_QUEUE,
-    WRAP_RETAIN_BUFFER,
-    WRAP_RELEASE_QUEUE,
-    WRAP_RELEASE_BUFFER,
-    WRAP_RELEASE_EVENT,
-    WRAP_RELEASE_KERNEL,
-    WRAP_RELEASE_PROGRAM,
-    /* system_calls.c */
-    WRAP_OPENAT,
-    WRAP_WRITE_FILE,
-    WRAP_CHOWN,
-    WRAP_CHMOD,
-    WRAP_SYNC,
-    WRAP_CLOSE,
-    WRAP_RENAME,
-    WRAP_UNLINK,
-    /* wraps_files.c */
-    WRAP_OPEN,
-    WRAP_READ_FILE,
-    WRAP_PREAD,
-    WRAP_STAT,
-    WRAP_STAT_AT,
-    WRAP_STAT_LINK,
-    WRAP_MKDIR,
-    WRAP_REAL_PATH,
-    /* wraps_memory.c and wraps_mpi.c */
-    WRAP_MALLOC, /* from here on as often and in the same order on all ranks */
-    WRAP_CALLOC,
-    WRAP_MPI_ALLREDUCE,
-    WRAP_MPI_CREATE_GROUP,
-    WRAP_MPI_DUP,
-    WRAP_MPI_COMM_GROUP,
-    WRAP_MPI_ERRHANDLER,
-    WRAP_MPI_RANK,
-    WRAP_MPI_SIZE,
-    WRAP_MPI_TEST_INTER,
-    WRAP_MPI_INCL,
-    WRAP_MPI_IALLREDUCE, /* to here */
-    WRAP_MPI_IPROBE,
-    WRAP_MPI_ISEND,
-    WRAP_MPI_RECV,
-    WRAP_MPI_TEST,
-    WRAP_MPI_MAIN,
-    WRAP_C_MEMORY, /* malloc, calloc and realloc, also of the C library; only if named */
-    WRAPS,
+    WRAPPED(WRAPS_NUMBER) WRAPS,
     WRAP_ANY = WRAPS, /* one of $(wraps), whose failures are all reported */
     WRAP_SYMMETRIC,   /* one of those that all ranks of a job call alike */
     WRAP_EVERY        /* any but WRAP_C_MEMORY */
 };
+#undef WRAPS_NUMBER
+
+/*
+ * For a function that is wrapped: __real_f is f, and every f of the library is __wrap_f. Prototypes
+ * keep the compiler content.
+ */
+#define WRAP(result, f, parameters) \
+    result __real_##f parameters; \
+    result __wrap_##f parameters; \
+    result __wrap_##f parameters
 
 extern const char *const wraps_names[WRAPS];
 

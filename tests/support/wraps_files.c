@@ -8,11 +8,6 @@
 #include "support/tap.h"
 #include "support/wraps.h"
 
-#define WRAP(result, f, parameters) \
-    result __real_##f parameters; \
-    result __wrap_##f parameters; \
-    result __wrap_##f parameters
-
 static int fails(int function, int error)
 {
     if (!wraps_fails(function))

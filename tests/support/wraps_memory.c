@@ -7,11 +7,6 @@
 
 #include "support/wraps.h"
 
-#define WRAP(result, f, parameters) \
-    result __real_##f parameters; \
-    result __wrap_##f parameters; \
-    result __wrap_##f parameters
-
 static int fails(int function)
 {
     if (!wraps_fails(function))

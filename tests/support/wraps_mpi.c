@@ -6,11 +6,6 @@
 
 #include "support/wraps.h"
 
-#define WRAP(result, f, parameters) \
-    result __real_##f parameters; \
-    result __wrap_##f parameters; \
-    result __wrap_##f parameters
-
 /* A call of MPI that may fail instead. */
 #define WRAP_MPI(f, function, parameters, arguments) \
     WRAP(int, f, parameters) \

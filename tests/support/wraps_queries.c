@@ -5,11 +5,6 @@
 #include "base/memory.h"
 #include "support/wraps.h"
 
-#define WRAP(result, f, parameters) \
-    result __real_##f parameters; \
-    result __wrap_##f parameters; \
-    result __wrap_##f parameters
-
 WRAP(void, sbn__free, (void *block))
 {
     wraps_hold(WRAPS_BLOCKS, block ? -1 : 0);
