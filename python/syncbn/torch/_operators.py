@@ -78,11 +78,15 @@ def _forward(
         for running in (running_mean, running_var)
     )
     tensors = (x,) if residual is None else (x, residual)
-    call = module.call(1, None, residual is None)
+    running = None
     if running_mean is not None and batches is not None:
-        call.running = _passes.Running(mean, var, batches.clone(), module.momentum)
-    module.check((x,), tensors[1:], weight, call)
-    y = _passes.Node.forward(_Context(), call, x.size(1), weight, bias, *tensors)
+        running = _passes.Running(mean, var, batches.clone(), module.momentum)
+    group = module.group(1, None)
+    module.check((x,), tensors[1:], weight, group)
+    plain = residual is None
+    layer = module.layer(group, x, weight is not None, not plain, running is not None, plain)
+    call = _passes.Call(layer, module.gradients, running)
+    y = _passes.Node.forward(_Context(), call, weight, bias, *tensors)
     return y, _stored(call), mean, var
 
 
@@ -114,15 +118,13 @@ def _backward(
     layer: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     module = _layers[int(layer)]
-    call = module.call(1, None, not residual)
-    call.layout = _passes.layout_of(x)
-    if module.track_running_stats:
-        call.running = module.running()
-    made = call.layer(x.size(1), x.dtype, weight is not None, residual)
-    with call.group.lock:
+    group, tracks = module.group(1, None), module.running() is not None
+    made = module.layer(group, x, weight is not None, residual, tracks, not residual)
+    call = _passes.Call(made, module.gradients, None)
+    with group.lock:
         call.saved = Saved(made)
         _c.check(_load(call.saved.handle, saved.data_ptr(), saved.numel()))
-    x, dy = (_passes.in_layout(tensor, call.layout) for tensor in (x, dy))
+    x, dy = (_passes.in_layout(tensor, made.settings.layout) for tensor in (x, dy))
     (dx,), _dz, weight_grad, bias_grad = _passes.backward(
         call, weight, bias, [x], [dy], weight is not None, bias is not None, False
     )
