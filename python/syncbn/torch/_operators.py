@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 IS_THERE = hasattr(torch.library, "custom_op") and hasattr(torch, "compiler")
 
-# Of what sbn_saved_store writes for one replica without a mask, in version 1: bytes that do not
-# depend on the channels, and where the number of the forward pass stands. Zeros take its place, so
+# Of what sbn_saved_store writes for one replica without a mask: bytes that do not depend on the
+# channels, those of a channel, and where it says which forward pass it was. Zeros take its place, so
 # that an operator gives the same for the same.
 _SAVED_BYTES, _SAVED_CHANNEL_BYTES = 128, 24
-_SAVED_PASS = slice(64, 72)
+_PASS_AT, _PASS_SIZE = _c.CONSTANTS["SBN_SAVED_PASS"], _c.CONSTANTS["SBN_SAVED_PASS_SIZE"]
 
 _store = _c.function(_c.lib, "sbn_saved_store", c_int, *(c_void_p, c_void_p, c_size_t, c_void_p))
 _load = _c.function(_c.lib, "sbn_saved_load", c_int, *(c_void_p, c_void_p, c_size_t))
@@ -187,7 +187,7 @@ def _stored(call: _passes.Call) -> Tensor:
     _c.check(_store(call.saved.handle, None, 0, byref(size)))
     stored = torch.empty(size.value, dtype=torch.uint8)
     _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
-    stored[_SAVED_PASS] = 0
+    stored[_PASS_AT : _PASS_AT + _PASS_SIZE] = 0
     return stored
 
 
