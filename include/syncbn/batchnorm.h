@@ -222,6 +222,10 @@ SBN_API int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uin
 /* The version of what sbn_saved_store writes. No other one is read. */
 #define SBN_SAVED_VERSION 1
 
+/* Where it writes which forward pass it was, and how many bytes. */
+#define SBN_SAVED_PASS 64
+#define SBN_SAVED_PASS_SIZE 8
+
 /*
  * Writes all that saved statistics hold to `memory`, which has `room` bytes, so that sbn_saved_load
  * can fill others from it: in place of a handle that must live from forward to backward, in another
@@ -230,7 +234,9 @@ SBN_API int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uin
  *
  * The bytes have the order of this machine and the shapes of this rank's replicas; they are not
  * meant to be kept beyond a version of the library. They hold which forward pass it was: ranks
- * that load those of different passes disagree in the backward pass.
+ * that load those of different passes disagree in the backward pass. For equal bytes of equal passes
+ * set the SBN_SAVED_PASS_SIZE bytes from SBN_SAVED_PASS on to 0, on all ranks. (Masks may differ in
+ * bits of no element.)
  *
  * Errors. SBN_INVALID_ARGUMENT: it is not filled, or there is too little room, which writes
  * nothing. Those of sbn_saved_stats; SBN_OUT_OF_MEMORY, OpenCL's codes.

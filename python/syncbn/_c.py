@@ -41,6 +41,8 @@ CONSTANTS = {
     "SBN_AVERAGE_MOMENTUM": 0,
     "SBN_AVERAGE_CUMULATIVE": 1,
     "SBN_GLOBAL_GRADIENTS": 4,
+    "SBN_SAVED_PASS": 64,
+    "SBN_SAVED_PASS_SIZE": 8,
     "SBN_TAG_HEADER": 0,
     "SBN_TAG_WORDS": 1,
     "SBN_TAG_REPEAT": 2,
@@ -79,16 +81,16 @@ class Shard(Structure):
     ]
 
 
-# A shard's fields for struct.pack_into, which fills one in a tenth of the time.
-_FORMATS = {
-    c_size_t: "N",
-    c_int: "i",
-    c_size_t * 5: "5N",
-    Buffer: "PN",
-    c_uint32: "I",
-    c_void_p: "P",
-}
-SHARD = struct.Struct("@" + "".join(_FORMATS[field[1]] for field in Shard._fields_) + "0P")
+def packer(kind: type[Structure], *names: str) -> struct.Struct:
+    """What writes these fields of a struct, in its order, in a tenth of the time of assignments:
+    ints, and buffers by their addresses. What lies between them becomes 0, as buffers' offsets."""
+    formats, types = {c_int: "i", Buffer: "P8x"}, dict(kind._fields_)  # type: ignore[arg-type]
+    text, end = "@", getattr(kind, names[0]).offset
+    for name in names:
+        field = getattr(kind, name)
+        text += f"{field.offset - end}x{formats[types[name]]}"
+        end = field.offset + field.size
+    return struct.Struct(text)
 
 
 Start = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, POINTER(c_void_p))

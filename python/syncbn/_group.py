@@ -13,7 +13,14 @@ from syncbn import _c
 from syncbn._device import Device
 
 
-_SHARD, _HOST = _c.SHARD, _c.CONSTANTS["SBN_MEMORY_HOST"]
+_HOST = _c.CONSTANTS["SBN_MEMORY_HOST"]
+_SHARD_SIZE, _BUFFERS_AT = sizeof(_c.Shard), _c.Shard.x.offset
+_BUFFERS = _c.packer(
+    _c.Shard,
+    *("x", "y", "dy", "dx", "residual", "residual_grad"),
+    *("weight", "bias", "weight_grad", "bias_grad"),
+    *("memory", "running_mean", "running_var"),
+)
 
 
 class Transport:
@@ -120,9 +127,10 @@ class Layer:
         handle = c_void_p()
         _c.check(_c.sbn_batchnorm_create(group.handle, byref(config), byref(handle)))
         self.handle, self.group, self.settings = handle.value, group, settings
-        self.shards = bytearray(_c.SHARD.size * group.replicas)
-        self._kept = (ctypes.c_char * len(self.shards)).from_buffer(self.shards)
-        self.shards_at = ctypes.addressof(self._kept)
+        self.shards = (_c.Shard * group.replicas)()
+        self.shards_at = ctypes.addressof(self.shards)
+        self._bytes = memoryview(self.shards).cast("B")
+        self._shapes: list[tuple[int, ...] | None] = [None] * group.replicas
         self._saved: list[int] = []
         self.free: list[int] = []
 
@@ -144,14 +152,22 @@ class Layer:
         running_var: int = 0,
     ) -> None:
         """Fills a replica's shard, by addresses in the host's memory."""
-        _SHARD.pack_into(
-            self.shards,
-            place * _SHARD.size,
-            *(_SHARD.size, len(shape), *(*shape, 0, 0, 0, 0, 0)[:5]),
-            *(x, 0, y, 0, dy, 0, dx, 0, residual, 0, residual_grad, 0),
-            *(weight, 0, bias, 0, weight_grad, 0, bias_grad, 0),
-            *(0, 0, 0, 0, 0, 0, 0, _HOST, running_mean, 0, running_var, 0),
+        if shape != self._shapes[place]:
+            self._shapes[place] = shape
+            self.shards[place] = _c.Shard(_SHARD_SIZE, len(shape), shape)
+        _BUFFERS.pack_into(
+            self._bytes,
+            place * _SHARD_SIZE + _BUFFERS_AT,
+            *(x, y, dy, dx, residual, residual_grad, weight, bias, weight_grad, bias_grad),
+            *(_HOST, running_mean, running_var),
         )
+
+    def refuse(self) -> None:
+        """Makes a forward pass with wrong arguments, which tells the other ranks of an error."""
+        with self.group.lock:
+            for place in range(self.group.replicas):
+                self.fill(place, ())
+            _c.sbn_forward(self.handle, self.shards_at, Saved(self).handle, 0, None)
 
     def take(self) -> int:
         """A handle of saved statistics."""

@@ -2,6 +2,7 @@
  * Saved statistics as bytes: a header, each replica's shape and mask, the moments, the masks. All are
  * in the machine's own order; another order is seen by the version.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -18,10 +19,14 @@ typedef struct header {
     uint64_t size; /* of all, in bytes */
     uint64_t channels, replicas;
     uint32_t layout, type, activation, residual, from_output;
-    uint32_t frozen, pass, place;
+    uint32_t frozen, pass, place; /* the latter two are public: SBN_SAVED_PASS */
     double eps;
     uint64_t count;
 } header;
+
+_Static_assert(offsetof(header, pass) == SBN_SAVED_PASS &&
+                   offsetof(header, eps) == SBN_SAVED_PASS + SBN_SAVED_PASS_SIZE,
+               "the pass stands where the header says");
 
 typedef struct replica_header {
     uint64_t samples, plane;

@@ -9,8 +9,8 @@
 /* ... this many keep a unit busy to the end; and a piece of a row has this many channels. */
 #define WHOLE_GROUPS 8
 #define WHOLE_ROW 64
-/* Bytes that one work-group reads in less time than launches take. */
-#define WHOLE_LITTLE ((size_t)1 << 16)
+/* Bytes that one work-group reads in less time than more launches or other units take. */
+#define WHOLE_LITTLE ((size_t)1 << 17)
 
 /* Neighbouring channels whose planes begin at a cache line's beginning, where the tensor does. */
 static size_t channels_of_lines(size_t plane)
@@ -33,21 +33,28 @@ static size_t channels_of_batches(size_t blocks, size_t batch)
 /*
  * Channels first: as many channels as keep what is read in a unit's own caches, so that a
  * work-group's start costs little; their blocks of a sample have integers of their own, fill
- * batches and begin at a cache line's beginning, where the tensor does. Else a single channel, whose
- * blocks are numbered over all samples, or the fewest that begin so, if there is room for their blocks.
+ * batches and begin at a cache line's beginning, where the tensor does. Full batches count more than
+ * an even load, as long as each unit has some. Else a single channel, whose blocks are numbered over
+ * all samples, or the fewest that begin so, if there is room for their blocks.
  */
 static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
     const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
     const size_t batch = (size_t)sizes->batch, components = (size_t)sizes->sets * batch;
     const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
+    const size_t units = replica->compute_units;
     const size_t line = channels_of_lines(shape->plane);
     const size_t step = sbn__at_least(line, channels_of_batches(shape->blocks, batch));
+    const size_t room = sbn__at_most(components / shape->blocks, shape->channels);
+    size_t fair = sbn__at_least(shape->channels / (WHOLE_GROUPS * units), WHOLE_LITTLE / bytes);
+    if (step * units <= shape->channels)
+        fair = sbn__at_least(fair, step);
     const size_t fits = sbn__tuned(&replica->tuning, SBN_TUNED_CACHE, WHOLE_BYTES) / bytes;
-    size_t strip = sbn__at_most(fits, components / shape->blocks);
-    strip = sbn__at_most(strip, shape->channels / (WHOLE_GROUPS * replica->compute_units));
-    if (!sbn__walks_flat(shape) || shape->channels < 2 * replica->compute_units)
+    const size_t strip = sbn__at_most(sbn__at_most(fits, fair), room);
+    if (!sbn__walks_flat(shape) || (shape->channels < 2 * units && strip < shape->channels))
         return 0;
+    if (strip == shape->channels)
+        return strip;
     if (strip >= step)
         return strip / step * step;
     return line == 1 || line * shape->blocks <= components ? line : 0;

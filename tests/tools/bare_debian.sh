@@ -5,7 +5,8 @@
 # first. The systems are made by debootstrap, from the package mirror that this one uses. Run by make check-bare,
 # for several minutes.
 # Environment: srcdir, ARCHIVE (the archive), CHECK=full (each way on both systems, with all of ./quickstart
-# check and of the demo; else the archive on Debian 12 and checkouts on 13, with some tests and steps).
+# check and of the demo, and with PyTorch; else the archive on Debian 12 and checkouts on 13, with some tests and
+# steps).
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${ARCHIVE:?}"
 
@@ -39,7 +40,7 @@ user() {
 documented() {
     echo 'set -e'
     for line in "$@"; do
-        grep -qF -- "    $line" "$srcdir/README.md" "$srcdir/INSTALL.md" ||
+        grep -qF -- "    $line" "$srcdir/README.md" "$srcdir/INSTALL.md" "$srcdir/doc/python.md" ||
             echo "echo 'no document has: $line'; exit 1"
         printf '%s\n' "$line"
     done
@@ -68,6 +69,7 @@ debian() {
         > "$work/out" 2>&1 < /dev/null || return
     # How package mirrors are reached is this system's business.
     apt-config dump | grep -E '^Acquire::(http|https|Check)' > "$root/etc/apt/apt.conf.d/50mirror"
+    echo 'APT::Get::Assume-Yes "true";' >> "$root/etc/apt/apt.conf.d/50mirror"
     for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
         [ ! -e $file ] || cp $file "$root$file"
     done
@@ -106,6 +108,22 @@ tests() {
     play "tests${few:+, a few of them}" "$1" "$few
         $(documented './quickstart check')"
     it_says 'all tests passed'
+}
+
+# PyTorch's way, by the installed package and by pip.
+pytorch() {
+    play 'PyTorch' user "$(documented 'sudo apt-get install python3-torch dataset-fashion-mnist' \
+        './quickstart build && sudo make -C build install' \
+        'python3 examples/fashion_ddp.py --verify --steps 100')
+        python3 examples/fashion_ddp.py --steps 20"
+    it_says '^the weights are the same$'
+    it_says '^batch norm synchronised: test accuracy'
+    play 'PyTorch, by pip' user "$(documented 'sudo apt-get install python3-venv' \
+        'python3 -m venv --system-site-packages venv' 'venv/bin/pip install ./python')
+        venv/bin/python -c 'import syncbn.torch; print(syncbn.__file__)'
+        venv/bin/python examples/fashion_ddp.py --steps 20; rm -rf venv python/build python/*.egg-info"
+    it_says '^/home/stranger/.*/venv/lib/'
+    it_says '^batch norm synchronised: test accuracy'
 }
 
 # --- the release archive ----------------------------------------------------------------
@@ -191,6 +209,7 @@ from_archive() {
     it_says "unknown option '--epoch'"
     it_never_says 'MPI_Abort'
     [ "${CHECK-}" != full ] || tests user
+    [ "${CHECK-}" != full ] || pytorch
 
     play 'uninstalled' user "$(documented 'sudo make -C build uninstall')
         find /usr/local -name '*syncbn*' | tee left && [ ! -s left ]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Callable
+from typing import Callable, Sequence
 
 from torch import Tensor
 
@@ -35,9 +35,9 @@ def is_registered(tensor: Tensor) -> bool:
     return tensor.device.type in _backends
 
 
-def backend_of(tensors: tuple[Tensor, ...]) -> BackendDevice | None:
+def backend_of(tensors: Sequence[Tensor]) -> BackendDevice | None:
     """The device of a backend's tensors; None for tensors in the host's memory."""
-    if not is_registered(tensors[0]):
+    if tensors[0].is_cpu or not is_registered(tensors[0]):
         return None
     filled = next((tensor for tensor in tensors if tensor.numel()), None)
     if filled is None:
@@ -58,8 +58,7 @@ class BackendDevice(Device):
 
     def fill(self, layer: Layer, place: int, **tensors: Tensor | None) -> None:
         """Names the tensors of a shard that layer.fill has filled by their cl_mems."""
-        size = _c.SHARD.size
-        shard = _c.Shard.from_buffer(layer.shards, place * size)
+        shard = layer.shards[place]
         shard.memory = _c.CONSTANTS["SBN_MEMORY_DEVICE"]
         for name, tensor in tensors.items():
             if tensor is not None and tensor.numel():

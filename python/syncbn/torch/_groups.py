@@ -13,7 +13,7 @@ from syncbn._group import Group, Transport
 from syncbn.torch._distributed import DistributedTransport
 
 _lock = threading.Lock()
-_groups: dict[tuple[Any, float, int, Device], Group] = {}
+_groups: dict[tuple[Any, float, int, Device | None], Group] = {}
 _world: Any = None
 
 
@@ -27,16 +27,19 @@ def group_of(
     Does not communicate, except when a group of several processes is made: then all of them come.
     """
     world = dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
-    if process_group is None:
-        process_group = world
+    key = world if process_group is None else process_group, timeout, replicas, device
+    group = _groups.get(key) if world is _world else None
+    return group or _made(key, world)
+
+
+def _made(key: tuple[Any, float, int, Device | None], world: Any) -> Group:
     with _lock:
         _forget_former_world(world)
-        device = device or cpu()
-        key = process_group, timeout, replicas, device
         group = _groups.get(key)
         if group is None:
+            process_group, timeout, replicas, device = key
             transport = transport_of(process_group, timeout)
-            group = _groups[key] = Group(device, replicas, transport, timeout)
+            group = _groups[key] = Group(device or cpu(), replicas, transport, timeout)
     return group
 
 

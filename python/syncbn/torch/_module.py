@@ -13,10 +13,11 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parallel import DistributedDataParallel
 
 from syncbn._device import Device
+from syncbn._group import Group, Layer, Settings
 from syncbn.torch import _operators
 from syncbn.torch._backend import backend_of, is_registered
 from syncbn.torch._groups import group_of
-from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node, Running
+from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node, Running, layout_of
 
 # Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
 # that it is given.
@@ -133,7 +134,11 @@ class SyncBatchNorm(_BatchNorm):
             # The operator keeps no mask, by which a residual's activation is differentiated.
             return y if residual is None else _behind(y, None, self.activation, self.slope)
         residuals = () if residual is None else (residual,)
-        return self.train_replicas((input,), residuals, self.weight, self.bias)[0]
+        # Here they are as a rule; nn.Module's attributes cost more.
+        weight, bias = self._parameters.get("weight"), self._parameters.get("bias")
+        if weight is None or bias is None:
+            weight, bias = self.weight, self.bias
+        return self.train_replicas((input,), residuals, weight, bias)[0]
 
     def _evaluate(self, input: Tensor, residual: Tensor | None) -> Tensor:
         _check_shape(input)
@@ -159,22 +164,43 @@ class SyncBatchNorm(_BatchNorm):
     ) -> Sequence[Tensor]:
         """A forward pass in training of all replicas of this process: y of each. weight and bias
         have a row for each replica, or none."""
-        call = self.call(len(inputs), backend_of(tuple(inputs)))
-        call.running = self.running()
-        self.check(inputs, residuals, weight, call)
-        y = Node.apply(call, self.num_features, weight, bias, *inputs, *residuals)
+        group = self.group(len(inputs), backend_of(inputs))
+        self.check(inputs, residuals, weight, group)
+        running = self.running()
+        affine, tracks = weight is not None, running is not None
+        layer = self.layer(group, inputs[0], affine, bool(residuals), tracks)
+        call = Call(layer, self.gradients, running)
+        y = Node.apply(call, weight, bias, *inputs, *residuals)
         return (y,) if len(inputs) == 1 else y
 
-    def call(self, replicas: int, device: Device | None, activated: bool = True) -> Call:
-        """What a pass needs to know, without running statistics."""
-        return Call(
-            group_of(self.process_group, self.timeout, replicas, device),
-            self.name,
-            self.eps,
-            self.activation if activated else None,
-            self.slope,
-            self.gradients,
-            None,
+    def group(self, replicas: int, device: Device | None) -> Group:
+        """The group that it synchronises over."""
+        return group_of(self.process_group, self.timeout, replicas, device)
+
+    def layer(
+        self,
+        group: Group,
+        input: Tensor | None,
+        affine: bool,
+        residual: bool,
+        tracks: bool,
+        activated: bool = True,
+    ) -> Layer:
+        """What makes passes of such inputs; None is any that the library refuses."""
+        return group.layer(
+            Settings(
+                self.name,
+                self.num_features,
+                0 if input is None else layout_of(input),
+                self.eps,
+                affine,
+                0 if input is None else TYPES[input.dtype],
+                ACTIVATIONS[self.activation if activated else None],
+                self.slope,
+                residual,
+                self.momentum if tracks else 0.0,
+                tracks,
+            )
         )
 
     def check(
@@ -182,25 +208,30 @@ class SyncBatchNorm(_BatchNorm):
         inputs: Sequence[Tensor],
         residuals: Sequence[Tensor],
         weight: Tensor | None,
-        call: Call,
+        group: Group,
     ) -> None:
         """Refuses what the C library cannot see, and tells the other ranks."""
         try:
             for place, input in enumerate(inputs):
                 _check_shape(input)
                 _check_tensor("input", input, input)
-                _check_alike(input, inputs[0])
+                if place > 0:
+                    _check_alike(input, inputs[0])
                 if residuals:
                     _check_tensor("residual", residuals[place], input)
             if weight is not None:
                 _check_device("weight", weight, inputs[0])
         except ValueError:
-            call.refuse(self.num_features)
+            if group.world_size > 1:
+                self.layer(group, None, False, False, self.running() is not None).refuse()
             raise
 
     def running(self) -> Running | None:
         """The running statistics, for a pass."""
-        mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
+        get = self._buffers.get
+        mean, var, batches = get("running_mean"), get("running_var"), get("num_batches_tracked")
+        if mean is None or var is None or batches is None:
+            mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
         if mean is None or var is None or batches is None:
             return None
         return Running(mean, var, batches, self.momentum)
@@ -395,7 +426,7 @@ def _check_shape(input: Tensor) -> None:
 
 
 def _check_device(name: str, tensor: Tensor, input: Tensor) -> None:
-    if tensor.device != input.device:
+    if not (tensor.is_cpu and input.is_cpu) and tensor.device != input.device:
         raise ValueError(f"{name}: expected it on {input.device}, got it on {tensor.device}")
 
 
@@ -410,7 +441,7 @@ def _check_alike(input: Tensor, first: Tensor) -> None:
 
 def _check_tensor(name: str, tensor: Tensor, input: Tensor) -> None:
     """What the C library cannot see."""
-    if tensor.device.type != "cpu" and not is_registered(tensor):
+    if not tensor.is_cpu and not is_registered(tensor):
         raise ValueError(f"{name}: expected a tensor on the CPU, got one on {tensor.device}")
     _check_device(name, tensor, input)
     if tensor.dtype not in TYPES:

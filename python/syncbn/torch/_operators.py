@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 IS_THERE = hasattr(torch.library, "custom_op") and hasattr(torch, "compiler")
 
-# Of what sbn_saved_store writes for one replica without a mask, in version 1: bytes that do not
-# depend on the channels, and where the number of the forward pass stands. Zeros take its place, so
+# Of what sbn_saved_store writes for one replica without a mask: bytes that do not depend on the
+# channels, those of a channel, and where it says which forward pass it was. Zeros take its place, so
 # that an operator gives the same for the same.
 _SAVED_BYTES, _SAVED_CHANNEL_BYTES = 128, 24
-_SAVED_PASS = slice(64, 72)
+_PASS_AT, _PASS_SIZE = _c.CONSTANTS["SBN_SAVED_PASS"], _c.CONSTANTS["SBN_SAVED_PASS_SIZE"]
 
 _store = _c.function(_c.lib, "sbn_saved_store", c_int, *(c_void_p, c_void_p, c_size_t, c_void_p))
 _load = _c.function(_c.lib, "sbn_saved_load", c_int, *(c_void_p, c_void_p, c_size_t))
@@ -78,11 +78,15 @@ def _forward(
         for running in (running_mean, running_var)
     )
     tensors = (x,) if residual is None else (x, residual)
-    call = module.call(1, None, residual is None)
+    running = None
     if running_mean is not None and batches is not None:
-        call.running = _passes.Running(mean, var, batches.clone(), module.momentum)
-    module.check((x,), tensors[1:], weight, call)
-    y = _passes.Node.forward(_Context(), call, x.size(1), weight, bias, *tensors)
+        running = _passes.Running(mean, var, batches.clone(), module.momentum)
+    group = module.group(1, None)
+    module.check((x,), tensors[1:], weight, group)
+    plain = residual is None
+    layer = module.layer(group, x, weight is not None, not plain, running is not None, plain)
+    call = _passes.Call(layer, module.gradients, running)
+    y = _passes.Node.forward(_Context(), call, weight, bias, *tensors)
     return y, _stored(call), mean, var
 
 
@@ -114,15 +118,13 @@ def _backward(
     layer: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     module = _layers[int(layer)]
-    call = module.call(1, None, not residual)
-    call.layout = _passes.layout_of(x)
-    if module.track_running_stats:
-        call.running = module.running()
-    made = call.layer(x.size(1), x.dtype, weight is not None, residual)
-    with call.group.lock:
+    group, tracks = module.group(1, None), module.running() is not None
+    made = module.layer(group, x, weight is not None, residual, tracks, not residual)
+    call = _passes.Call(made, module.gradients, None)
+    with group.lock:
         call.saved = Saved(made)
         _c.check(_load(call.saved.handle, saved.data_ptr(), saved.numel()))
-    x, dy = (_passes.in_layout(tensor, call.layout) for tensor in (x, dy))
+    x, dy = (_passes.in_layout(tensor, made.settings.layout) for tensor in (x, dy))
     (dx,), _dz, weight_grad, bias_grad = _passes.backward(
         call, weight, bias, [x], [dy], weight is not None, bias is not None, False
     )
@@ -185,7 +187,7 @@ def _stored(call: _passes.Call) -> Tensor:
     _c.check(_store(call.saved.handle, None, 0, byref(size)))
     stored = torch.empty(size.value, dtype=torch.uint8)
     _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
-    stored[_SAVED_PASS] = 0
+    stored[_PASS_AT : _PASS_AT + _PASS_SIZE] = 0
     return stored
 
 

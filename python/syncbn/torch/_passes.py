@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from syncbn import _c
-from syncbn._group import Group, Layer, Saved, Settings
+from syncbn._group import Group, Layer, Saved
 from syncbn.torch._backend import BackendDevice
 
 TYPES = {
@@ -24,6 +24,7 @@ ACTIVATIONS = {
     "leaky_relu": _c.CONSTANTS["SBN_LEAKY_RELU"],
 }
 _NCHW, _NHWC = _c.CONSTANTS["SBN_LAYOUT_NCHW"], _c.CONSTANTS["SBN_LAYOUT_NHWC"]
+_IDENTITY = _c.CONSTANTS["SBN_IDENTITY"]
 _GLOBAL_GRADIENTS = _c.CONSTANTS["SBN_GLOBAL_GRADIENTS"]
 _TOO_FEW_VALUES = _c.CONSTANTS["SBN_TOO_FEW_VALUES"]
 _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
@@ -59,65 +60,15 @@ class Running:
 class Call:
     """One forward pass, and what its backward passes need of it."""
 
-    __slots__ = (
-        "activation",
-        "eps",
-        "gradients",
-        "group",
-        "layout",
-        "name",
-        "running",
-        "saved",
-        "slope",
-    )
+    __slots__ = ("gradients", "layer", "running", "saved")
 
-    def __init__(
-        self,
-        group: Group,
-        name: str,
-        eps: float,
-        activation: str | None,
-        slope: float,
-        gradients: str,
-        running: Running | None,
-    ) -> None:
-        self.group, self.name, self.eps = group, name, eps
-        self.activation, self.slope, self.gradients = activation, slope, gradients
-        self.running = running
+    def __init__(self, layer: Layer, gradients: str, running: Running | None) -> None:
+        self.layer, self.gradients, self.running = layer, gradients, running
         self.saved: Saved | None = None
-        self.layout = _NCHW
-
-    def layer(self, channels: int, dtype: torch.dtype, affine: bool, residual: bool) -> Layer:
-        running = self.running
-        return self.group.layer(
-            Settings(
-                self.name,
-                channels,
-                self.layout,
-                self.eps,
-                affine,
-                TYPES[dtype],
-                ACTIVATIONS[self.activation],
-                self.slope,
-                residual,
-                running.momentum if running else 0.0,
-                running is not None,
-            )
-        )
-
-    def refuse(self, channels: int) -> None:
-        """Tells the other ranks that this one has wrong arguments, which it then raises."""
-        if self.group.world_size > 1:
-            with self.group.lock:
-                layer = self.layer(channels, torch.float32, False, False)
-                for place in range(self.group.replicas):
-                    layer.fill(place, ())
-                saved = Saved(layer)
-                _c.sbn_forward(layer.handle, layer.shards_at, saved.handle, 0, None)
 
 
 class Node(torch.autograd.Function):
-    """Batch norm over the replicas of a group: apply(call, channels, weight, bias, *tensors).
+    """Batch norm over the replicas of a group: apply(call, weight, bias, *tensors).
 
     weight    (C), or a row for each replica: then so are the gradients. So is bias
     tensors   x of each replica, then, where the layer adds them, their residuals; each
@@ -130,40 +81,32 @@ class Node(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        call: Call,
-        channels: int,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        *tensors: Tensor,
+        ctx: Any, call: Call, weight: Tensor | None, bias: Tensor | None, *tensors: Tensor
     ) -> Any:
-        group = call.group
-        replicas = group.replicas
-        group.device.check_process()
-        first = tensors[0]
-        call.layout = layout_of(first)
-        xs = [in_layout(x, call.layout) for x in tensors[:replicas]]
-        residuals = [in_layout(z, call.layout) for z in tensors[replicas:]]
+        layer, running = call.layer, call.running
+        group, layout = layer.group, layer.settings.layout
+        replicas, device = group.replicas, group.device
+        device.check_process()
+        xs = [in_layout(x, layout) for x in tensors[:replicas]]
+        residuals = [in_layout(z, layout) for z in tensors[replicas:]]
         ys = [torch.empty_like(x) for x in xs]
-        layer = call.layer(channels, first.dtype, weight is not None, bool(residuals))
         own_weight, own_bias = _affine(weight, bias)
-        running = call.running
-        backend = group.device if isinstance(group.device, BackendDevice) else None
+        mean, var = running.rows if running else (None, None)
+        backend = device if isinstance(device, BackendDevice) else None
         with group.lock:
             saved = call.saved = Saved(layer)
             if running:
                 running.prepare(layer)
             if backend:
                 backend.synchronize()
-            for place, x in enumerate(xs):
-                # The first replica updates the running statistics.
-                mean, var = running.rows if running and not place else (None, None)
+            for place, (x, y) in enumerate(zip(xs, ys)):
+                residual = residuals[place] if residuals else None
                 layer.fill(
                     place,
                     x.shape,
                     x=x.data_ptr(),
-                    y=ys[place].data_ptr(),
-                    residual=_address(residuals[place] if residuals else None),
+                    y=y.data_ptr(),
+                    residual=_address(residual),
                     weight=_address(own_weight),
                     bias=_address(own_bias),
                     running_mean=_address(mean),
@@ -174,16 +117,18 @@ class Node(torch.autograd.Function):
                         layer,
                         place,
                         x=x,
-                        y=ys[place],
-                        residual=residuals[place] if residuals else None,
+                        y=y,
+                        residual=residual,
                         weight=own_weight,
                         bias=own_bias,
                         running_mean=mean,
                         running_var=var,
                     )
+                # The first replica updates the running statistics.
+                mean = var = None
             status = _c.sbn_forward(layer.handle, layer.shards_at, saved.handle, 0, None)
             if status:
-                _fail(group, status, first)
+                _fail(group, status, tensors[0])
             if backend:
                 backend.finish()
         if running:
@@ -193,19 +138,27 @@ class Node(torch.autograd.Function):
         return ys[0] if replicas == 1 else tuple(ys)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        call: Call = ctx.call
-        weight, bias, *xs = ctx.saved_tensors
-        dys = [in_layout(dy, call.layout) for dy in grads]
-        wants = ctx.needs_input_grad[2:]
-        activated_sum = bool(ctx.residuals) and call.activation is not None
-        dxs, dzs, weight_grad, bias_grad = backward(
-            call, weight, bias, xs, dys, wants[0], wants[1], activated_sum
-        )
-        if ctx.residuals and not activated_sum:
-            dzs = dys
-        return (None, None, weight_grad, bias_grad, *dxs, *dzs)
+        # Asking costs less than once_differentiable, which is for gradients of gradients.
+        return (_backward_once if torch.is_grad_enabled() else _backward)(ctx, *grads)
+
+
+def _backward(ctx: Any, *grads: Tensor) -> Any:
+    call: Call = ctx.call
+    settings = call.layer.settings
+    weight, bias, *xs = ctx.saved_tensors
+    dys = [in_layout(dy, settings.layout) for dy in grads]
+    _, wants_weight, wants_bias, *_ = ctx.needs_input_grad
+    activated_sum = bool(ctx.residuals) and settings.activation != _IDENTITY
+    dxs, dzs, weight_grad, bias_grad = backward(
+        call, weight, bias, xs, dys, wants_weight, wants_bias, activated_sum
+    )
+    if ctx.residuals and not activated_sum:
+        dzs = dys
+    return (None, weight_grad, bias_grad, *dxs, *dzs)
+
+
+_backward_once = once_differentiable(_backward)
 
 
 def backward(
@@ -222,20 +175,18 @@ def backward(
 
     xs, dys   of each replica, in the call's layout
     """
-    group, saved = call.group, call.saved
+    layer, saved = call.layer, call.saved
     assert saved is not None
-    layer = saved.layer
-    group.device.check_process()
-    channels = layer.settings.channels
+    group, device = layer.group, layer.group.device
+    device.check_process()
     dxs = [torch.empty_like(x) for x in xs]
     dzs = [torch.empty_like(x) for x in xs] if wants_residual else []
     rows = group.replicas > 1 or (weight is not None and weight.dim() > 1)
-    shape = (group.replicas, channels) if rows else (channels,)
-    weight_grad = torch.empty(shape, device=xs[0].device) if wants_weight else None
-    bias_grad = torch.empty(shape, device=xs[0].device) if wants_bias else None
     flags = _GLOBAL_GRADIENTS if call.gradients == "group" else 0
     own_weight, own_bias = _affine(weight, bias)
-    backend = group.device if isinstance(group.device, BackendDevice) else None
+    weight_grad = _grads_like(own_weight, group, rows) if wants_weight else None
+    bias_grad = _grads_like(own_bias, group, rows) if wants_bias else None
+    backend = device if isinstance(device, BackendDevice) else None
     with group.lock:
         if backend:
             backend.synchronize()
@@ -278,6 +229,14 @@ def backward(
     )
 
 
+def _grads_like(parameter: Tensor | None, group: Group, rows: bool) -> Tensor:
+    """Room for a parameter's gradients, or for a row of each replica."""
+    assert parameter is not None
+    if rows:
+        return parameter.new_empty((group.replicas, parameter.numel()))
+    return torch.empty_like(parameter)
+
+
 def _parameter_grad(call: Call, grads: Tensor | None, parameter: Tensor | None) -> Tensor | None:
     """The replicas' gradients of a parameter as one, or as rows that add up to it: their sum, or,
     where each has the group's sum, what DistributedDataParallel makes of local sums: that sum over
@@ -288,8 +247,8 @@ def _parameter_grad(call: Call, grads: Tensor | None, parameter: Tensor | None) 
     if call.gradients == "group":
         if is_row and grads.dim() > 1:
             grad = grads[0]
-        if call.group.world_size > 1:
-            grad /= call.group.world_size
+        if call.layer.group.world_size > 1:
+            grad /= call.layer.group.world_size
         if not is_row:
             grad[1:] = 0
     elif is_row and grads.dim() > 1:
@@ -324,10 +283,10 @@ def _address(tensor: Tensor | None, row: int = 0) -> int:
 
 def layout_of(x: Tensor) -> int:
     """Channels last where it is that and nothing else, or else channels first."""
-    last = _CHANNELS_LAST.get(x.dim())
-    if last is None or x.is_contiguous() or not x.is_contiguous(memory_format=last):
+    if x.is_contiguous():
         return _NCHW
-    return _NHWC
+    last = _CHANNELS_LAST.get(x.dim())
+    return _NCHW if last is None or not x.is_contiguous(memory_format=last) else _NHWC
 
 
 def in_layout(x: Tensor, layout: int) -> Tensor:
