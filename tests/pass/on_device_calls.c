@@ -71,9 +71,8 @@ static void check_pass(training *t, int is_backward, int on_host, cl_event given
         t->shards[r].wait_list = &given;
     }
     const calls before = count_calls();
-    must(is_backward
-             ? sbn_backward(t->layer, t->shards, t->saved, t->settings.backward_flags, &result)
-             : sbn_forward(t->layer, t->shards, t->saved, 0, &result),
+    must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, t->p->flags, &result)
+                     : sbn_forward(t->layer, t->shards, t->saved, 0, &result),
          "a pass");
     const calls after = count_calls();
     const long launches = after.launches - before.launches;
@@ -102,12 +101,14 @@ static void check_pass(training *t, int is_backward, int on_host, cl_event given
            waited_for, expected, after.questions - before.questions);
 }
 
-void check_commands(const task *p, cl_command_queue queue, int on_host)
+void check_commands(const problem *p, cl_command_queue queue, int on_host)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
+    cl_int code;
     training_open(&t, p, queue, on_host);
-    cl_event given = fixture_gate(&training_device);
+    cl_event given = clCreateUserEvent(training_device.context, &code);
+    must(code, "clCreateUserEvent");
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     for (int i = 0; i < WARM_UP; ++i)
         train(&t, 0, results);
@@ -118,11 +119,12 @@ void check_commands(const task *p, cl_command_queue queue, int on_host)
     training_close(&t);
 }
 
-void check_calls(const task *p, cl_command_queue queue)
+void check_calls(const problem *p, cl_command_queue queue)
 {
     training t;
+    sbn_saved *other;
     training_open(&t, p, queue, 0);
-    sbn_saved *other = fixture_saved(t.layer);
+    must(sbn_saved_create(t.layer, &other), "sbn_saved_create");
     for (int i = 0; i < WARM_UP; ++i)
         train_ahead(&t, other);
     long before[WAITING], after[WAITING];
@@ -145,7 +147,7 @@ void check_calls(const task *p, cl_command_queue queue)
     training_close(&t);
 }
 
-void check_copies(const task *p, cl_command_queue queue)
+void check_copies(const problem *p, cl_command_queue queue)
 {
     training t;
     sbn_pass *pass;
@@ -164,8 +166,7 @@ void check_copies(const task *p, cl_command_queue queue)
 static int step(training *t)
 {
     const int status = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
-    return status ? status
-                  : sbn_backward(t->layer, t->shards, t->saved, t->settings.backward_flags, NULL);
+    return status ? status : sbn_backward(t->layer, t->shards, t->saved, t->p->flags, NULL);
 }
 
 /* The step after a failure has these bits, unless the group has failed. */
@@ -180,7 +181,7 @@ static int goes_on(training *t, uint64_t right)
 }
 
 /* Each launch, or each fill of a step fails once. What it leaves must not reach the next one. */
-void check_failed_commands(const task *p, cl_command_queue queue, int command)
+void check_failed_commands(const problem *p, cl_command_queue queue, int command)
 {
     training whole;
     int failed = 0, wrong = 0;

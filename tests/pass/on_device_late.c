@@ -6,10 +6,11 @@
 #include "support/wraps.h"
 
 /* Passes whose input comes much later: they return, and their results are right in the end. */
-void check_late_input(const task *p, cl_command_queue queue, int frees_order)
+void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
+    cl_int code;
     training_open(&t, p, queue, 0);
     train(&t, 0, results);
     train(&t, 0, results);
@@ -18,7 +19,8 @@ void check_late_input(const task *p, cl_command_queue queue, int frees_order)
     must(sbn_batchnorm_reset_running_stats(t.layer), "reset");
     training_reset(&t);
     train(&t, 0, results);
-    cl_event gate = fixture_gate(&training_device);
+    cl_event gate = clCreateUserEvent(training_device.context, &code);
+    must(code, "clCreateUserEvent");
     for (size_t r = 0; r < t.replicas; ++r) {
         t.shards[r].num_wait = 1;
         t.shards[r].wait_list = &gate;
@@ -39,7 +41,7 @@ void check_late_input(const task *p, cl_command_queue queue, int frees_order)
 }
 
 /* Setting, reading and moving between passes: each sees what was enqueued before it. */
-void check_on_demand(const task *p, cl_command_queue queue)
+void check_on_demand(const problem *p, cl_command_queue queue)
 {
     training t[2];
     uint64_t digests[2];
@@ -52,8 +54,8 @@ void check_on_demand(const task *p, cl_command_queue queue)
         training_open(m, p, queue, on_host);
         train(m, 0, results);
         must(sbn_batchnorm_running_stats(m->layer, mean, NULL, &batches), "running stats");
-        uint64_t digest = digest_of(DIGEST_START, mean, sizeof *mean * m->settings.channels);
-        for (size_t c = 0; c < m->settings.channels; ++c)
+        uint64_t digest = digest_of(DIGEST_START, mean, sizeof *mean * p->channels);
+        for (size_t c = 0; c < p->channels; ++c)
             var[c] = 3.0f;
         batches += 5;
         must(sbn_batchnorm_set_running_stats(m->layer, NULL, var, &batches), "set");
@@ -94,12 +96,13 @@ static void expect_words(int status, const char *words, const char *what)
  * A command that fails when its pass has returned: whoever waits for it is told, once. (PoCL cannot
  * pass a real failure on to commands that wait for it, and aborts.)
  */
-void check_late_errors(const task *p, cl_command_queue queue)
+void check_late_errors(const problem *p, cl_command_queue queue)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     float mean[MOST_CHANNELS];
     int64_t batches = 0;
+    cl_int code;
     training_open(&t, p, queue, 0);
     train(&t, 0, results);
     wraps_condemn(1);
@@ -114,7 +117,8 @@ void check_late_errors(const task *p, cl_command_queue queue)
                  "saved statistics are asked for");
     wraps_condemn(0);
     /* A queue in order is asked only where an event of the caller's may have failed. */
-    cl_event given = fixture_gate(&training_device);
+    cl_event given = clCreateUserEvent(training_device.context, &code);
+    must(code, "clCreateUserEvent");
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     for (size_t r = 0; r < t.replicas; ++r) {
         t.shards[r].num_wait = 1;
