@@ -84,8 +84,8 @@ def _forward(
     group = module.group(1, None)
     module.check((x,), tensors[1:], weight, group)
     plain = residual is None
-    layer = module.layer(group, x, weight is not None, not plain, running is not None, plain)
-    call = _passes.Call(layer, module.gradients, running)
+    made = module.layer(group, x, weight is not None, not plain, running is not None, plain)
+    call = _passes.Call(made, module.gradients, running)
     y = _passes.Node.forward(_Context(), call, weight, bias, *tensors)
     return y, _stored(call), mean, var
 
