@@ -95,7 +95,7 @@ typedef struct sbn_group_config {
      * creates the group or the layer, or makes the pass, calls it; it must not call the library.
      */
     void (*on_compile)(void *context, const char *sentence);
-    void *compile_context;
+    void *compile_context; /* the first argument of on_compile */
 } sbn_group_config;
 
 /* A timeout of 300 seconds, and zeros. Set `queues` and `replicas`. */

@@ -37,6 +37,31 @@ static void open_shards(slice *slices, sbn_shard *shards, size_t replicas)
     }
 }
 
+/* Two passes over the same batch leave the same bytes, but for the number of the pass. */
+static void check_pass_number(void)
+{
+    static unsigned char of[2][ROOM];
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
+    sbn_batchnorm *layer = layer_of(group, 0, CHANNELS);
+    sbn_saved *saved = fixture_saved(layer);
+    slice slices[1];
+    sbn_shard shards[1];
+    size_t size = 0;
+    open_shards(slices, shards, 1);
+    for (int i = 0; i < 2; ++i) {
+        must(sbn_forward(layer, shards, saved, 0, NULL), "sbn_forward");
+        must(sbn_saved_store(saved, of[i], ROOM, &size), "sbn_saved_store");
+    }
+    const int differ = memcmp(of[0], of[1], size) != 0;
+    for (int i = 0; i < 2; ++i)
+        memset(of[i] + SBN_SAVED_PASS, 0, SBN_SAVED_PASS_SIZE);
+    tap_ok(differ && memcmp(of[0], of[1], size) == 0,
+           "the bytes of two passes differ in SBN_SAVED_PASS alone");
+    slice_close(&slices[0]);
+    fixture_end(layer, saved);
+    sbn_group_destroy(group);
+}
+
 /* --- what is refused ------------------------------------------------------------------- */
 
 static void check_refused(void)
@@ -160,6 +185,7 @@ static void check_ranks(void)
 static void checks(void)
 {
     const long before = sbn__handles_open();
+    check_pass_number();
     check_refused();
     check_ranks();
     tap_ok(sbn__handles_open() == before, "%ld handles left", sbn__handles_open() - before);
