@@ -6,9 +6,6 @@
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
 #define OWN_C_MEMORY
-#define FAILING_MEMORY WRAP_C_MEMORY
-#else
-#define FAILING_MEMORY WRAP_ALLOCATE
 #endif
 
 #endif
