@@ -110,6 +110,8 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
                       const sbn_building *how)
 {
     sbn_kernels **kernels = &replica->kernels[type][sbn__variant_of(fusion, part)];
+    if (*kernels)
+        return SBN_SUCCESS;
     const sbn_kernels *first = replica->kernels[type][0];
     const sbn_program wanted = {
         .context = replica->context,
@@ -121,8 +123,6 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
         .half_by_bits = first ? first->program->half_by_bits : 0,
     };
     sbn_program *program;
-    if (*kernels)
-        return SBN_SUCCESS;
     sbn_kernels *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("the kernels");

@@ -137,12 +137,10 @@ static void check_every_element(void)
 static sbn_batchnorm *make_layer(sbn_type type, int residual)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *made;
     config.channels = CHANNELS;
     config.type = type;
     config.residual = residual;
-    must(sbn_batchnorm_create(stage.group, &config, &made), "sbn_batchnorm_create");
-    return made;
+    return fixture_layer_of(stage.group, &config);
 }
 
 /* The residual's gradient is dense: over dy where that is dense, too. */

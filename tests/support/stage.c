@@ -11,12 +11,10 @@ const char *const operation_names[] = {"forward", "backward", "evaluation", "rec
 static sbn_batchnorm *make_layer(const char *name, int tracks)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *made;
     config.channels = CHANNELS;
     config.name = name;
     config.track_running_stats = tracks;
-    must(sbn_batchnorm_create(stage.group, &config, &made), "sbn_batchnorm_create");
-    return made;
+    return fixture_layer_of(stage.group, &config);
 }
 
 static void fill_common(void)
