@@ -60,11 +60,7 @@ static int by_place(const void *a, const void *b)
         return left < right ? -1 : 1;
     const size_t left_begin = sbn__use_begin(&((const sbn_claim *)a)->use);
     const size_t right_begin = sbn__use_begin(&((const sbn_claim *)b)->use);
-    if (left_begin != right_begin)
-        return left_begin < right_begin ? -1 : 1;
-    const size_t left_order = ((const sbn_claim *)a)->order;
-    const size_t right_order = ((const sbn_claim *)b)->order;
-    return (left_order > right_order) - (left_order < right_order);
+    return (left_begin > right_begin) - (left_begin < right_begin);
 }
 
 /* 1 if both are in the same buffer and `a` ends later. */

@@ -103,6 +103,7 @@ static void recorded(void)
         {"large planes", {32, 64, 12544}, SBN_LAYOUT_NCHW, "64x13 of 1x128, added"},
         {"large planes of one block", {64, 256, 196}, SBN_LAYOUT_NCHW, "16x16 of 16x4, added"},
         {"small planes", {64, 512, 49}, SBN_LAYOUT_NCHW, "32x8 of 16x8, added"},
+        {"small planes of one slice", {16, 8448, 49}, SBN_LAYOUT_NCHW, "528x1 of 16x16"},
         {"large planes, channels last", {64, 256, 196}, SBN_LAYOUT_NHWC, "16x16 of 16x4, added"},
         {"small planes, channels last", {64, 512, 49}, SBN_LAYOUT_NHWC, "32x8 of 16x8, added"},
         {"rows", {65536, 256, 1}, SBN_LAYOUT_NHWC, "8x64 of 32x1024, added"},

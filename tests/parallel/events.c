@@ -1,7 +1,7 @@
 /*
  * The order of exchanges and other commands: those in the caller's queue when an exchange begins
- * run first, in order or by the wait list; those after its end run later, or wait for its event;
- * those enqueued in between run beside it.
+ * run first, and those of another queue by the wait list; those after its end run later, or wait
+ * for its event; those enqueued in between run beside it.
  */
 #include "support/fixture.h"
 
@@ -11,7 +11,7 @@ static fixture device;
 static float before[REPLICAS][COUNT], after[REPLICAS][COUNT], got[COUNT], copied[COUNT];
 
 typedef struct replica {
-    cl_command_queue queue;
+    cl_command_queue queue, other;
     cl_mem mem, copy;
     sbn_buffer buffer;
     cl_event written, event;
@@ -27,7 +27,7 @@ static void open_replicas(int out_of_order)
     for (int r = 0; r < REPLICAS; ++r) {
         cl_int code;
         queues[r] = fixture_queue(&device, out_of_order);
-        replicas[r] = (replica){.queue = queues[r]};
+        replicas[r] = (replica){.queue = queues[r], .other = fixture_queue(&device, 0)};
         replicas[r].mem = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                          sizeof before[r], before[r], &code);
         must(code, "clCreateBuffer");
@@ -50,6 +50,7 @@ static void close_replicas(void)
         clReleaseMemObject(replicas[r].mem);
         clReleaseMemObject(replicas[r].copy);
         clReleaseCommandQueue(replicas[r].queue);
+        clReleaseCommandQueue(replicas[r].other);
     }
 }
 
@@ -78,11 +79,13 @@ static void check_order(int out_of_order, int average)
     cl_event gate = fixture_gate(&device);
     for (int r = 0; r < REPLICAS; ++r) {
         replica *its = &replicas[r];
-        must(average ? clEnqueueWriteBuffer(its->queue, its->mem, CL_FALSE, 0, sizeof after[r],
-                                            after[r], 1, &gate, &its->written)
-                     : clEnqueueCopyBuffer(its->queue, its->mem, its->copy, 0, 0, sizeof got, 1,
-                                           &gate, &its->written),
+        cl_command_queue queue = out_of_order ? its->other : its->queue;
+        must(average ? clEnqueueWriteBuffer(queue, its->mem, CL_FALSE, 0, sizeof after[r], after[r],
+                                            1, &gate, &its->written)
+                     : clEnqueueCopyBuffer(queue, its->mem, its->copy, 0, 0, sizeof got, 1, &gate,
+                                           &its->written),
              "a command before");
+        must(clFlush(queue), "clFlush");
         tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
                                    .buffers = &its->buffer,
                                    .num_wait = (cl_uint)out_of_order,
