@@ -121,16 +121,18 @@ static void die(life *l)
     must(sbn_group_destroy(l->group), "sbn_group_destroy");
 }
 
-/* The n-th call fails; the memory is free at once. */
-static void check_failures(int host_combines, int copied)
+/* The n-th call fails; the memory is free at once. Returns how many buffers both passes map if none does. */
+static long check_failures(int host_combines, int copied)
 {
     life first = live(host_combines);
     sbn_shard shards[REPLICAS];
     int failed = 0, silent = 0, status = 1;
+    long maps = 0;
     open_shards(shards);
     for (int n = 1; status; ++n) {
         life l = live(host_combines);
         l.group->replicas->host_memory = copied ? SBN_HOST_MEMORY_COPIED : SBN_HOST_MEMORY_UNTRIED;
+        maps = wraps_calls(WRAP_MAP);
         wraps_fail(WRAP_ANY, n);
         status = sbn_forward(l.layer, shards, l.saved, 0, NULL);
         if (!status)
@@ -142,6 +144,7 @@ static void check_failures(int host_combines, int copied)
     }
     tap_ok(failed > 20 && !silent, "%s%s: %d calls fail, one in each pass",
            host_combines ? "the host combines" : "in one launch", copied ? ", copies" : "", failed);
+    maps = wraps_calls(WRAP_MAP) - maps;
     /* A command that fails on the device is the pass's own failure, though others have followed. */
     int told = 0, n = 1, condemned = 1;
     for (; condemned; ++n) {
@@ -155,14 +158,19 @@ static void check_failures(int host_combines, int copied)
     }
     tap_ok(told > 0 && told == n - 2, "%d of %d failed commands are told at once", told, n - 2);
     die(&first);
+    return maps;
 }
 
 static void checks(void)
 {
     const long before = sbn__handles_open();
     check_refused();
-    for (int i = 0; i < 2; ++i)
-        check_failures(i, i);
+    for (int host_combines = 0; host_combines < 2; ++host_combines) {
+        const long in_place = check_failures(host_combines, 0);
+        const long fetched = check_failures(host_combines, 1) - in_place;
+        tap_ok(fetched == 5, "y and four gradients are fetched where the driver copies: %ld",
+               fetched);
+    }
     programs_release();
     tap_ok(sbn__handles_open() == before, "%ld handles left", sbn__handles_open() - before);
 }
