@@ -1,7 +1,12 @@
 #include "device/commands.h"
 
+#include <sched.h>
+
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+
+#define AWAKE_SECONDS 1e-4
 
 void sbn__wait_add(sbn_wait *wait, cl_event event)
 {
@@ -132,6 +137,18 @@ int sbn__event_done(const sbn_replica *replica, cl_event event, int *done)
         return status;
     *done = state == CL_COMPLETE;
     return state < 0 ? sbn__fail_cl(replica, "a command failed on the device", state) : SBN_SUCCESS;
+}
+
+int sbn__event_await(const sbn_replica *replica, cl_event event)
+{
+    const double until = sbn__seconds() + AWAKE_SECONDS;
+    int done = 0, status = SBN_SUCCESS;
+    while (!status && !done && sbn__seconds() < until) {
+        status = sbn__event_done(replica, event, &done);
+        if (!done)
+            sched_yield();
+    }
+    return status;
 }
 
 int sbn__event_wait(const sbn_replica *replica, cl_event event)

@@ -75,6 +75,12 @@ int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state);
 int sbn__event_done(const sbn_replica *replica, cl_event event, int *done);
 
 /*
+ * Waits for a command, a tenth of a millisecond at most, and stays awake: on a CPU a thread that sleeps
+ * wakes some 50 us after the command's end, longer than a small pass takes.
+ */
+int sbn__event_await(const sbn_replica *replica, cl_event event);
+
+/*
  * Waits for a command. The host may read what it has copied only then: asking for its state is no
  * synchronisation point.
  */

@@ -27,6 +27,7 @@ typedef struct sbn_replica {
     int in_order;    /* the queue keeps order */
     int unified;     /* the device works in the host's memory */
     int host_memory; /* as it is, or copied */
+    int wakes_late;  /* a thread that waits for the device sleeps */
     sbn_host_memory host_memories[SBN_HOST_MEMORIES];
     cl_ulong cache_size, largest_buffer; /* that its kernels address */
     sbn_kernel_form form;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/commands.h"
+#include "program/identity.h"
 
 static void release(cl_mem mem)
 {
@@ -94,6 +95,14 @@ static int see(sbn_replica *replica, float *at, size_t count, const float *value
     return written;
 }
 
+/* PoCL's does; in Intel's runtime it computes. */
+static int waiting_thread_sleeps(const sbn_replica *replica)
+{
+    sbn_identity identity;
+    return sbn__identity_of(replica->device, &identity) &&
+           strcmp(identity.names[SBN_IDENTITY_PLATFORM], "Portable Computing Language") == 0;
+}
+
 int sbn__host_memory_try(sbn_replica *replica)
 {
     enum { COUNT = 1024 };
@@ -111,8 +120,10 @@ int sbn__host_memory_try(sbn_replica *replica)
     if (!status)
         status = see(replica, memory + 1, COUNT, memory + COUNT + 1, &seen);
     sbn__free(memory);
-    if (!status)
-        replica->host_memory = seen && type & CL_DEVICE_TYPE_CPU ? SBN_HOST_MEMORY_USED
-                                                                 : SBN_HOST_MEMORY_COPIED;
-    return status;
+    if (status)
+        return status;
+    replica->wakes_late = waiting_thread_sleeps(replica);
+    replica->host_memory = seen && type & CL_DEVICE_TYPE_CPU ? SBN_HOST_MEMORY_USED
+                                                             : SBN_HOST_MEMORY_COPIED;
+    return SBN_SUCCESS;
 }

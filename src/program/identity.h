@@ -4,9 +4,9 @@
 
 #include "program/opencl.h"
 
-enum { SBN_IDENTITY_NAMES = 7, SBN_IDENTITY_SIZE = 512 };
+enum { SBN_IDENTITY_PLATFORM = 4, SBN_IDENTITY_NAMES = 7, SBN_IDENTITY_SIZE = 512 };
 
-/* The names and versions of the device, its driver and its platform. */
+/* The names and versions of the device and its driver, and, from its name on, of its platform. */
 typedef struct sbn_identity {
     char names[SBN_IDENTITY_NAMES][SBN_IDENTITY_SIZE];
 } sbn_identity;
