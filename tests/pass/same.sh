@@ -36,7 +36,7 @@ run_on_devices
 # Oclgrind is slow: tiny problems. Without `restrict`, as tests/device/races.sh.
 if command -v "$OCLGRIND" > "$work/out"; then
     grep -E "^mb8ic(37|3il7|2ih7iw7|5ih5iw7|3il5),global" "$work/others" |
-        awk -v full="${CHECK-}" 'full == "full" || NR % 3 == 1' > "$work/problems"
+        awk -v full="${CHECK-}" 'full == "full" || NR % 6 == 1' > "$work/problems"
     "$OCLGRIND" "$SYNCBN" check --tap --build-options '-D restrict=' --file "$work/problems" \
         > "$work/tap" 2> "$work/err"
     renumber Oclgrind "$work/tap" || report 'not ok' "Oclgrind: $ran of $planned problems ran"
