@@ -2,3 +2,5 @@
 check_PROGRAMS += tests/base/sort tests/base/process tests/base/statuses
 TESTS += tests/base/sort tests/base/process tests/base/statuses
 ASAN_TESTS += tests/base/sort tests/base/statuses
+dist_check_SCRIPTS += tests/base/status_table.sh
+TESTS += tests/base/status_table.sh

@@ -210,15 +210,12 @@ static void check(const sbn_program *program, int backward)
     clReleaseKernel(kernel);
 }
 
-int main(void)
+static void checks(void)
 {
     static const struct {
         sbn_kernel_form form;
         const char *options;
     } programs[] = {{SBN_FORM_CPU, ""}, {SBN_FORM_GPU, ""}, {SBN_FORM_GPU, "-D NO_DOUBLES"}};
-    if (fixture_open(&device))
-        return fixture_missing();
-    queue = fixture_queue(&device, 0);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
         const sbn_kernel_form form = programs[i].form;
         for (int backward = 0; backward < 2; ++backward) {
@@ -236,7 +233,9 @@ int main(void)
             sbn__program_release(program);
         }
     }
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
 }

@@ -2,15 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/mix.h"
 #include "device/combine.h"
-
-static uint64_t state = 88172645463325252u;
 
 static uint64_t next(void)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    return state ^= state << 17;
+    static uint64_t place;
+    return mix(1, place++);
 }
 
 static double uniform(void)

@@ -60,9 +60,7 @@ static void builds(void)
     const size_t sizes[] = {32, 16};
     const cl_uint nine = 9;
     sbn_group *group = NULL;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &queue;
-    config.replicas = 1;
+    sbn_group_config config = fixture_config(&queue);
     config.form = SBN_FORM_GPU;
     config.build_options = "-cl-opt-disable";
     of_device(intel, 0x4108, sizes, sizeof sizes, SBN_FORM_GPU, SBN_COMPILER_SUB_GROUPS16);
@@ -116,14 +114,12 @@ static void large_buffers(void)
     static const char option[] = "-cl-intel-greater-than-4GB-buffer-required";
     sbn_group *group;
     slice data;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group_config config = fixture_config(&queue);
     largest(NULL, UINT64_MAX);
     say_intel();
     largest(NULL, offered);
     largest("-w", offered);
     largest(option, UINT64_MAX);
-    config.queues = &queue;
-    config.replicas = 1;
     config.form = SBN_FORM_CPU;
     config.program_cache = "";
     must(sbn_group_create(&config, &group), "sbn_group_create");
@@ -146,9 +142,7 @@ static void large_buffers(void)
 static void wrong_options(void)
 {
     sbn_group *group;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &queue;
-    config.replicas = 1;
+    sbn_group_config config = fixture_config(&queue);
     config.build_options = "-w -no-such-option";
     expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT,
            "build_options: the compiler of device \"|does not take \"-w -no-such-option\": |"

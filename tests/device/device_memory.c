@@ -22,13 +22,12 @@ static void check_most_channels(sbn_group *group)
     wraps_fail(WRAP_ALLOCATE, 0);
 }
 
-int main(void)
+static fixture f;
+
+static void checks(void)
 {
     const size_t one[] = {1}, two[] = {2}, samples[] = {3, 2};
-    fixture f;
     test_ranks all;
-    if (fixture_open(&f))
-        return fixture_missing();
     tap_ok(sbn_device_memory() == 0, "before any group: expected 0, got %zu", sbn_device_memory());
 
     ranks_open(&all, &f, 1, one, samples, NULL);
@@ -65,6 +64,9 @@ int main(void)
     tap_ok(taken[0] - taken[1] == moments + running,
            "without the host's memory a layer takes %zu bytes more, expected %zu",
            taken[0] - taken[1], moments + running);
-    fixture_close(&f);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&f, NULL, checks);
 }

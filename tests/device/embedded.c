@@ -11,10 +11,8 @@ static cl_command_queue queue;
 static void refused(cl_device_info question, const void *answer, size_t size, const char *words,
                     const char *what)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group_config config = fixture_config(&queue);
     sbn_group *group = (sbn_group *)&group;
-    config.queues = &queue;
-    config.replicas = 1;
     const long before = sbn__handles_open();
     wraps_device_says(question, answer, size);
     expect(sbn_device_check(device.device), SBN_UNSUPPORTED_DEVICE, words, what);
@@ -29,10 +27,8 @@ static void refused_kernels(void)
 {
     const size_t one = 1;
     const long before = sbn__handles_open();
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group_config config = fixture_config(&queue);
     sbn_group *group;
-    config.queues = &queue;
-    config.replicas = 1;
     wraps_device_says(CL_DEVICE_MAX_WORK_GROUP_SIZE, &one, sizeof one);
     expect(sbn_group_create(&config, &group), SBN_UNSUPPORTED_DEVICE,
            "the device has work-groups of 1 work-items at most; | needs ", "small work-groups");
@@ -45,11 +41,8 @@ static void refused_kernels(void)
     tap_ok(sbn__handles_open() == before, "%ld handles left", sbn__handles_open() - before);
 }
 
-int main(void)
+static void checks(void)
 {
-    if (fixture_open(&device))
-        return fixture_missing();
-    queue = fixture_queue(&device, 0);
     static const char embedded[] = "EMBEDDED_PROFILE", old[] = "OpenCL 1.1 old",
                       oldest[] = "OpenCL 1.0", strange[] = "CLOpen 3.0",
                       modern[] = "OpenCL 3.0 new";
@@ -68,7 +61,9 @@ int main(void)
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "OpenCL 3.0");
     wraps_device_says(CL_DEVICE_VERSION, NULL, 0);
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "the device as it is");
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
 }

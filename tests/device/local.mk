@@ -1,12 +1,10 @@
-# Devices that cannot run the kernels, compiled programs on disk and between groups, what is allocated, and every
-# kernel in odd sizes.
+# Devices that cannot run the kernels, compiled programs on disk and between groups, and what is allocated.
 device_tests = \
 	tests/device/cache \
 	tests/device/combine \
 	tests/device/device_memory \
 	tests/device/embedded \
 	tests/device/host_queue \
-	tests/device/kernels \
 	tests/device/programs \
 	tests/device/shared_programs \
 	tests/device/soft_doubles \
@@ -27,7 +25,7 @@ tests_device_shared_programs_LDFLAGS = $(wraps)
 tests_device_tuning_LDFLAGS = $(wraps)
 TESTS += $(device_tests)
 ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedded \
-	tests/device/kernels tests/device/shared_programs tests/device/tuned_plans \
+	tests/device/shared_programs tests/device/tuned_plans \
 	tests/device/tuning
 
 # What the kernels' source must not say.

@@ -24,12 +24,10 @@ static char name[128];
 /* A group, and a layer of it. */
 static int make_typed(sbn_kernel_form form, const char *cache, sbn_type type)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group_config config = fixture_config(&queue);
     sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group = NULL;
     sbn_batchnorm *layer = NULL;
-    config.queues = &queue;
-    config.replicas = 1;
     config.form = form;
     config.program_cache = cache;
     int status = sbn_group_create(&config, &group);
@@ -215,15 +213,9 @@ static void cached(void)
     folder_end();
 }
 
-int main(void)
+static void checks(void)
 {
-    /* Kernels as users run them. */
-    setenv("POCL_EXTRA_BUILD_FLAGS", "", 1);
-    if (fixture_open(&device))
-        return fixture_missing();
-    queue = fixture_queue(&device, 0);
     clGetDeviceInfo(device.device, CL_DEVICE_NAME, sizeof name, name, NULL);
-    const long handles = sbn__handles_open();
     static const struct {
         sbn_kernel_form form;
         const char *name;
@@ -236,8 +228,11 @@ int main(void)
     planted_in_soft_doubles();
     planted_in_storage();
     cached();
-    tap_ok(sbn__handles_open() == handles, "no handle is left open");
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    /* Kernels as users run them. */
+    setenv("POCL_EXTRA_BUILD_FLAGS", "", 1);
+    return fixture_main(&device, &queue, checks);
 }

@@ -17,38 +17,34 @@ static cl_command_queue queue;
 
 static int make(const char *options, sbn_group **group)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &queue;
-    config.replicas = 1;
+    sbn_group_config config = fixture_config(&queue);
     config.build_options = options;
     return sbn_group_create(&config, group);
 }
 
-/* How many programs it took to make a group. */
-static long builds_of(const char *options, sbn_group **group)
-{
-    const long before = wraps_calls(WRAP_BUILD);
-    must(make(options, group), "sbn_group_create");
-    return wraps_calls(WRAP_BUILD) - before;
-}
+/* One check: a call that succeeds builds so many programs. */
+#define BUILDS(count, call, ...) \
+    do { \
+        const long before = wraps_calls(WRAP_BUILD); \
+        must(call, #call); \
+        tap_ok(wraps_calls(WRAP_BUILD) - before == (count), __VA_ARGS__); \
+    } while (0)
 
 static void check_one_after_another(void)
 {
     sbn_group *first, *second, *other, *parts[1];
     const int colour = 0;
-    tap_ok(builds_of(NULL, &first) == PROGRAMS, "the first group builds %d programs", PROGRAMS);
-    tap_ok(builds_of("", &second) == 0, "the second builds none");
-    tap_ok(builds_of("-D SBN_TEST_OTHER=1", &other) == PROGRAMS, "other options, other programs");
-    const long before = wraps_calls(WRAP_BUILD);
-    must(sbn_group_split(second, &colour, parts), "sbn_group_split");
-    tap_ok(wraps_calls(WRAP_BUILD) == before, "a part builds none");
+    BUILDS(PROGRAMS, make(NULL, &first), "the first group builds %d programs", PROGRAMS);
+    BUILDS(0, make("", &second), "the second builds none");
+    BUILDS(PROGRAMS, make("-D SBN_TEST_OTHER=1", &other), "other options, other programs");
+    BUILDS(0, sbn_group_split(second, &colour, parts), "a part builds none");
     sbn_group_destroy(parts[0]);
     sbn_group_destroy(first);
-    tap_ok(builds_of(NULL, &first) == 0, "nor does one made when the first is gone");
+    BUILDS(0, make(NULL, &first), "nor does one made when the first is gone");
     sbn_group_destroy(first);
     sbn_group_destroy(second);
     sbn_group_destroy(other);
-    tap_ok(builds_of(NULL, &first) == PROGRAMS, "the last to go releases them");
+    BUILDS(PROGRAMS, make(NULL, &first), "the last to go releases them");
     sbn_group_destroy(first);
 }
 
@@ -60,13 +56,6 @@ static int make_layer(sbn_group *group, sbn_type type, sbn_batchnorm **layer)
     return sbn_batchnorm_create(group, &config, layer);
 }
 
-static long builds_of_layer(sbn_group *group, sbn_type type, sbn_batchnorm **layer)
-{
-    const long before = wraps_calls(WRAP_BUILD);
-    must(make_layer(group, type, layer), "sbn_batchnorm_create");
-    return wraps_calls(WRAP_BUILD) - before;
-}
-
 /* Programs of other types come with the first layer that needs them; they stay with its group. */
 static void check_types(void)
 {
@@ -75,17 +64,14 @@ static void check_types(void)
     const int colour = 0;
     must(make(NULL, &first), "sbn_group_create");
     must(make(NULL, &second), "sbn_group_create");
-    tap_ok(builds_of_layer(first, SBN_F32, &layers[0]) == 0, "a layer of floats builds none");
-    tap_ok(builds_of_layer(first, SBN_F16, &layers[1]) == PROGRAMS, "one of halves builds %d",
-           PROGRAMS);
-    tap_ok(builds_of_layer(first, SBN_F16, &layers[2]) == 0, "the second of halves none");
-    tap_ok(builds_of_layer(first, SBN_BF16, &layers[3]) == PROGRAMS, "one of bfloat16s others");
-    tap_ok(builds_of_layer(second, SBN_BF16, &layers[4]) == 0, "another group's shares them");
+    BUILDS(0, make_layer(first, SBN_F32, &layers[0]), "a layer of floats builds none");
+    BUILDS(PROGRAMS, make_layer(first, SBN_F16, &layers[1]), "one of halves builds its own");
+    BUILDS(0, make_layer(first, SBN_F16, &layers[2]), "the second of halves none");
+    BUILDS(PROGRAMS, make_layer(first, SBN_BF16, &layers[3]), "one of bfloat16s others");
+    BUILDS(0, make_layer(second, SBN_BF16, &layers[4]), "another group's shares them");
     must(sbn_group_split(second, &colour, &part), "sbn_group_split");
-    const long before = wraps_calls(WRAP_BUILD);
-    must(sbn_batchnorm_set_group(layers[1], part), "sbn_batchnorm_set_group");
-    must(sbn_batchnorm_set_group(layers[4], first), "sbn_batchnorm_set_group");
-    tap_ok(wraps_calls(WRAP_BUILD) == before, "nor does a layer that changes its group build any");
+    BUILDS(0, sbn_batchnorm_set_group(layers[1], part), "nor does a layer that moves build any");
+    BUILDS(0, sbn_batchnorm_set_group(layers[4], first), "nor does a layer that moves build any");
     for (size_t i = 0; i < 5; ++i)
         must(sbn_batchnorm_destroy(layers[i]), "sbn_batchnorm_destroy");
     sbn_group_destroy(part);
@@ -93,7 +79,10 @@ static void check_types(void)
     sbn_group_destroy(second);
 }
 
-/* A type whose programs cannot be built: no layer, and the group is as before. */
+/*
+ * A type whose programs cannot be built: the layer stays where it was, and the group is as before. That none
+ * is made: tests/faults/layer.c.
+ */
 static void check_failing_types(void)
 {
     sbn_group *first, *second;
@@ -103,12 +92,6 @@ static void check_failing_types(void)
     must(make_layer(second, SBN_F16, &layer), "sbn_batchnorm_create");
     for (int nth = 1; nth <= PROGRAMS; ++nth) {
         const long handles = sbn__handles_open();
-        sbn_batchnorm *none = NULL;
-        wraps_fail(WRAP_BUILD, nth);
-        expect(make_layer(first, SBN_BF16, &none), SBN_UNSUPPORTED_DEVICE,
-               "cannot build the kernels", "a build fails");
-        tap_ok(!none && sbn__handles_open() == handles, "%ld handles left",
-               sbn__handles_open() - handles);
         wraps_fail(WRAP_BUILD, nth);
         expect(sbn_batchnorm_set_group(layer, first), SBN_UNSUPPORTED_DEVICE,
                "cannot build the kernels", "a build fails, and the layer is where it was");
@@ -116,10 +99,7 @@ static void check_failing_types(void)
                "%ld handles left", sbn__handles_open() - handles);
     }
     wraps_fail(WRAP_BUILD, 0);
-    const long before = wraps_calls(WRAP_BUILD);
-    must(sbn_batchnorm_set_group(layer, first), "sbn_batchnorm_set_group");
-    tap_ok(wraps_calls(WRAP_BUILD) - before == PROGRAMS, "then it moves, and %d are built",
-           PROGRAMS);
+    BUILDS(PROGRAMS, sbn_batchnorm_set_group(layer, first), "then it moves");
     must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
     sbn_group_destroy(first);
     sbn_group_destroy(second);
@@ -138,14 +118,10 @@ static void tell(void *context, const char *sentence)
     snprintf(of->last, sizeof of->last, "%s", sentence);
 }
 
-/* The builds of a pass, forward or backward, over this shard. */
-static long builds_of_pass(sbn_batchnorm *layer, const sbn_shard *shard, sbn_saved *saved, int back)
+static int run_pass(sbn_batchnorm *layer, const sbn_shard *shard, sbn_saved *saved, int back)
 {
-    const long before = wraps_calls(WRAP_BUILD);
-    must(back ? sbn_backward(layer, shard, saved, 0, NULL)
-              : sbn_forward(layer, shard, saved, 0, NULL),
-         "a pass");
-    return wraps_calls(WRAP_BUILD) - before;
+    return back ? sbn_backward(layer, shard, saved, 0, NULL)
+                : sbn_forward(layer, shard, saved, 0, NULL);
 }
 
 /* The GPU form's reductions are programs for each pass and layout, built by the first pass that needs them. */
@@ -153,12 +129,10 @@ static void check_reductions(void)
 {
     enum { CHANNELS = 1, PLANE = 9 };
     const sbn_layout layouts[] = {SBN_LAYOUT_NCHW, SBN_LAYOUT_NHWC};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group_config config = fixture_config(&queue);
     sbn_group *groups[2];
     sbn_batchnorm *layers[2][2];
     slice data;
-    config.queues = &queue;
-    config.replicas = 1;
     config.form = SBN_FORM_GPU;
     told compiling = {0, ""};
     config.on_compile = tell;
@@ -166,25 +140,20 @@ static void check_reductions(void)
     const long builds = wraps_calls(WRAP_BUILD);
     slice_open(&data, &device, queue, 0, 2, CHANNELS, PLANE, 1);
     for (int i = 0; i < 2; ++i) {
-        const long before = wraps_calls(WRAP_BUILD);
-        must(sbn_group_create(&config, &groups[i]), "sbn_group_create");
+        BUILDS(!i, sbn_group_create(&config, &groups[i]), "GPU form, group %d: builds %d program",
+               i, !i);
         for (int last = 0; last < 2; ++last) {
             sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
             of_layer.channels = CHANNELS;
             of_layer.layout = layouts[last];
-            must(sbn_batchnorm_create(groups[i], &of_layer, &layers[i][last]), "a layer");
+            BUILDS(0, sbn_batchnorm_create(groups[i], &of_layer, &layers[i][last]), "a layer none");
         }
-        tap_ok(wraps_calls(WRAP_BUILD) - before == !i, "GPU form, group %d: builds %d program", i,
-               !i);
     }
     for (int i = 0; i < 2; ++i)
         for (int last = 0; last < 2; ++last) {
             sbn_batchnorm *layer = layers[i][last];
-            sbn_saved *saved;
-            must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-            long before = wraps_calls(WRAP_BUILD);
-            must(sbn_evaluate(layer, &data.shard), "sbn_evaluate");
-            tap_ok(wraps_calls(WRAP_BUILD) == before, "evaluation builds none");
+            sbn_saved *saved = fixture_saved(layer);
+            BUILDS(0, sbn_evaluate(layer, &data.shard), "evaluation builds none");
             if (!i) {
                 wraps_fail(WRAP_BUILD, 1);
                 expect(sbn_forward(layer, &data.shard, saved, 0, NULL), SBN_UNSUPPORTED_DEVICE,
@@ -192,13 +161,12 @@ static void check_reductions(void)
                 wraps_fail(WRAP_BUILD, 0);
             }
             for (int back = 0; back < 2; ++back) {
-                tap_ok(builds_of_pass(layer, &data.shard, saved, back) == !i,
+                BUILDS(!i, run_pass(layer, &data.shard, saved, back),
                        "%s, channels %s: a first pass builds %d", back ? "backward" : "forward",
                        last ? "last" : "first", !i);
-                tap_ok(builds_of_pass(layer, &data.shard, saved, back) == 0, "the second none");
+                BUILDS(0, run_pass(layer, &data.shard, saved, back), "the second none");
             }
-            must(sbn_saved_destroy(saved), "sbn_saved_destroy");
-            must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
+            fixture_end(layer, saved);
         }
     tap_ok(compiling.times == wraps_calls(WRAP_BUILD) - builds, "each was told before: %ld of %ld",
            compiling.times, wraps_calls(WRAP_BUILD) - builds);

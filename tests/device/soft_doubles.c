@@ -31,6 +31,9 @@ static const char kernel_text[] =
     "    results[7 * count + i] = OF_COUNT(a);\n"
     "}\n";
 
+static fixture device;
+static cl_command_queue queue;
+
 static uint64_t next(void)
 {
     static uint64_t place;
@@ -143,7 +146,7 @@ static int equal(int result, uint64_t got, uint64_t wanted)
 }
 
 /* A program of the library's files, with doubles switched off, and the kernel behind them. */
-static cl_kernel build(const fixture *device)
+static cl_kernel build(void)
 {
     sbn_program_text text;
     cl_int code;
@@ -156,37 +159,33 @@ static cl_kernel build(const fixture *device)
     memcpy(lengths, text.sources.lengths, sizeof text.sources.lengths);
     texts[text.sources.count] = kernel_text;
     lengths[text.sources.count] = strlen(kernel_text);
-    cl_program program = clCreateProgramWithSource(device->context, text.sources.count + 1, texts,
+    cl_program program = clCreateProgramWithSource(device.context, text.sources.count + 1, texts,
                                                    lengths, &code);
     must(code, "clCreateProgramWithSource");
-    must(clBuildProgram(program, 1, &device->device, text.options, NULL, NULL), "clBuildProgram");
+    must(clBuildProgram(program, 1, &device.device, text.options, NULL, NULL), "clBuildProgram");
     cl_kernel kernel = clCreateKernel(program, "soft", &code);
     must(code, "clCreateKernel");
     clReleaseProgram(program);
     return kernel;
 }
 
-static cl_mem make_buffer(const fixture *device, size_t size)
+static cl_mem make_buffer(size_t size)
 {
     cl_int code;
-    cl_mem made = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
+    cl_mem made = clCreateBuffer(device.context, CL_MEM_READ_WRITE, size, NULL, &code);
     must(code, "clCreateBuffer");
     return made;
 }
 
-int main(void)
+static void checks(void)
 {
-    fixture device;
-    if (fixture_open(&device))
-        return fixture_missing();
     static uint64_t pairs[2 * PAIRS], results[RESULTS][PAIRS];
     const int rounds = sample_only() ? ROUNDS_OF_SAMPLE : ROUNDS;
     const cl_ulong count = PAIRS;
     const size_t items = PAIRS;
     long differ[RESULTS] = {0};
-    cl_command_queue queue = fixture_queue(&device, 0);
-    cl_kernel kernel = build(&device);
-    cl_mem from = make_buffer(&device, sizeof pairs), to = make_buffer(&device, sizeof results);
+    cl_kernel kernel = build();
+    cl_mem from = make_buffer(sizeof pairs), to = make_buffer(sizeof results);
     must(clSetKernelArg(kernel, 0, sizeof from, &from), "argument");
     must(clSetKernelArg(kernel, 1, sizeof to, &to), "argument");
     must(clSetKernelArg(kernel, 2, sizeof count, &count), "argument");
@@ -213,7 +212,9 @@ int main(void)
     clReleaseMemObject(from);
     clReleaseMemObject(to);
     clReleaseKernel(kernel);
-    clReleaseCommandQueue(queue);
-    fixture_close(&device);
-    return tap_done();
+}
+
+int main(void)
+{
+    return fixture_main(&device, &queue, checks);
 }

@@ -72,38 +72,24 @@ static void stored(void)
     tap_ok(!sbn__tuning_load(-1, device.device, SBN_FORM_CPU, &tuning), "no folder");
 }
 
-/* Every length that the file may be cut to, every byte that may change, and what is no file of ours. */
+static int is_taken(void)
+{
+    return !is_kept("none");
+}
+
+static void keep_one(void)
+{
+    must(!keep("groups=200"), "keeping numbers");
+}
+
 static void damaged(void)
 {
-    char bytes[MOST];
-    keep("groups=200");
-    const size_t size = folder_read(folder_path(file_name), bytes, MOST);
-    int cut = 0, changed = 0;
-    for (size_t i = 0; i < size; ++i) {
-        folder_write(folder_path(file_name), bytes, i);
-        cut += !is_kept("none");
-        bytes[i] ^= (char)(1 << i % 8);
-        folder_write(folder_path(file_name), bytes, size);
-        changed += !is_kept("none");
-        bytes[i] ^= (char)(1 << i % 8);
-    }
-    tap_ok(size > CHECKSUM && !cut && !changed,
-           "%zu bytes: cut %d times, changed %d times, and taken", size, cut, changed);
-    bytes[size] = '\n';
-    folder_write(folder_path(file_name), bytes, size + 1);
-    tap_ok(is_kept("none"), "a byte too many");
-    memset(bytes, 'x', sizeof bytes);
-    folder_write(folder_path(file_name), bytes, sizeof bytes);
-    tap_ok(is_kept("none"), "a file too large");
-    keep("groups=200");
-    chmod(folder_path(file_name), 0622);
-    tap_ok(is_kept("none"), "a file that others may write");
-    unlink(folder_path(file_name));
-    tap_ok(mkdir(folder_path(file_name), 0700) == 0 && is_kept("none"), "a folder in its place");
-    sbn_tuning tuning = {{200}};
+    const sbn_tuning tuning = {{200}};
+    folder_damage(folder_path(file_name), is_taken, keep_one);
+    must(mkdir(folder_path(file_name), 0700), "mkdir");
     tap_ok(!sbn__tuning_keep(folder, device.device, SBN_FORM_CPU, &tuning, file_name) &&
                !sbn__tuning_forget(folder, device.device, SBN_FORM_CPU),
-           "which is neither replaced nor removed, and both say so");
+           "a folder in its place is neither replaced nor removed, and both say so");
     rmdir(folder_path(file_name));
 }
 
@@ -131,9 +117,7 @@ static void hostile(void)
 
 static int make(sbn_group **group, sbn_kernel_form form)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &queue;
-    config.replicas = 1;
+    sbn_group_config config = fixture_config(&queue);
     config.form = form;
     config.program_cache = folder_root;
     return sbn_group_create(&config, group);

@@ -1,6 +1,6 @@
 #include "faults/stand.h"
 
-#include "support/storage.h"
+#include "check/elements.h"
 #include "support/wraps.h"
 
 stand at;
@@ -11,8 +11,7 @@ static void make_narrow(const slice *s, sbn_buffer *buffer)
     float values[SAMPLES * CHANNELS * PLANE];
     uint16_t narrow[SAMPLES * CHANNELS * PLANE];
     buffer_read(s, buffer, s->elements, values);
-    for (size_t i = 0; i < s->elements; ++i)
-        storage_put(SBN_BF16, narrow, i, storage_round(SBN_BF16, values[i]));
+    elements_pack(SBN_BF16, values, s->elements, narrow);
     must(clEnqueueWriteBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
                               sizeof *narrow * s->elements, narrow, 0, NULL, NULL),
          "clEnqueueWriteBuffer");

@@ -33,7 +33,6 @@ ASAN_TESTS += $(model_tests)
 EXTRA_DIST += \
 	tests/model/data/converted.safetensors \
 	tests/model/data/folded.safetensors \
-	tests/model/data/frozen.safetensors \
 	tests/model/data/make_files.py \
 	tests/model/data/network_bf16.safetensors \
 	tests/model/data/network_f16.safetensors \

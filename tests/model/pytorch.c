@@ -215,7 +215,7 @@ static void check_conversion(void)
     take_batch(&n, 1, shards, REPLICAS);
     must(sbn_forward(n.layer, shards, n.saved, 0, NULL), "sbn_forward");
     must(sbn_backward(n.layer, shards, n.saved, SBN_GLOBAL_GRADIENTS, NULL), "sbn_backward");
-    /* Roundings as in tests/pass/frozen.c, and those of mean and 1 / sqrt(var + eps). */
+    /* Five roundings of y, three of dx, and those of mean and 1 / sqrt(var + eps); few of sums. */
     expect_tensor(&n, &n.whole.shard.y, "y", 8);
     expect_tensor(&n, &n.whole.shard.dx, "dx", 8);
     expect_tensor(&n, &n.gradients[REPLICAS - 1].weight, "weight_grad", 8);

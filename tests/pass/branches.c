@@ -181,14 +181,10 @@ static void check_cost(const test_ranks *all, const branch_shape *shapes, size_t
 static void check(int count, const size_t *replicas, const branch_shape *shapes, size_t branches,
                   const char *what)
 {
-    const size_t samples[RANK_REPLICAS] = {1, 1, 1, 1, 1, 1, 1, 1};
     uint64_t apart[RANKS_MAX], one[RANKS_MAX], two[RANKS_MAX];
     char name[128];
     test_ranks all;
-    ranks_open(&all, &device, count, replicas, samples, NULL);
-    for (int rank = 0; rank < count; ++rank)
-        if (rank_is_here(&all.of[rank]))
-            branch_set_open(&all.of[rank], &device, shapes, branches);
+    branch_sets_open(&all, &device, count, replicas, shapes, branches);
     snprintf(name, sizeof name, "%s, a call for each layer", what);
     run(&all, separately, apart, name);
     snprintf(name, sizeof name, "%s, one call", what);
@@ -199,10 +195,7 @@ static void check(int count, const size_t *replicas, const branch_shape *shapes,
     for (int rank = 0; rank < count; ++rank)
         tap_ok(one[rank] == apart[rank] && two[rank] == apart[rank],
                "%s: rank %d: the bits of a call for each layer", what, rank);
-    for (int rank = 0; rank < count; ++rank)
-        if (rank_is_here(&all.of[rank]))
-            branch_set_close(&all.of[rank]);
-    ranks_close(&all);
+    branch_sets_close(&all);
 }
 
 #define CHECK(count, replicas, shapes, what) \

@@ -32,15 +32,9 @@ static void with(const branch_shape layers[LAYERS], void (*check)(test_ranks *al
 {
     const size_t ones[RANKS] = {1, 1, 1};
     test_ranks all;
-    ranks_open(&all, &device, RANKS, ones, ones, NULL);
-    for (int rank = 0; rank < RANKS; ++rank)
-        if (rank_is_here(&all.of[rank]))
-            branch_set_open(&all.of[rank], &device, layers, LAYERS);
+    branch_sets_open(&all, &device, RANKS, ones, layers, LAYERS);
     check(&all);
-    for (int rank = 0; rank < RANKS; ++rank)
-        if (rank_is_here(&all.of[rank]))
-            branch_set_close(&all.of[rank]);
-    ranks_close(&all);
+    branch_sets_close(&all);
 }
 
 static int forward(test_rank *m)

@@ -1,214 +1,95 @@
 /*
- * An existing data-parallel engine, patched in place: it replicates a model, runs a thread per
- * replica, and knows nothing of groups. Its replication is replaced by one that calls the engine's
- * own and then registers each replica; the engine's steps are synchronised from then on, and local
- * again when the replicas are moved back.
+ * An existing data-parallel engine, patched in place: it makes each replica's layer in a group of its own,
+ * runs a thread per replica, and knows nothing of groups. The patch registers a replica when it has been
+ * made: its model moves to a group that meets the others'. The engine's steps are synchronised from then
+ * on, and local again when the replicas are moved back.
  */
-#include <pthread.h>
-#include <string.h>
-
-#include "support/fixture.h"
-
-enum { MOST = 4, CHANNELS = 3, PLANE = 20 };
+#include "support/ranks.h"
 
 static fixture device;
 
-/* Replica r has r + 1 samples, which follow those of the ones before it. */
-static void open_slice(slice *s, cl_command_queue queue, size_t r)
-{
-    slice_open(s, &device, queue, r * (r + 1) / 2, r + 1, CHANNELS, PLANE, 5);
-}
-
-/* --- the engine -------------------------------------------------------------------- */
-
-typedef struct replica {
-    cl_command_queue queue;
-    slice s;
-    sbn_group *group;
-    sbn_model *model;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
-    pthread_t thread;
-    int status;
-} replica;
-
-typedef struct engine {
-    size_t count;
-    replica replicas[MOST];
-    void (*replicate)(struct engine *, size_t count);
-} engine;
-
-static void drop(engine *e)
-{
-    for (; e->count > 0; --e->count) {
-        replica *r = &e->replicas[e->count - 1];
-        slice_close(&r->s);
-        sbn_model_destroy(r->model);
-        fixture_end(r->layer, r->saved);
-        sbn_group_destroy(r->group);
-        clReleaseCommandQueue(r->queue);
-    }
-}
-
-/* Local batch norm: each replica is a group of one. */
-static void replicate(engine *e, size_t count)
-{
-    drop(e);
-    for (; e->count < count; ++e->count) {
-        replica *r = &e->replicas[e->count];
-        r->queue = fixture_queue(&device, 0);
-        open_slice(&r->s, r->queue, e->count);
-        r->group = fixture_rank(&r->queue, 1, NULL);
-        r->layer = fixture_layer(r->group, CHANNELS);
-        r->saved = fixture_saved(r->layer);
-        const sbn_parameters parameters = {sizeof parameters, r->s.shard.weight, r->s.shard.bias};
-        must(sbn_model_create(&r->model), "sbn_model_create");
-        must(sbn_model_add(r->model, "norm", r->layer, &parameters), "sbn_model_add");
-    }
-}
-
-static void *run(void *argument)
-{
-    replica *r = argument;
-    r->status = sbn_forward(r->layer, &r->s.shard, r->saved, 0, NULL);
-    if (!r->status)
-        r->status = sbn_backward(r->layer, &r->s.shard, r->saved, 0, NULL);
-    clFinish(r->queue);
-    return NULL;
-}
-
-static void step(engine *e)
-{
-    for (size_t i = 0; i < e->count; ++i)
-        must(pthread_create(&e->replicas[i].thread, NULL, run, &e->replicas[i]), "pthread_create");
-    for (size_t i = 0; i < e->count; ++i) {
-        pthread_join(e->replicas[i].thread, NULL);
-        must(e->replicas[i].status, "a replica's step");
-    }
-}
-
-/* --- the patch --------------------------------------------------------------------- */
-
 static struct {
-    void (*replicate)(engine *, size_t); /* the engine's own */
-    sbn_hub *hub;
-} patched;
+    sbn_group *alone;
+    sbn_model *model;
+} engine[RANKS_MAX];
 
-/* Called for each replica when it has been made. */
-static void register_replica(replica *r, const sbn_transport *transport)
+/* The engine's own replication. */
+static int replicate(test_rank *m)
 {
-    sbn_group *group = fixture_rank(&r->queue, 1, transport);
-    expect(sbn_model_set_group(r->model, group, NULL, NULL), SBN_SUCCESS, "",
-           "a replica registers");
-    sbn_group_destroy(r->group);
-    r->group = group;
-}
-
-static void replicate_and_register(engine *e, size_t count)
-{
-    sbn_hub *hub;
-    must(sbn_hub_create((int)count, &hub), "sbn_hub_create");
-    patched.replicate(e, count);
-    for (size_t i = 0; i < count; ++i) {
-        sbn_transport transport = SBN_TRANSPORT_INIT;
-        must(sbn_hub_transport(hub, (int)i, &transport), "sbn_hub_transport");
-        register_replica(&e->replicas[i], &transport);
+    cl_command_queue queues[RANK_REPLICAS];
+    sbn_parameters parameters[RANK_REPLICAS];
+    for (size_t r = 0; r < m->replicas; ++r) {
+        queues[r] = m->queue;
+        parameters[r] = (sbn_parameters){sizeof *parameters, m->shards[r].weight,
+                                         m->shards[r].bias};
     }
-    /* The replicas that met in the former one are gone. */
-    sbn_hub_destroy(patched.hub);
-    patched.hub = hub;
+    engine[m->rank].alone = fixture_rank(queues, m->replicas, NULL);
+    must(sbn_batchnorm_set_group(m->layer, engine[m->rank].alone), "sbn_batchnorm_set_group");
+    must(sbn_model_create(&engine[m->rank].model), "sbn_model_create");
+    must(sbn_model_add(engine[m->rank].model, "norm", m->layer, parameters), "sbn_model_add");
+    return SBN_SUCCESS;
 }
 
-static void patch(engine *e)
+static int drop(test_rank *m)
 {
-    patched.replicate = e->replicate;
-    e->replicate = replicate_and_register;
+    must(sbn_model_destroy(engine[m->rank].model), "sbn_model_destroy");
+    must(sbn_batchnorm_set_group(m->layer, m->group), "sbn_batchnorm_set_group");
+    must(sbn_group_destroy(engine[m->rank].alone), "sbn_group_destroy");
+    return SBN_SUCCESS;
 }
 
-/* --- what is right ------------------------------------------------------------------- */
-
-static uint64_t digest_replica(uint64_t digest, const slice *s, const sbn_batchnorm *layer)
+/* The patch, and its end. */
+static int register_replica(test_rank *m)
 {
-    return digest_layer(digest_slice(digest, s), layer, NULL);
+    return rank_says(m, sbn_model_set_group(engine[m->rank].model, m->group, NULL, NULL));
 }
 
-static uint64_t digest_engine(const engine *e)
+static int move_back(test_rank *m)
 {
-    uint64_t digest = DIGEST_START;
-    for (size_t i = 0; i < e->count; ++i)
-        digest = digest_replica(digest, &e->replicas[i].s, e->replicas[i].layer);
-    return digest;
+    return rank_says(m,
+                     sbn_model_set_group(engine[m->rank].model, engine[m->rank].alone, NULL, NULL));
 }
 
-/* Replicas first ... first + count - 1 as one group, `steps` times. */
-static uint64_t together(uint64_t digest, size_t first, size_t count, int steps)
+static int patched(test_rank *m)
 {
-    cl_command_queue queue = fixture_queue(&device, 0), queues[MOST];
-    slice slices[MOST];
-    sbn_shard shards[MOST] = {{0}};
-    for (size_t i = 0; i < count; ++i) {
-        queues[i] = queue;
-        open_slice(&slices[i], queue, first + i);
-        shards[i] = slices[i].shard;
+    replicate(m);
+    must(register_replica(m), "a replica registers");
+    rank_train(m);
+    const int status = rank_train(m);
+    drop(m);
+    return status;
+}
+
+/* Each rank makes `change` and a step, in which so many values take part. */
+static void check_step(test_ranks *all, int (*change)(test_rank *m), const uint64_t values[2],
+                       const char *what)
+{
+    ranks_do(all, change);
+    ranks_do(all, rank_train);
+    for (int rank = 0; rank < 2; ++rank) {
+        const test_rank *m = &all->of[rank];
+        tap_ok(m->status == SBN_SUCCESS && m->result.count == values[rank],
+               "%s: replica %d: a step of %d values, expected %d: %s", what, rank,
+               (int)m->result.count, (int)values[rank], m->sentence);
     }
-    sbn_group *group = fixture_rank(queues, count, NULL);
-    sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
-    sbn_saved *saved = fixture_saved(layer);
-    for (int k = 0; k < steps; ++k) {
-        must(sbn_forward(layer, shards, saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(layer, shards, saved, 0, NULL), "sbn_backward");
-    }
-    for (size_t i = 0; i < count; ++i) {
-        digest = digest_replica(digest, &slices[i], layer);
-        slice_close(&slices[i]);
-    }
-    fixture_end(layer, saved);
-    sbn_group_destroy(group);
-    clReleaseCommandQueue(queue);
-    return digest;
-}
-
-static uint64_t apart(size_t count, int steps)
-{
-    uint64_t digest = DIGEST_START;
-    for (size_t i = 0; i < count; ++i)
-        digest = together(digest, i, 1, steps);
-    return digest;
 }
 
 static void checks(void)
 {
-    engine e = {.replicate = replicate};
-
-    e.replicate(&e, 3);
-    step(&e);
-    tap_ok(digest_engine(&e) == apart(3, 1), "as it was: each replica by itself");
-
-    patch(&e);
-    for (size_t count = MOST; count > 1; count -= 2) {
-        e.replicate(&e, count);
-        step(&e);
-        step(&e);
-        const uint64_t digest = digest_engine(&e);
-        tap_ok(digest == together(DIGEST_START, 0, count, 2),
-               "patched: %d replicas have the bits of one group", (int)count);
-        tap_ok(digest != apart(count, 2), "which are not those of replicas apart");
-    }
-
-    /* Moved back, with the statistics they have. */
-    for (size_t i = 0; i < e.count; ++i) {
-        must(sbn_batchnorm_reset_running_stats(e.replicas[i].layer), "reset");
-        register_replica(&e.replicas[i], NULL);
-    }
-    step(&e);
-    tap_ok(digest_engine(&e) == apart(2, 1), "moved back: each replica by itself");
-
-    drop(&e);
-    sbn_hub_destroy(patched.hub);
+    const size_t ones[] = {1, 1}, samples[] = {1, 3};
+    const uint64_t own[] = {RANK_PLANE, 3 * RANK_PLANE};
+    const uint64_t together[] = {4 * RANK_PLANE, 4 * RANK_PLANE};
+    test_ranks all;
+    ranks_open(&all, &device, 2, ones, samples, NULL);
+    check_step(&all, replicate, own, "as it was");
+    check_step(&all, register_replica, together, "patched");
+    check_step(&all, move_back, own, "moved back");
+    ranks_do(&all, drop);
+    ranks_close(&all);
+    ranks_same_bits(&device, patched, "patched");
 }
 
 int main(void)
 {
-    fixture_one_thread();
     return fixture_main(&device, NULL, checks);
 }

@@ -50,7 +50,7 @@ static void example_open(example *e, const char *name, sbn_type type)
     config.type = type;
     config.channels = e->channels;
     config.affine = weight != NULL;
-    must(sbn_batchnorm_create(group, &config, &e->layer), "sbn_batchnorm_create");
+    e->layer = fixture_layer_of(group, &config);
     must(sbn_batchnorm_set_running_stats(e->layer, mean, var, NULL), "set");
     for (size_t r = 0; r < REPLICAS; ++r)
         e->foldings[r] = (sbn_folding){
@@ -123,10 +123,8 @@ static void check_values(const char *name, sbn_type type)
      * folding has been called, which waits for that.
      */
     float *from = get(&e, "first.weight", NULL), *turned = malloc(sizeof(float) * e.weights);
-    cl_int code;
-    cl_event written = clCreateUserEvent(device.context, &code);
+    cl_event written = fixture_gate(&device);
     cl_command_queue other = fixture_queue(&device, 0);
-    must(code, "clCreateUserEvent");
     turn(&e, from, turned);
     release(&e.foldings[0].weight);
     e.foldings[0].weight = buffer_of(&device, queue, NULL, e.weights);
@@ -157,18 +155,12 @@ static void check_values(const char *name, sbn_type type)
 /* A rank that only takes part has nothing to fold, and needs nobody to know that. */
 static void check_none(void)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_hub *hub;
-    sbn_group *one_rank;
-    sbn_batchnorm *layer;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
-    config.transport = &transport;
-    layer_config.channels = 4;
-    must(sbn_group_create(&config, &one_rank), "sbn_group_create");
-    must(sbn_batchnorm_create(one_rank, &layer_config, &layer), "sbn_batchnorm_create");
+    sbn_group *one_rank = fixture_rank(NULL, 0, &transport);
+    sbn_batchnorm *layer = fixture_layer(one_rank, 4);
     expect(sbn_batchnorm_fold(layer, NULL), SBN_SUCCESS, "", "without a replica");
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(one_rank);

@@ -1,121 +1,164 @@
 /*
- * Frozen layers against PyTorch's float64: output, dx, gradients of weight and
- * bias. No other rank is needed (frozen_alone.c), and nothing is updated. However
- * the batch is split, the bits are the same: tests/pass/same.
+ * Frozen layers need no other rank and update nothing; what is not wanted is not read; which passes are
+ * frozen. Their values: tests/pass/judged.c; however the batch is split, the bits are the same:
+ * tests/pass/same.
  */
 #include <math.h>
 #include <string.h>
 
-#include "pass/frozen.h"
 #include "support/ranks.h"
 
-/* Forward and backward: PyTorch's values. */
-static void check_values(const char *name)
+static fixture device;
+static cl_command_queue queue;
+static slice data;
+
+static sbn_batchnorm *make_layer(sbn_group *group)
 {
-    sbn_group *group = make_group(NULL);
-    example e;
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = RANK_CHANNELS;
+    config.name = "frozen";
+    sbn_batchnorm *layer = fixture_layer_of(group, &config);
+    must(sbn_batchnorm_set_frozen(layer, 1), "sbn_batchnorm_set_frozen");
+    return layer;
+}
+
+static int64_t tracked(const sbn_batchnorm *layer)
+{
+    int64_t batches;
+    must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "running statistics");
+    return batches;
+}
+
+static uint64_t digest_of_buffer(const sbn_buffer *buffer)
+{
+    return digest_buffer(DIGEST_START, &data, buffer, data.elements);
+}
+
+static uint64_t digest_dx(void)
+{
+    return digest_of_buffer(&data.shard.dx);
+}
+
+/* A transport that nobody answers. */
+static int calls;
+
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
+{
+    (void)context, (void)tag, (void)words, (void)count, (void)request;
+    ++calls;
+    return -1;
+}
+
+static int test(void *context, void *request, int *done)
+{
+    (void)context, (void)request, (void)done;
+    return ++calls, -1;
+}
+
+/* A rank of two whose other never comes; weight and bias trained, or not. */
+static void check_alone(void)
+{
+    const sbn_transport table = {.size = sizeof table,
+                                 .world_size = 2,
+                                 .start = start,
+                                 .test = test};
+    sbn_group *group = fixture_rank(&queue, 1, &table);
+    sbn_batchnorm *layer = make_layer(group);
+    sbn_saved *saved = fixture_saved(layer);
+    const sbn_shard all = data.shard;
+    sbn_shard without = all, bare = all, few = all;
     sbn_result result = SBN_RESULT_INIT;
-    int64_t tracked;
-    example_open(&e, name, group);
-    expect(sbn_forward(e.layer, &e.s.shard, e.saved, 0, &result), SBN_SUCCESS, "", name);
-    tap_ok(result.count == SAMPLES * PLANE && result.synchronised, "its count is this rank's");
-    expect(sbn_backward(e.layer, &e.s.shard, e.saved, SBN_GLOBAL_GRADIENTS, NULL), SBN_SUCCESS, "",
-           "its backward pass");
-    /* Five roundings of y, three of dx; a block's sums have a few units per gradient. */
-    expect_tensor(&e, &e.s.shard.y, "y", 6);
-    expect_tensor(&e, &e.s.shard.dx, "dx", 4);
-    if (strcmp(name, "affine") == 0) {
-        expect_tensor(&e, &e.s.shard.weight_grad, "weight_grad", 8);
-        expect_tensor(&e, &e.s.shard.bias_grad, "bias_grad", 8);
-    }
-    must(sbn_batchnorm_running_stats(e.layer, NULL, NULL, &tracked), "get");
-    tap_ok(tracked == 0, "no batch was tracked");
-    /* Evaluation and recomputation: the same bits. */
-    const uint64_t y = digest_buffer(DIGEST_START, &e.s, &e.s.shard.y, ELEMENTS);
-    buffer_fill(&e.s, &e.s.shard.y, ELEMENTS, PATTERN);
-    must(sbn_evaluate(e.layer, &e.s.shard), "sbn_evaluate");
-    const uint64_t evaluated = digest_buffer(DIGEST_START, &e.s, &e.s.shard.y, ELEMENTS);
-    buffer_fill(&e.s, &e.s.shard.y, ELEMENTS, PATTERN);
-    must(sbn_recompute(e.layer, &e.s.shard, e.saved), "sbn_recompute");
-    tap_ok(evaluated == y && digest_buffer(DIGEST_START, &e.s, &e.s.shard.y, ELEMENTS) == y,
-           "evaluation and recomputation give the same bits");
-    example_close(&e);
+    sbn_pass *pass;
+    int ready = 0;
+    must(sbn_forward_begin(layer, &all, saved, 0, &pass), "begin");
+    must(sbn_pass_progress(pass, &ready), "progress");
+    tap_ok(ready == 1, "a frozen forward pass is ready at once");
+    expect(sbn_batchnorm_set_frozen(layer, 0), SBN_INVALID_ARGUMENT, "frozen|under way|freezing",
+           "release while a pass is under way");
+    must(sbn_pass_end(pass, &result), "end");
+    tap_ok(result.count == data.samples * data.plane && result.synchronised && tracked(layer) == 0,
+           "its count is this rank's, and no batch was tracked");
+    must(sbn_backward(layer, &all, saved, 0, NULL), "sbn_backward");
+    const uint64_t right = digest_dx();
+    without.x.mem = NULL;
+    expect(sbn_backward(layer, &without, saved, 0, NULL), SBN_INVALID_ARGUMENT,
+           "x: expected a buffer", "weight trained: x is needed");
+    bare.x.mem = bare.weight_grad.mem = bare.bias_grad.mem = NULL;
+    slice_reset(&data);
+    expect(sbn_backward(layer, &bare, saved, 0, NULL), SBN_SUCCESS, "",
+           "weight and bias not trained: no x");
+    tap_ok(digest_dx() == right, "and the same dx");
+
+    /* A single value is enough; an empty batch too. */
+    few.shape[0] = few.shape[2] = 1;
+    expect(sbn_forward(layer, &few, saved, 0, NULL), SBN_SUCCESS, "", "one value per channel");
+    few.shape[0] = 0;
+    expect(sbn_forward(layer, &few, saved, 0, NULL), SBN_SUCCESS, "", "no value");
+    expect(sbn_backward(layer, &few, saved, 0, NULL), SBN_SUCCESS, "", "its backward pass");
+    tap_ok(calls == 0, "the transport was not called");
+
+    /* The group fails: frozen passes go on. */
+    must(sbn_batchnorm_set_frozen(layer, 0), "release");
+    expect(sbn_forward(layer, &all, saved, 0, NULL), SBN_TRANSPORT_ERROR, "start",
+           "released, it communicates");
+    must(sbn_batchnorm_set_training(layer, 0), "evaluation");
+    expect(sbn_forward(layer, &all, saved, 0, NULL), SBN_SUCCESS, "",
+           "evaluation after the group has failed");
+    expect(sbn_backward(layer, &all, saved, 0, NULL), SBN_SUCCESS, "", "and its backward pass");
+    fixture_end(layer, saved);
     sbn_group_destroy(group);
 }
 
 /* The training flag is not the frozen one. */
 static void check_flags(void)
 {
-    sbn_group *group = make_group(NULL);
-    example e;
-    int64_t tracked;
-    example_open(&e, "affine", group);
-    tap_ok(sbn_batchnorm_is_training(e.layer) && sbn_batchnorm_is_frozen(e.layer),
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
+    sbn_batchnorm *layer = make_layer(group);
+    sbn_saved *saved = fixture_saved(layer);
+    tap_ok(sbn_batchnorm_is_training(layer) && sbn_batchnorm_is_frozen(layer),
            "frozen, in training");
-    must(sbn_batchnorm_set_training(e.layer, 0), "train");
-    must(sbn_batchnorm_set_training(e.layer, 1), "train");
-    must(sbn_forward(e.layer, &e.s.shard, e.saved, 0, NULL), "sbn_forward");
-    must(sbn_batchnorm_running_stats(e.layer, NULL, NULL, &tracked), "get");
-    tap_ok(tracked == 0, "train does not release");
-    must(sbn_batchnorm_set_frozen(e.layer, 0), "freeze");
-    /* The frozen pass's backward is still that of constants. */
-    must(sbn_backward(e.layer, &e.s.shard, e.saved, 0, NULL), "sbn_backward");
-    expect_tensor(&e, &e.s.shard.dx, "dx", 4);
-    must(sbn_forward(e.layer, &e.s.shard, e.saved, 0, NULL), "sbn_forward");
-    must(sbn_batchnorm_running_stats(e.layer, NULL, NULL, &tracked), "get");
-    tap_ok(tracked == 1, "released, it trains");
-    expect(sbn_batchnorm_set_training(e.layer, 2), SBN_INVALID_ARGUMENT, "training|0 or 1|got 2",
+    must(sbn_batchnorm_set_training(layer, 0), "train");
+    must(sbn_batchnorm_set_training(layer, 1), "train");
+    must(sbn_forward(layer, &data.shard, saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(layer, &data.shard, saved, 0, NULL), "sbn_backward");
+    const uint64_t right = digest_dx(), y = digest_of_buffer(&data.shard.y);
+    tap_ok(tracked(layer) == 0, "train does not release");
+    slice_reset(&data);
+    must(sbn_evaluate(layer, &data.shard), "sbn_evaluate");
+    tap_ok(digest_of_buffer(&data.shard.y) == y, "evaluation gives the same bits");
+    must(sbn_batchnorm_set_frozen(layer, 0), "freeze");
+    slice_reset(&data);
+    must(sbn_backward(layer, &data.shard, saved, 0, NULL), "sbn_backward");
+    tap_ok(digest_dx() == right, "the frozen pass's backward is still that of constants");
+    must(sbn_forward(layer, &data.shard, saved, 0, NULL), "sbn_forward");
+    tap_ok(tracked(layer) == 1, "released, it trains");
+    expect(sbn_batchnorm_set_training(layer, 2), SBN_INVALID_ARGUMENT, "training|0 or 1|got 2",
            "train 2");
     expect(sbn_batchnorm_set_frozen(NULL, 1), SBN_INVALID_ARGUMENT, "layer|NULL", "freeze NULL");
-    example_close(&e);
+    fixture_end(layer, saved);
     sbn_group_destroy(group);
 }
 
-static int freeze_one(test_rank *m)
+/* The second layer: what is saved of a frozen one has the count of its rank. */
+static int train_frozen(test_rank *m)
 {
-    /* Rank 1 forgets. */
-    if (m->rank == 0)
-        sbn_batchnorm_set_frozen(m->layer, 1);
-    sbn_batchnorm_set_frozen(m->second, 1);
-    const int status = sbn_forward(m->second, m->shards, m->second_saved, 0, NULL);
-    if (status)
-        return rank_says(m, status);
+    must(sbn_batchnorm_set_frozen(m->second, 1), "sbn_batchnorm_set_frozen");
+    must(sbn_forward(m->second, m->shards, m->second_saved, 0, NULL), "sbn_forward");
     return rank_says(m, sbn_backward(m->second, m->shards, m->second_saved, SBN_GLOBAL_GRADIENTS,
                                      NULL));
 }
 
+/* Rank 1 forgets. */
 static int disagree(test_rank *m)
 {
-    int status = SBN_SUCCESS;
-    if (m->rank == 0)
-        status = sbn_backward(m->second, m->shards, m->second_saved, SBN_GLOBAL_GRADIENTS, NULL);
-    else
-        status = sbn_forward(m->layer, m->shards, m->saved, 0, NULL);
-    return rank_says(m, status);
+    return m->rank == 1 ? rank_forward(m) : train_frozen(m);
 }
 
-/* Gradients of the group over two threads; and one that is not frozen is named. */
-static void check_ranks(void)
+static void check_disagreement(void)
 {
-    const size_t ones[] = {1, 1}, samples[] = {2, 3};
+    const size_t ones[] = {1, 1};
     test_ranks all;
-    ranks_open(&all, &frozen_device, 2, ones, samples, NULL);
-    ranks_do(&all, freeze_one);
-    float gradients[2][2 * RANK_CHANNELS];
-    for (int rank = 0; rank < 2; ++rank) {
-        const slice *s = &all.of[rank].slices[0];
-        rank_expect(&all.of[rank], SBN_SUCCESS, "", "the group's gradients, frozen");
-        must(clFinish(s->queue), "clFinish");
-        buffer_read(s, &s->shard.weight_grad, RANK_CHANNELS, gradients[rank]);
-        buffer_read(s, &s->shard.bias_grad, RANK_CHANNELS, gradients[rank] + RANK_CHANNELS);
-    }
-    double sum = 0.0;
-    for (size_t k = 0; k < 5 * RANK_PLANE; ++k)
-        sum += (double)batch_dy(9, k / RANK_PLANE, 0, k % RANK_PLANE);
-    tap_ok(!memcmp(gradients[0], gradients[1], sizeof gradients[0]) &&
-               fabs(gradients[0][RANK_CHANNELS] - sum) < 1e-4,
-           "both have the sum over both: %g, expected %g", (double)gradients[0][RANK_CHANNELS],
-           sum);
+    ranks_open(&all, &device, 2, ones, ones, NULL);
     ranks_do(&all, disagree);
     for (int rank = 0; rank < 2; ++rank)
         rank_expect(&all.of[rank], SBN_DISAGREEMENT, "rank 0|frozen backward|rank 1|forward",
@@ -125,14 +168,15 @@ static void check_ranks(void)
 
 static void checks(void)
 {
-    check_values("affine");
-    check_values("plain");
+    slice_open(&data, &device, queue, 0, 3, RANK_CHANNELS, RANK_PLANE, 9);
     check_alone();
     check_flags();
-    check_ranks();
+    slice_close(&data);
+    ranks_same_bits(&device, train_frozen, "the group's gradients, frozen");
+    check_disagreement();
 }
 
 int main(void)
 {
-    return fixture_main(&frozen_device, &frozen_queue, checks);
+    return fixture_main(&device, &queue, checks);
 }

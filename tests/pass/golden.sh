@@ -10,10 +10,8 @@
 # Environment: srcdir, SYNCBN (the command), CHECK, OPTIMISED; UNOPTIMISED: a build option by which a
 # driver other than PoCL does not optimise either. Runs in the build directory.
 
-. "${srcdir:=.}/tests/support/tap.sh"
-: "${SYNCBN:=tools/syncbn/syncbn}"
-: "${POCL_DEVICES=pthread}" "${RUSTICL_ENABLE=llvmpipe}"
-export POCL_DEVICES RUSTICL_ENABLE POCL_EXTRA_BUILD_FLAGS=
+export POCL_DEVICES="${POCL_DEVICES-pthread}" POCL_EXTRA_BUILD_FLAGS=
+. "${srcdir:=.}/tests/support/on_devices.sh"
 
 golden=$srcdir/tests/pass/golden
 
@@ -38,19 +36,6 @@ same() {
     check "$*: the recorded bits of ${compared:-none} of $problems problems" \
         [ "$status-$compared" = "0-$problems" ]
 }
-
-# "0 cpu name": numbers, forms and names of the devices that can be used.
-"$SYNCBN" devices | awk '
-    /^  [0-9]+  / { number = $1; $1 = ""; name = $0 }
-    /, form [a-z]+$/ { form = $NF }
-    /^     usable$/ { print number, form name }' > "$work/devices"
-if [ "$CI" = true ]; then
-    for kind in pthread llvmpipe; do
-        check "there is a device of kind $kind" grep -q " $kind" "$work/devices"
-    done
-elif [ ! -s "$work/devices" ]; then
-    skip_all 'there is no usable OpenCL device'
-fi
 
 # each FORM OPTIONS...: on every device for which that form is chosen.
 each() {

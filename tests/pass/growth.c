@@ -11,7 +11,7 @@
 
 #include "support/vectors.h"
 
-enum { REPLICAS = 2, CHANNELS = 3, PLANE = 5, SAMPLES = 4, FLOATS = SAMPLES * CHANNELS * PLANE };
+enum { REPLICAS = 2, CHANNELS = 3, PLANE = 5, SAMPLES = 4 };
 
 typedef enum version { OLDER, CURRENT, NEWER } version;
 
@@ -129,75 +129,24 @@ static void check_inits(void)
     } while (0)
 
 /* The tensors of the work, for all programs. */
-static cl_mem x[REPLICAS], y[REPLICAS], dx[REPLICAS], parameters, gradients;
-
-static cl_mem make(const float *values, size_t count)
-{
-    return buffer_of(&device, queue, values, count).mem;
-}
-
-static void open_tensors(void)
-{
-    float values[FLOATS];
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        for (size_t i = 0; i < FLOATS; ++i)
-            values[i] = batch_x(3, r, i % 7, i);
-        x[r] = make(values, FLOATS);
-        y[r] = make(NULL, FLOATS);
-        dx[r] = make(NULL, FLOATS);
-    }
-    parameters = make(values, 2 * CHANNELS);
-    gradients = make(NULL, 4 * CHANNELS);
-}
-
-static uint64_t close_tensors(void)
-{
-    const slice s = {.queue = queue};
-    uint64_t digest = digest_buffer(DIGEST_START, &s, &(sbn_buffer){gradients, 0}, 4 * CHANNELS);
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        digest = digest_buffer(digest, &s, &(sbn_buffer){y[r], 0}, FLOATS);
-        clReleaseMemObject(x[r]);
-        clReleaseMemObject(y[r]);
-        clReleaseMemObject(dx[r]);
-    }
-    clReleaseMemObject(parameters);
-    clReleaseMemObject(gradients);
-    return digest;
-}
-
-static void fill_shards(sbn_shard *shards)
-{
-    for (size_t r = 0; r < REPLICAS; ++r)
-        shards[r] = (sbn_shard){.size = sizeof *shards,
-                                .dims = 3,
-                                .shape = {SAMPLES, CHANNELS, PLANE},
-                                .x = {x[r], 0},
-                                .dy = {x[r], 0},
-                                .y = {y[r], 0},
-                                .dx = {dx[r], 0},
-                                .weight = {parameters, 0},
-                                .bias = {parameters, CHANNELS},
-                                .weight_grad = {gradients, 2 * CHANNELS * r},
-                                .bias_grad = {gradients, (2 * r + 1) * CHANNELS}};
-}
+static slice slices[REPLICAS];
 
 /* Two passes, two branches in one call, and an averaging. */
 static void train(sbn_group *group, sbn_batchnorm *layer)
 {
-    const size_t count = 2 * CHANNELS;
+    const size_t count = CHANNELS;
     sbn_saved *saved = fixture_saved(layer), *other = fixture_saved(layer);
     sbn_shard of_first[REPLICAS], of_second[REPLICAS];
     sbn_tensors tensors[REPLICAS] = {SBN_TENSORS_INIT, SBN_TENSORS_INIT};
     sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     sbn_data_parallel *parallel, *none;
     sbn_result results[2];
-    fill_shards(of_first);
-    fill_shards(of_second);
     for (size_t r = 0; r < REPLICAS; ++r) {
+        of_first[r] = of_second[r] = slices[r].shard;
         tensors[r].buffers = &of_first[r].weight_grad;
         /* Of one sample; branches may not share an output. */
         of_second[r].shape[0] = 1;
-        of_second[r].y = (sbn_buffer){dx[r], (SAMPLES - 1) * CHANNELS * PLANE};
+        of_second[r].y = of_second[r].dx;
     }
     sbn_shard *shards = own(SHARD, of_first, REPLICAS);
     sbn_result *own_results = room(RESULT, 2);
@@ -258,17 +207,18 @@ static void use_models(sbn_batchnorm *layer, sbn_batchnorm *tracking)
     const char *path = data_path("network_f32.safetensors");
     config.strict = 0;
     for (size_t r = 0; r < REPLICAS; ++r) {
-        buffers[r] = (sbn_parameters){sizeof *buffers, {parameters, 0}, {parameters, CHANNELS}};
+        const sbn_shard *own_shard = &slices[r].shard;
+        buffers[r] = (sbn_parameters){sizeof *buffers, own_shard->weight, own_shard->bias};
         /* A "dense layer" of one input. */
         foldings[r] = (sbn_folding){.size = sizeof *foldings,
                                     .outer = 1,
                                     .inner = 1,
-                                    .weight = {x[r], 0},
-                                    .bias = {x[r], 0},
-                                    .norm_weight = buffers[r].weight,
-                                    .norm_bias = buffers[r].bias,
-                                    .folded_weight = {dx[r], 0},
-                                    .folded_bias = {dx[r], CHANNELS}};
+                                    .weight = own_shard->x,
+                                    .bias = own_shard->x,
+                                    .norm_weight = own_shard->weight,
+                                    .norm_bias = own_shard->bias,
+                                    .folded_weight = own_shard->weight_grad,
+                                    .folded_bias = own_shard->bias_grad};
     }
     sbn_parameters *own_buffers = own(PARAMETERS, buffers, REPLICAS);
     sbn_folding *own_foldings = own(FOLDING, foldings, REPLICAS);
@@ -299,7 +249,7 @@ static void use_models(sbn_batchnorm *layer, sbn_batchnorm *tracking)
     sbn_model_destroy(model);
 }
 
-/* All results on the device, without what folding wrote. */
+/* A digest of what the passes wrote. */
 static uint64_t run(version of)
 {
     static const char *const names[] = {"with fewer fields", "of now", "with later fields"};
@@ -312,7 +262,8 @@ static uint64_t run(version of)
     program = of;
     overwritten = 0;
     tap_note("structs %s", names[of]);
-    open_tensors();
+    for (size_t r = 0; r < REPLICAS; ++r)
+        slice_open(&slices[r], &device, queue, r * SAMPLES, SAMPLES, CHANNELS, PLANE, 3);
     check_inits();
     sbn_transport *transport = room(TRANSPORT, 1);
     must(sbn_hub_create(1, &hub), "sbn_hub_create");
@@ -330,6 +281,9 @@ static uint64_t run(version of)
     sbn_batchnorm_config *settings = own(LAYER, &of_layer, 1);
     must(sbn_batchnorm_create(group, settings, &layer), "sbn_batchnorm_create");
     train(group, layer);
+    uint64_t digest = DIGEST_START;
+    for (size_t r = 0; r < REPLICAS; ++r)
+        digest = digest_slice(digest, &slices[r]);
     take_samples();
     use_models(layer, tracking);
     CHECK_LATER(GROUP, config, 1, sbn_group_create(config, &none), "config");
@@ -343,7 +297,9 @@ static uint64_t run(version of)
     sbn_hub_destroy(hub);
     while (block_count > 0)
         free(blocks[--block_count]);
-    return close_tensors();
+    for (size_t r = 0; r < REPLICAS; ++r)
+        slice_close(&slices[r]);
+    return digest;
 }
 
 static void check_impossible_sizes(void)

@@ -16,32 +16,16 @@ static fixture device;
 static cl_command_queue queue;
 static slice data;
 
-typedef struct life {
-    sbn_group *group;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
-} life;
-
 static life make(void)
 {
-    life l = {.group = fixture_group(queue, 1, SBN_FORM_AUTO)};
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     config.channels = CHANNELS;
     config.name = "bn";
-    must(sbn_batchnorm_create(l.group, &config, &l.layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(l.layer, &l.saved), "sbn_saved_create");
-    return l;
+    return fixture_live(fixture_group(queue, 1, SBN_FORM_AUTO), &config);
 }
 
 /* It leaves the sentence of a call that failed before. */
 #define ENDED(call) tap_ok((call) == SBN_SUCCESS, #call)
-
-static void end(life *l)
-{
-    ENDED(sbn_saved_destroy(l->saved));
-    ENDED(sbn_batchnorm_destroy(l->layer));
-    ENDED(sbn_group_destroy(l->group));
-}
 
 /* The group first, then the layer: both stay, and so does a pass made after. */
 static void check_order(void)
@@ -86,7 +70,7 @@ static void check_under_pass(void)
         RIGHT(sbn_pass_end(pass, NULL));
         REFUSED(sbn_pass_end(pass, NULL), "pass|got an ended one");
     }
-    end(&l);
+    fixture_die(&l);
 }
 
 /*
@@ -97,14 +81,13 @@ static void check_moved(void)
 {
     life l = make(), other = make();
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *by_batch;
     const sbn_branch branches[] = {{sizeof *branches, l.layer, &data.shard, l.saved, 0},
                                    {sizeof *branches, other.layer, &data.shard, other.saved, 0}};
     REFUSED(sbn_forward_branches(branches, 2, NULL),
             "branches[1]: layer: expected one of the first layer's group|of another");
     config.channels = CHANNELS;
     config.track_running_stats = 0;
-    must(sbn_batchnorm_create(l.group, &config, &by_batch), "sbn_batchnorm_create");
+    sbn_batchnorm *by_batch = fixture_layer_of(l.group, &config);
     RIGHT(sbn_evaluate(by_batch, &data.shard));
     const uint64_t before = digest_buffer(DIGEST_START, &data, &data.shard.y, data.elements);
     slice_reset(&data);
@@ -113,14 +96,14 @@ static void check_moved(void)
     tap_ok(digest_buffer(DIGEST_START, &data, &data.shard.y, data.elements) == before,
            "evaluation by batch statistics, after the layer has moved");
     ENDED(sbn_batchnorm_destroy(by_batch));
-    end(&other);
+    fixture_die(&other);
     other.group = fixture_group(queue, 1, SBN_FORM_AUTO);
     RIGHT(sbn_batchnorm_set_group(l.layer, other.group));
     REFUSED(sbn_group_destroy(other.group), "group: expected no layers in it, got 1");
     ENDED(sbn_group_destroy(l.group));
     l.group = other.group;
     RIGHT(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL));
-    end(&l);
+    fixture_die(&l);
 }
 
 /* Averaging under way, in a group that stays as long as it can be averaged in. */
@@ -148,12 +131,9 @@ static void check_parallel(void)
 static void check_split(void)
 {
     const int colours[] = {0, 0};
-    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *whole = fixture_group(queue, 2, SBN_FORM_AUTO), *parts[2];
-    sbn_batchnorm *layer;
-    of_layer.channels = CHANNELS;
     must(sbn_group_split(whole, colours, parts), "sbn_group_split");
-    must(sbn_batchnorm_create(parts[0], &of_layer, &layer), "sbn_batchnorm_create");
+    sbn_batchnorm *layer = fixture_layer(parts[0], CHANNELS);
     ENDED(sbn_group_destroy(parts[0]));
     for (int i = 0; i < 2; ++i)
         REFUSED(sbn_group_destroy(parts[1]), "group: expected no layers in it, got 1");
@@ -179,7 +159,7 @@ static void check_destroyed(void)
     REFUSED(sbn_saved_destroy(l.saved), "saved|destroyed");
     must(sbn_forward_begin(other.layer, &data.shard, other.saved, 0, &pass), "begin");
     must(sbn_pass_end(pass, NULL), "end");
-    end(&other);
+    fixture_die(&other);
     REFUSED(sbn_pass_end(pass, NULL), "pass|destroyed");
     REFUSED(sbn_forward(other.layer, &data.shard, other.saved, 0, NULL), "layer|destroyed");
     REFUSED(sbn_batchnorm_set_training(other.layer, 0), "layer|destroyed");
@@ -208,9 +188,7 @@ static void check_sentence(void)
     life l = make();
     REFUSED(sbn_forward(l.layer, NULL, l.saved, 0, NULL), "shards");
     const uint64_t before = digest_of(DIGEST_START, sbn_last_error(), strlen(sbn_last_error()));
-    must(sbn_saved_destroy(l.saved), "sbn_saved_destroy");
-    must(sbn_batchnorm_destroy(l.layer), "sbn_batchnorm_destroy");
-    must(sbn_group_destroy(l.group), "sbn_group_destroy");
+    fixture_die(&l);
     tap_ok(digest_of(DIGEST_START, sbn_last_error(), strlen(sbn_last_error())) == before,
            "the sentence of a failed call outlives what is destroyed after it");
 }
@@ -265,7 +243,7 @@ static void check_many_layers(void)
     must(sbn_model_destroy(model), "sbn_model_destroy");
     REFUSED(sbn_model_parameters(model, 3, NULL, bias), "model|destroyed");
     for (int i = 0; i < MANY; ++i)
-        end(&of[i]);
+        fixture_die(&of[i]);
 }
 
 static void checks(void)

@@ -1,6 +1,4 @@
 /* What passes that devices combine call, and what they do not. */
-#include <string.h>
-
 #include "base/memory.h"
 #include "group/group.h"
 #include "pass/on_device_training.h"
@@ -71,7 +69,7 @@ static void check_pass(training *t, int is_backward, int on_host, cl_event given
         t->shards[r].wait_list = &given;
     }
     const calls before = count_calls();
-    must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, t->p->flags, &result)
+    must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, 0, &result)
                      : sbn_forward(t->layer, t->shards, t->saved, 0, &result),
          "a pass");
     const calls after = count_calls();
@@ -105,10 +103,8 @@ void check_commands(const problem *p, cl_command_queue queue, int on_host)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
-    cl_int code;
     training_open(&t, p, queue, on_host);
-    cl_event given = clCreateUserEvent(training_device.context, &code);
-    must(code, "clCreateUserEvent");
+    cl_event given = fixture_gate(&training_device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     for (int i = 0; i < WARM_UP; ++i)
         train(&t, 0, results);
@@ -122,9 +118,8 @@ void check_commands(const problem *p, cl_command_queue queue, int on_host)
 void check_calls(const problem *p, cl_command_queue queue)
 {
     training t;
-    sbn_saved *other;
     training_open(&t, p, queue, 0);
-    must(sbn_saved_create(t.layer, &other), "sbn_saved_create");
+    sbn_saved *other = fixture_saved(t.layer);
     for (int i = 0; i < WARM_UP; ++i)
         train_ahead(&t, other);
     long before[WAITING], after[WAITING];
@@ -161,49 +156,4 @@ void check_copies(const problem *p, cl_command_queue queue)
     tap_ok(waits == (long)t.replicas, "%s: %zu copies are read by the host after %ld waits",
            p->what, t.replicas, waits);
     training_close(&t);
-}
-
-static int step(training *t)
-{
-    const int status = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
-    return status ? status : sbn_backward(t->layer, t->shards, t->saved, t->p->flags, NULL);
-}
-
-/* The step after a failure has these bits, unless the group has failed. */
-static int goes_on(training *t, uint64_t right)
-{
-    if (sbn_group_status(t->group, NULL) != SBN_SUCCESS)
-        return 1;
-    for (size_t r = 0; r < t->replicas; ++r)
-        slice_reset(&t->slices[r]);
-    must(sbn_batchnorm_reset_running_stats(t->layer), "reset");
-    return step(t) == SBN_SUCCESS && digest_statistics(digest_outputs(DIGEST_START, t), t) == right;
-}
-
-/* Each launch, or each fill of a step fails once. What it leaves must not reach the next one. */
-void check_failed_commands(const problem *p, cl_command_queue queue, int command)
-{
-    training whole;
-    int failed = 0, wrong = 0;
-    training_open(&whole, p, queue, 0);
-    must(step(&whole), "a step without failures");
-    const uint64_t right = digest_statistics(digest_outputs(DIGEST_START, &whole), &whole);
-    for (int is_reached = 1; is_reached; failed += is_reached) {
-        training t;
-        training_open(&t, p, queue, 0);
-        wraps_fail(command, failed + 1);
-        const int status = step(&t);
-        is_reached = wraps_failed() >= 0;
-        wraps_fail(command, 0);
-        must(clFinish(queue), "clFinish");
-        const int is_told = status == CL_OUT_OF_RESOURCES && strstr(sbn_last_error(), "replica ");
-        if (is_reached && !is_told)
-            tap_note("call %d: %s: %s", failed + 1, sbn_strerror(status), sbn_last_error());
-        wrong += is_reached && (!is_told || !goes_on(&t, right));
-        training_close(&t);
-    }
-    tap_ok(wrong == 0 && failed > 0,
-           "%s: %d calls of %s failed: %d without a sentence, or without the right bits afterwards",
-           p->what, failed, wraps_names[command], wrong);
-    training_close(&whole);
 }

@@ -10,17 +10,14 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
 {
     training t;
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
-    cl_int code;
     training_open(&t, p, queue, 0);
     train(&t, 0, results);
     train(&t, 0, results);
     train(&t, 0, results);
-    const uint64_t right = digest_statistics(digest_outputs(DIGEST_START, &t), &t);
-    must(sbn_batchnorm_reset_running_stats(t.layer), "reset");
+    const uint64_t right = training_digest(DIGEST_START, &t);
     training_reset(&t);
     train(&t, 0, results);
-    cl_event gate = clCreateUserEvent(training_device.context, &code);
-    must(code, "clCreateUserEvent");
+    cl_event gate = fixture_gate(&training_device);
     for (size_t r = 0; r < t.replicas; ++r) {
         t.shards[r].num_wait = 1;
         t.shards[r].wait_list = &gate;
@@ -34,7 +31,7 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
     tap_ok(wraps_calls(WRAP_WAIT) == waits, "%s: two steps are enqueued before their input comes",
            p->what);
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
-    const uint64_t digest = digest_statistics(digest_outputs(DIGEST_START, &t), &t);
+    const uint64_t digest = training_digest(DIGEST_START, &t);
     tap_ok(digest == right, "%s: and their results are right", p->what);
     must(clReleaseEvent(gate), "clReleaseEvent");
     training_close(&t);
@@ -60,14 +57,14 @@ void check_on_demand(const problem *p, cl_command_queue queue)
         batches += 5;
         must(sbn_batchnorm_set_running_stats(m->layer, NULL, var, &batches), "set");
         train(m, 0, results);
-        digest = digest_statistics(digest, m);
+        digest = training_digest(digest, m);
         /* Frozen, and released. */
         must(sbn_batchnorm_set_frozen(m->layer, 1), "frozen");
         train(m, 0, results);
-        digest = digest_statistics(digest_outputs(digest, m), m);
+        digest = training_digest(digest, m);
         must(sbn_batchnorm_set_frozen(m->layer, 0), "released");
         train(m, 0, results);
-        digest = digest_statistics(digest_outputs(digest, m), m);
+        digest = training_digest(digest, m);
         /* To another group and back, right behind a pass. */
         other = fixture_group(queue, m->replicas, SBN_FORM_AUTO);
         other->combines = !on_host;
@@ -78,7 +75,7 @@ void check_on_demand(const problem *p, cl_command_queue queue)
         must(sbn_batchnorm_set_group(m->layer, former), "sbn_batchnorm_set_group");
         must(sbn_group_destroy(other), "sbn_group_destroy");
         train(m, 0, results);
-        digests[on_host] = digest_statistics(digest_outputs(digest, m), m);
+        digests[on_host] = training_digest(digest, m);
         training_close(m);
     }
     tap_ok(digests[0] == digests[1], "%s: read, set, frozen and moved between passes: the host's",
@@ -102,7 +99,6 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     float mean[MOST_CHANNELS];
     int64_t batches = 0;
-    cl_int code;
     training_open(&t, p, queue, 0);
     train(&t, 0, results);
     wraps_condemn(1);
@@ -117,8 +113,7 @@ void check_late_errors(const problem *p, cl_command_queue queue)
                  "saved statistics are asked for");
     wraps_condemn(0);
     /* A queue in order is asked only where an event of the caller's may have failed. */
-    cl_event given = clCreateUserEvent(training_device.context, &code);
-    must(code, "clCreateUserEvent");
+    cl_event given = fixture_gate(&training_device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     for (size_t r = 0; r < t.replicas; ++r) {
         t.shards[r].num_wait = 1;
@@ -141,16 +136,13 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
     tap_ok(batches == 3, "%s: which sets nothing: %lld batches", p->what, (long long)batches);
-    must(sbn_batchnorm_reset_running_stats(t.layer), "reset");
-    for (size_t r = 0; r < t.replicas; ++r)
-        slice_reset(&t.slices[r]);
+    training_reset(&t);
     train(&t, 0, results);
-    const uint64_t again = digest_statistics(digest_outputs(DIGEST_START, &t), &t);
+    const uint64_t again = training_digest(DIGEST_START, &t);
     must(clReleaseEvent(given), "clReleaseEvent");
     training_close(&t);
     training_open(&t, p, queue, 0);
     train(&t, 0, results);
-    tap_ok(digest_statistics(digest_outputs(DIGEST_START, &t), &t) == again, "%s: and passes go on",
-           p->what);
+    tap_ok(training_digest(DIGEST_START, &t) == again, "%s: and passes go on", p->what);
     training_close(&t);
 }

@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "group/group.h"
 #include "pass/on_device_training.h"
 
@@ -32,7 +30,6 @@ static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
 void training_open(training *t, const problem *p, cl_command_queue queue, int on_host)
 {
     size_t first = 0;
-    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group_config of_group = SBN_GROUP_CONFIG_INIT;
     *t = (training){.p = p, .apart = !queue, .replicas = replicas_of(p)};
     for (size_t r = 0; r < t->replicas; ++r)
@@ -42,11 +39,9 @@ void training_open(training *t, const problem *p, cl_command_queue queue, int on
     of_group.form = training_form;
     must(sbn_group_create(&of_group, &t->group), "sbn_group_create");
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
-    if (on_host)
-        t->group->combines = 0;
-    of_layer.channels = p->channels;
-    must(sbn_batchnorm_create(t->group, &of_layer, &t->layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(t->layer, &t->saved), "sbn_saved_create");
+    t->group->combines = !on_host;
+    t->layer = fixture_layer(t->group, p->channels);
+    t->saved = fixture_saved(t->layer);
     for (size_t r = 0; r < t->replicas; ++r) {
         slice *s = &t->slices[r];
         slice_open(s, &training_device, t->queues[r], first, p->samples[r], p->channels, p->plane,
@@ -66,64 +61,28 @@ void training_close(training *t)
         if (t->apart)
             clReleaseCommandQueue(t->queues[r]);
     }
-    must(sbn_saved_destroy(t->saved), "sbn_saved_destroy");
-    must(sbn_batchnorm_destroy(t->layer), "sbn_batchnorm_destroy");
+    fixture_end(t->layer, t->saved);
     must(sbn_group_destroy(t->group), "sbn_group_destroy");
 }
 
-void training_reset(training *t)
+void training_reset(const training *t)
 {
-    for (size_t r = 0; r < t->replicas; ++r) {
+    for (size_t r = 0; r < t->replicas; ++r)
         slice_reset(&t->slices[r]);
-        scale(&t->slices[r], &t->slices[r].shard.x, t->p);
-        scale(&t->slices[r], &t->slices[r].shard.dy, t->p);
-    }
+    must(sbn_batchnorm_reset_running_stats(t->layer), "reset");
 }
 
-/* NaN count as one: which a device makes is its own choice. */
-static uint64_t digest_values(uint64_t digest, float *values, size_t count)
-{
-    for (size_t i = 0; i < count; ++i)
-        if (isnan(values[i]))
-            values[i] = (float)NAN;
-    return digest_of(digest, values, sizeof *values * count);
-}
-
-static uint64_t digest_output(uint64_t digest, const slice *s, const sbn_buffer *b, size_t count)
-{
-    static float data[200000];
-    buffer_read(s, b, count, data);
-    return digest_values(digest, data, count);
-}
-
-uint64_t digest_statistics(uint64_t digest, const training *t)
-{
-    float values[4][MOST_CHANNELS];
-    int64_t batches;
-    uint64_t count;
-    must(sbn_batchnorm_running_stats(t->layer, values[0], values[1], &batches), "running stats");
-    must(sbn_saved_stats(t->saved, values[2], values[3], &count), "sbn_saved_stats");
-    for (int i = 0; i < 4; ++i)
-        digest = digest_values(digest, values[i], t->p->channels);
-    return digest_of(digest_of(digest, &batches, sizeof batches), &count, sizeof count);
-}
-
-uint64_t digest_outputs(uint64_t digest, const training *t)
+uint64_t training_digest(uint64_t digest, const training *t)
 {
     for (size_t r = 0; r < t->replicas; ++r) {
-        const slice *s = &t->slices[r];
-        must(clFinish(s->queue), "clFinish");
-        digest = digest_output(digest, s, &s->shard.y, s->elements);
-        digest = digest_output(digest, s, &s->shard.dx, s->elements);
-        digest = digest_output(digest, s, &s->shard.weight_grad, s->channels);
-        digest = digest_output(digest, s, &s->shard.bias_grad, s->channels);
+        must(clFinish(t->queues[r]), "clFinish");
+        digest = digest_slice(digest, &t->slices[r]);
     }
-    return digest;
+    return digest_layer(digest, t->layer, t->saved);
 }
 
 void train(training *t, unsigned more, sbn_result results[2])
 {
     must(sbn_forward(t->layer, t->shards, t->saved, 0, &results[0]), "sbn_forward");
-    must(sbn_backward(t->layer, t->shards, t->saved, t->p->flags | more, &results[1]),
-         "sbn_backward");
+    must(sbn_backward(t->layer, t->shards, t->saved, more, &results[1]), "sbn_backward");
 }

@@ -1,6 +1,6 @@
 /*
- * How passes follow each other: many forwards before their backwards, several under way, outputs
- * that are not wanted.
+ * How passes of a layer follow each other: many forwards before their backwards, several under way;
+ * outputs that are not wanted. Of several layers: tests/pass/branches.c.
  */
 #include "support/fixture.h"
 
@@ -86,27 +86,6 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
         sbn_saved_destroy(saved[b]);
 }
 
-/* Passes of two layers under way at once are as good as one after the other. */
-static void check_layers(const uint64_t right[BATCHES])
-{
-    sbn_batchnorm *other = fixture_layer(group, CHANNELS);
-    sbn_saved *saved[2] = {fixture_saved(layer), fixture_saved(other)};
-    sbn_pass *passes[2];
-    reset_batches();
-    must(sbn_forward_begin(layer, shards[0], saved[0], 0, &passes[0]), "begin");
-    must(sbn_forward_begin(other, shards[1], saved[1], 0, &passes[1]), "begin");
-    must(sbn_pass_end(passes[1], NULL), "end");
-    must(sbn_pass_end(passes[0], NULL), "end");
-    must(sbn_backward_begin(other, shards[1], saved[1], 0, &passes[1]), "begin");
-    must(sbn_backward_begin(layer, shards[0], saved[0], 0, &passes[0]), "begin");
-    must(sbn_pass_end(passes[0], NULL), "end");
-    must(sbn_pass_end(passes[1], NULL), "end");
-    tap_ok(digest_batch(0) == right[0] && digest_batch(1) == right[1],
-           "two layers under way at once");
-    sbn_saved_destroy(saved[0]);
-    fixture_end(other, saved[1]);
-}
-
 /* Outputs that are not wanted stay; a layer without an affine part has no gradients to write. */
 static void check_unwanted(const uint64_t right[BATCHES])
 {
@@ -165,7 +144,6 @@ static void checks(void)
     uint64_t right[BATCHES];
     train_in_turn(right);
     check_orders(right, digest_layer(DIGEST_START, layer, NULL));
-    check_layers(right);
     check_unwanted(right);
     for (int b = 0; b < BATCHES; ++b)
         for (int r = 0; r < REPLICAS; ++r)

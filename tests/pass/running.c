@@ -1,7 +1,12 @@
-/* Batches that are empty in part or in all; evaluation by the statistics of a batch of all ranks. */
+/*
+ * Batches that are empty in part or in all; evaluation by the statistics of a batch of all ranks; running
+ * statistics in the caller's buffers.
+ */
+#include <string.h>
+
 #include "support/ranks.h"
 
-enum { CHANNELS = RANK_CHANNELS, PLANE = RANK_PLANE, SAMPLES = 3 };
+enum { CHANNELS = RANK_CHANNELS, PLANE = RANK_PLANE, SAMPLES = 3, BATCHES = 3 };
 
 static fixture device;
 static cl_command_queue queue;
@@ -64,34 +69,39 @@ static int evaluate_untracked(test_rank *m)
     config.track_running_stats = 0;
     sbn_batchnorm *layer = fixture_layer_of(m->group, &config);
     rank_says(m, sbn_evaluate(layer, m->shards));
-    clFinish(m->queue);
-    sbn_batchnorm_destroy(layer);
+    must(slice_untouched(&m->slices[0]), "evaluation writes y");
+    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
     return m->status;
 }
 
-/* Evaluation by batch statistics: the same bits from two threads as from one group. */
-static void check_untracked(void)
+/* Running statistics in the caller's buffers, and what is around them. */
+static int train_given(test_rank *m)
 {
-    const size_t two[] = {2}, ones[] = {1, 1}, samples[] = {1, 3};
-    test_ranks all;
-    uint64_t digests[2];
-    for (int i = 0; i < 2; ++i) {
-        ranks_open(&all, &device, 1 + i, i ? ones : two, samples, NULL);
-        ranks_do(&all, evaluate_untracked);
-        for (int rank = 0; rank <= i; ++rank)
-            rank_expect(&all.of[rank], SBN_SUCCESS, "", "evaluation by batch statistics");
-        digests[i] = ranks_digest(&all);
-        tap_ok(!slice_untouched(&all.of[i].slices[0]), "it has written y");
-        ranks_close(&all);
+    const float start[] = {7, 0, 0, 0, 7, 1, 1, 1, 7};
+    float values[RANK_REPLICAS][sizeof start / sizeof *start];
+    sbn_buffer given[RANK_REPLICAS];
+    for (size_t r = 0; r < m->replicas; ++r) {
+        given[r] = buffer_of(&device, m->queue, start, sizeof start / sizeof *start);
+        m->shards[r].running_mean = (sbn_buffer){given[r].mem, given[r].offset + 1};
+        m->shards[r].running_var = (sbn_buffer){given[r].mem, given[r].offset + CHANNELS + 2};
     }
-    tap_ok(digests[0] == digests[1], "evaluation by batch statistics is synchronised");
+    for (int b = 0; b < BATCHES && !rank_forward(m); ++b)
+        ;
+    for (size_t r = 0; r < m->replicas; ++r) {
+        buffer_read(m->slices, &given[r], sizeof start / sizeof *start, values[r]);
+        must(memcmp(values[r], values[0], sizeof start), "all replicas come to the same");
+        clReleaseMemObject(given[r].mem);
+    }
+    m->digest = digest_of(DIGEST_START, values, sizeof start);
+    return m->status;
 }
 
 static void checks(void)
 {
     sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
     check_empty(group);
-    check_untracked();
+    ranks_same_bits(&device, evaluate_untracked, "evaluation by batch statistics");
+    ranks_same_bits(&device, train_given, "training with given statistics");
     sbn_group_destroy(group);
 }
 

@@ -8,7 +8,7 @@
 
 #include "group/group.h"
 #include "support/fixture.h"
-#include "support/programs_kept.h"
+#include "support/wraps.h"
 
 enum { SAMPLES = 8 };
 
@@ -27,32 +27,17 @@ typedef struct setting {
     size_t replicas;
 } setting;
 
-typedef struct life {
-    sbn_group *group;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
-} life;
-
 static life make(const setting *as)
 {
-    life l = {.group = fixture_group(queue, as->replicas, as->form)};
+    sbn_group *group = fixture_group(queue, as->replicas, as->form);
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
-    l.group->combines = l.group->combines && !as->on_host;
+    group->combines = group->combines && !as->on_host;
     of_layer.channels = 1;
     of_layer.eps = as->eps;
     of_layer.eps_mode = as->mode;
     of_layer.activation = as->activation;
     of_layer.layout = as->layout;
-    must(sbn_batchnorm_create(l.group, &of_layer, &l.layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(l.layer, &l.saved), "sbn_saved_create");
-    return l;
-}
-
-static void end(const life *l)
-{
-    must(sbn_saved_destroy(l->saved), "sbn_saved_destroy");
-    must(sbn_batchnorm_destroy(l->layer), "sbn_batchnorm_destroy");
-    must(sbn_group_destroy(l->group), "sbn_group_destroy");
+    return fixture_live(group, &of_layer);
 }
 
 static void put(const sbn_buffer *buffer, const float *values)
@@ -72,7 +57,7 @@ static void variance(double eps, int scale, float *mean, float *var)
     put(&data.shard.x, x);
     must(sbn_forward(l.layer, &data.shard, l.saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
     must(sbn_saved_stats(l.saved, mean, var, NULL), "sbn_saved_get");
-    end(&l);
+    fixture_die(&l);
 }
 
 static void check_variance(void)
@@ -148,7 +133,7 @@ static void check_eps(setting as)
     must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
     all_are_nan(&as, &data.shard.y, "frozen, y");
     all_are_nan(&as, &data.shard.dx, "frozen, dx");
-    end(&l);
+    fixture_die(&l);
 }
 
 /* An infinite dy where eps takes the place of the variance. */
@@ -167,7 +152,7 @@ static void check_clamped(setting as)
     must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
     must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
     all_are_nan(&as, &data.shard.dx, "a clamped variance, Inf in dy, dx");
-    end(&l);
+    fixture_die(&l);
 }
 
 /* NaN in the other replica's x, or dy, is nothing to the own gradients of no values: 0. */
@@ -196,7 +181,7 @@ static void check_empty(setting as)
                as.on_host ? ", the host combines" : "", (double)grads[0], (double)grads[1]);
     }
     slice_close(&none);
-    end(&l);
+    fixture_die(&l);
 }
 
 static void checks(void)
@@ -216,10 +201,10 @@ static void checks(void)
         check_empty(as);
     }
     slice_close(&data);
-    programs_release();
 }
 
 int main(void)
 {
+    wraps_build_once();
     return fixture_main(&device, &queue, checks);
 }

@@ -141,23 +141,16 @@ static long resident(void)
     return pages;
 }
 
-int main(int argc, char **argv)
+static fixture device;
+
+static void checks(void)
 {
-    fixture device;
     test_ranks all;
     size_t ones[RANKS], samples[RANKS];
     for (int rank = 0; rank < RANKS; ++rank) {
         ones[rank] = 1;
         samples[rank] = 4;
     }
-    ranks_begin(&argc, &argv);
-    if (fixture_open(&device))
-        return ranks_end(fixture_missing());
-    if (argc > 1)
-        rounds = atoi(argv[1]);
-    if (*tool())
-        rounds = 300;
-    const long at_start = sbn__handles_open();
     ranks_open(&all, &device, RANKS, ones, samples, NULL);
     ranks_do(&all, warm_up);
     const long handles = sbn__handles_open(), pages = resident();
@@ -171,7 +164,13 @@ int main(int argc, char **argv)
     tap_ok(more <= 16 * RANKS, "%ld more handles than after %d rounds", more, WARM_UP);
     tap_ok(kilobytes < 32 * 1024 || *tool(), "%ld KB more resident", kilobytes);
     ranks_close(&all);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return ranks_end(tap_done());
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        rounds = atoi(argv[1]);
+    if (*tool())
+        rounds = 300;
+    return ranks_main(argc, argv, &device, checks);
 }

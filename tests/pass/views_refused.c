@@ -102,6 +102,12 @@ static int shares_element(const sbn_use *a, const sbn_use *b)
     return 0;
 }
 
+static sbn_use use_of(size_t offset, size_t rows, size_t row, size_t pitch)
+{
+    return (sbn_use){"a",  in_common(offset),          rows * row, SBN_F32, 1, 0,
+                     rows, rows > 1 ? pitch - row : 0, 0};
+}
+
 static void check_every_element(void)
 {
     size_t count = 0, shared = 0, wrong = 0;
@@ -111,19 +117,8 @@ static void check_every_element(void)
                 for (size_t rows_a = 1; rows_a <= 4; ++rows_a)
                     for (size_t rows_b = 1; rows_b <= 4; ++rows_b)
                         for (size_t offset = 0; offset <= 40; ++offset) {
-                            const size_t gap_a = rows_a > 1 ? pitch - row_a : 0;
-                            const size_t gap_b = rows_b > 1 ? pitch - row_b : 0;
-                            const sbn_use a = {"a", in_common(20), rows_a * row_a, SBN_F32, 1,
-                                               0,   rows_a,        gap_a,          0};
-                            const sbn_use b = {"b",
-                                               in_common(offset),
-                                               rows_b * row_b,
-                                               SBN_F32,
-                                               1,
-                                               0,
-                                               rows_b,
-                                               gap_b,
-                                               0};
+                            const sbn_use a = use_of(20, rows_a, row_a, pitch);
+                            const sbn_use b = use_of(offset, rows_b, row_b, pitch);
                             const int right = shares_element(&a, &b);
                             ++count;
                             shared += (size_t)right;

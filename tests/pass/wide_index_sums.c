@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "check/mix.h"
 #include "exact/format.h"
 #include "group/group.h"
 #include "launch/combining.h"
@@ -44,16 +45,14 @@ static address_space spaces[SPACES];
 
 static void fill(const reduction *r, size_t channels, float scale)
 {
-    unsigned state = 1;
+    uint64_t number = 0;
     for (size_t n = 0; n < SAMPLES; ++n)
         for (size_t c = 0; c < r->strip; ++c)
             for (size_t i = 0; i < r->plane; ++i) {
                 const size_t at = r->last ? (n * r->plane + i) * channels + c
                                           : (n * channels + c) * r->plane + i;
-                for (int k = X; k <= DY; ++k) {
-                    state = 1664525 * state + 1013904223;
-                    spaces[k].at[at] = scale * ((float)(state >> 8) / (1 << 23) - 0.75f);
-                }
+                for (int k = X; k <= DY; ++k)
+                    spaces[k].at[at] = scale * ((float)(mix(1, ++number) >> 40) * 0x1p-23f - 0.75f);
             }
     for (size_t c = 0; c < r->strip; ++c)
         spaces[TABLE].at[c] = (float)c / 64;

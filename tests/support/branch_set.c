@@ -47,10 +47,9 @@ static void count_starts(branch_set *set, sbn_group *group)
 static sbn_batchnorm *make_layer(const test_rank *m, const branch_shape *shape)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *layer;
     config.name = shape->name;
     config.channels = shape->channels;
-    must(sbn_batchnorm_create(m->group, &config, &layer), "sbn_batchnorm_create");
+    sbn_batchnorm *layer = fixture_layer_of(m->group, &config);
     must(sbn_batchnorm_set_training(layer, !shape->fixed), "sbn_batchnorm_set_training");
     return layer;
 }
@@ -69,7 +68,7 @@ static void open_branch(const test_rank *m, const fixture *f, const branch_shape
 {
     branch_set *set = branch_set_of(m);
     set->layers[i] = shape->again ? set->layers[i - 1] : make_layer(m, shape);
-    must(sbn_saved_create(set->layers[i], &set->saved[i]), "sbn_saved_create");
+    set->saved[i] = fixture_saved(set->layers[i]);
     for (size_t r = 0; r < m->replicas; ++r) {
         const size_t place = (size_t)m->rank + r + 2 * i;
         slice_open(&set->slices[i][r], f, m->queue, 10 * (size_t)m->rank + 3 * r,
@@ -84,7 +83,7 @@ static void open_branch(const test_rank *m, const fixture *f, const branch_shape
                                     set->saved[i], shape->back};
 }
 
-void branch_set_open(const test_rank *m, const fixture *f, const branch_shape *shapes, size_t count)
+static void open_set(const test_rank *m, const fixture *f, const branch_shape *shapes, size_t count)
 {
     branch_set *set = branch_set_of(m);
     memset(set, 0, sizeof *set);
@@ -95,7 +94,7 @@ void branch_set_open(const test_rank *m, const fixture *f, const branch_shape *s
     branch_set_reset(m);
 }
 
-void branch_set_close(const test_rank *m)
+static void close_set(const test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     for (size_t i = 0; i < set->count; ++i) {
@@ -108,6 +107,24 @@ void branch_set_close(const test_rank *m)
             must(sbn_batchnorm_destroy(set->layers[i]), "sbn_batchnorm_destroy");
     if (set->inner.start)
         m->group->communicator.transport = set->inner;
+}
+
+void branch_sets_open(test_ranks *all, const fixture *f, int ranks, const size_t *replicas,
+                      const branch_shape *shapes, size_t count)
+{
+    const size_t samples[RANK_REPLICAS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    ranks_open(all, f, ranks, replicas, samples, NULL);
+    for (int rank = 0; rank < ranks; ++rank)
+        if (rank_is_here(&all->of[rank]))
+            open_set(&all->of[rank], f, shapes, count);
+}
+
+void branch_sets_close(test_ranks *all)
+{
+    for (int rank = 0; rank < all->count; ++rank)
+        if (rank_is_here(&all->of[rank]))
+            close_set(&all->of[rank]);
+    ranks_close(all);
 }
 
 void branch_set_reset(const test_rank *m)
@@ -144,13 +161,8 @@ uint64_t branch_set_digest(const test_rank *m)
         }
     for (size_t i = 0; i < set->count; ++i) {
         digest = digest_layer(digest, set->layers[i], set->saved[i]);
-        for (size_t r = 0; r < m->replicas; ++r) {
-            const slice *s = &set->slices[i][r];
-            digest = digest_buffer(digest, s, &s->shard.y, s->elements);
-            digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
-            digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
-            digest = digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
-        }
+        for (size_t r = 0; r < m->replicas; ++r)
+            digest = digest_slice(digest, &set->slices[i][r]);
     }
     return digest;
 }

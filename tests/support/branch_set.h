@@ -39,9 +39,11 @@ typedef struct branch_set {
 
 /* The set of a rank that is here; its transport counts from now on. */
 branch_set *branch_set_of(const test_rank *m);
-void branch_set_open(const test_rank *m, const fixture *f, const branch_shape *shapes,
-                     size_t count);
-void branch_set_close(const test_rank *m);
+
+/* The sets of all ranks, of a sample for each replica. */
+void branch_sets_open(test_ranks *all, const fixture *f, int ranks, const size_t *replicas,
+                      const branch_shape *shapes, size_t count);
+void branch_sets_close(test_ranks *all);
 
 /* Outputs to the pattern and running statistics to values of the layer's own; counts to 0. */
 void branch_set_reset(const test_rank *m);

@@ -4,17 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Floats before and behind every buffer's contents. */
-enum { BEFORE = 5, BEHIND = 3 };
-
-void must(int code, const char *what)
-{
-    if (code == CL_SUCCESS)
-        return;
-    printf("Bail out! %s: %s: %s\n", what, sbn_strerror(code), sbn_last_error());
-    exit(99);
-}
-
 const char *tool(void)
 {
     const char *name = getenv("SBN_TEST_UNDER");
@@ -75,12 +64,19 @@ cl_command_queue fixture_queue(const fixture *f, int out_of_order)
     return queue;
 }
 
+sbn_group_config fixture_config(const cl_command_queue *queue)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.queues = queue;
+    config.replicas = 1;
+    return config;
+}
+
 static sbn_group *make_group(const cl_command_queue *queues, size_t replicas, sbn_kernel_form form,
                              const sbn_transport *transport)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group_config config = fixture_config(replicas ? queues : NULL);
     sbn_group *made;
-    config.queues = replicas ? queues : NULL;
     config.replicas = replicas;
     config.form = form;
     config.transport = transport;
@@ -131,138 +127,17 @@ void fixture_end(sbn_batchnorm *layer, sbn_saved *saved)
     must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
 }
 
-/* Some 24 bits that depend on everything: not a good generator, but a different batch for each. */
-static unsigned mix(unsigned seed, size_t n, size_t c, size_t i, unsigned salt)
+life fixture_live(sbn_group *group, const sbn_batchnorm_config *config)
 {
-    uint64_t z = (uint64_t)seed * 1000003u + n;
-    z = z * 1000003u + c;
-    z = z * 1000003u + i;
-    z = (z * 1000003u + salt) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 29)) * 0xbf58476d1ce4e5b9u;
-    return (unsigned)(z >> 40);
+    life l = {.group = group, .layer = fixture_layer_of(group, config)};
+    l.saved = fixture_saved(l.layer);
+    return l;
 }
 
-float batch_x(unsigned seed, size_t n, size_t c, size_t i)
+void fixture_die(const life *l)
 {
-    return (float)c * 0.75f + (float)mix(seed, n, c, i, 1) * 0x1p-22f;
-}
-
-float batch_dy(unsigned seed, size_t n, size_t c, size_t i)
-{
-    return (float)mix(seed, n, c, i, 2) * 0x1p-23f - 0.875f;
-}
-
-/* Patterns where nothing is written, before and behind the contents, too. */
-sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count)
-{
-    cl_int code;
-    const size_t bytes = sizeof(float) * (BEFORE + count + BEHIND);
-    const sbn_buffer made = {clCreateBuffer(f->context, CL_MEM_READ_WRITE, bytes, NULL, &code),
-                             BEFORE};
-    must(code, "clCreateBuffer");
-    const float pattern = PATTERN;
-    must(clEnqueueFillBuffer(queue, made.mem, &pattern, sizeof pattern, 0, bytes, 0, NULL, NULL),
-         "clEnqueueFillBuffer");
-    must(clFinish(queue), "clFinish");
-    if (values && count > 0)
-        must(clEnqueueWriteBuffer(queue, made.mem, CL_TRUE, sizeof(float) * BEFORE,
-                                  sizeof(float) * count, values, 0, NULL, NULL),
-             "clEnqueueWriteBuffer");
-    return made;
-}
-
-void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first, size_t samples,
-                size_t channels, size_t plane, unsigned seed)
-{
-    *s = (slice){.queue = queue, .samples = samples, .channels = channels, .plane = plane};
-    const size_t elements = s->elements = samples * channels * plane;
-    float *x = malloc(sizeof(float) * (elements + 1)), *dy = malloc(sizeof(float) * (elements + 1));
-    float *weight = malloc(sizeof(float) * channels), *bias = malloc(sizeof(float) * channels);
-    must(x && dy && weight && bias ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
-    for (size_t k = 0; k < elements; ++k) {
-        const size_t n = k / plane / channels, c = k / plane % channels, i = k % plane;
-        x[k] = batch_x(seed, first + n, c, i);
-        dy[k] = batch_dy(seed, first + n, c, i);
-    }
-    for (size_t c = 0; c < channels; ++c) {
-        weight[c] = 0.5f + 0.125f * (float)(c % 7);
-        bias[c] = 0.25f * (float)(c % 5) - 0.5f;
-    }
-    s->shard = (sbn_shard){
-        .size = sizeof(sbn_shard),
-        .dims = 3,
-        .shape = {samples, channels, plane},
-        .x = buffer_of(f, queue, x, elements),
-        .y = buffer_of(f, queue, NULL, elements),
-        .dy = buffer_of(f, queue, dy, elements),
-        .dx = buffer_of(f, queue, NULL, elements),
-        .weight = buffer_of(f, queue, weight, channels),
-        .bias = buffer_of(f, queue, bias, channels),
-        .weight_grad = buffer_of(f, queue, NULL, channels),
-        .bias_grad = buffer_of(f, queue, NULL, channels),
-    };
-    free(x);
-    free(dy);
-    free(weight);
-    free(bias);
-}
-
-void slice_close(slice *s)
-{
-    const sbn_buffer all[] = {s->shard.x,           s->shard.y,        s->shard.dy,
-                              s->shard.dx,          s->shard.weight,   s->shard.bias,
-                              s->shard.weight_grad, s->shard.bias_grad};
-    clFinish(s->queue);
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        clReleaseMemObject(all[i].mem);
-}
-
-void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *to)
-{
-    if (count > 0)
-        must(clEnqueueReadBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
-                                 sizeof(float) * count, to, 0, NULL, NULL),
-             "clEnqueueReadBuffer");
-}
-
-void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value)
-{
-    if (count > 0)
-        must(clEnqueueFillBuffer(s->queue, buffer->mem, &value, sizeof value,
-                                 sizeof(float) * buffer->offset, sizeof(float) * count, 0, NULL,
-                                 NULL),
-             "clEnqueueFillBuffer");
-    must(clFinish(s->queue), "clFinish");
-}
-
-void slice_reset(const slice *s)
-{
-    buffer_fill(s, &s->shard.y, s->elements, PATTERN);
-    buffer_fill(s, &s->shard.dx, s->elements, PATTERN);
-    buffer_fill(s, &s->shard.weight_grad, s->channels, PATTERN);
-    buffer_fill(s, &s->shard.bias_grad, s->channels, PATTERN);
-}
-
-static int holds_pattern(const slice *s, const sbn_buffer *buffer, size_t count)
-{
-    const sbn_buffer whole = {buffer->mem, 0};
-    float *data = malloc(sizeof(float) * (BEFORE + count + BEHIND));
-    must(data ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
-    buffer_read(s, &whole, BEFORE + count + BEHIND, data);
-    int same = 1;
-    for (size_t i = 0; i < BEFORE + count + BEHIND; ++i)
-        same = same && data[i] == PATTERN;
-    free(data);
-    return same;
-}
-
-int slice_untouched(const slice *s)
-{
-    must(clFinish(s->queue), "clFinish");
-    return holds_pattern(s, &s->shard.y, s->elements) &&
-           holds_pattern(s, &s->shard.dx, s->elements) &&
-           holds_pattern(s, &s->shard.weight_grad, s->channels) &&
-           holds_pattern(s, &s->shard.bias_grad, s->channels);
+    fixture_end(l->layer, l->saved);
+    must(sbn_group_destroy(l->group), "sbn_group_destroy");
 }
 
 const char *data_path(const char *name)
@@ -293,52 +168,6 @@ void expect_leaks(void)
 {
 }
 #endif
-
-uint64_t digest_of(uint64_t digest, const void *bytes, size_t size)
-{
-    const unsigned char *byte = bytes;
-    for (size_t i = 0; i < size; ++i)
-        digest = (digest ^ byte[i]) * 1099511628211u;
-    return digest;
-}
-
-uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count)
-{
-    float *data = malloc(sizeof(float) * (count + 1));
-    must(data ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
-    buffer_read(s, buffer, count, data);
-    digest = digest_of(digest, data, sizeof(float) * count);
-    free(data);
-    return digest;
-}
-
-uint64_t digest_slice(uint64_t digest, const slice *s)
-{
-    digest = digest_buffer(digest, s, &s->shard.y, s->elements);
-    digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
-    digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
-    return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
-}
-
-uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved)
-{
-    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    int64_t batches = 0;
-    uint64_t count = 0;
-    must(sbn_batchnorm_settings(layer, &settings), "sbn_batchnorm_settings");
-    float *values = calloc(settings.channels, 4 * sizeof *values);
-    must(values ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "calloc");
-    float *mean = values, *var = mean + settings.channels, *of_batch = var + settings.channels;
-    if (settings.track_running_stats)
-        must(sbn_batchnorm_running_stats(layer, mean, var, &batches), "running statistics");
-    /* Nothing where no pass has filled them. */
-    if (saved)
-        sbn_saved_stats(saved, of_batch, of_batch + settings.channels, &count);
-    digest = digest_of(digest, values, 4 * sizeof *values * settings.channels);
-    free(values);
-    digest = digest_of(digest, &batches, sizeof batches);
-    return digest_of(digest, &count, sizeof count);
-}
 
 int holds_words(const char *sentence, const char *words)
 {

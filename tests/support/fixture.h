@@ -1,7 +1,7 @@
 /*
- * What tests of the library's behaviour share: the first PoCL device, queues,
- * one replica's buffers cut from a batch that depends on a seed alone, and
- * judging of errors. A failure of the test's own OpenCL calls ends the program.
+ * What tests of the library's behaviour share: the first PoCL device, queues, groups and layers on it,
+ * one replica's buffers (slice.h), and judging of errors. A failure of the test's own OpenCL calls ends the
+ * program.
  */
 #ifndef TESTS_SUPPORT_FIXTURE_H
 #define TESTS_SUPPORT_FIXTURE_H
@@ -9,12 +9,9 @@
 #include <syncbn.h>
 
 #include "program/opencl.h"
+#include "support/must.h"
+#include "support/slice.h"
 #include "support/tap.h"
-
-typedef struct fixture {
-    cl_device_id device;
-    cl_context context;
-} fixture;
 
 /* 0, or 1 where there is no device: the program's result is then fixture_missing(). */
 int fixture_open(fixture *f);
@@ -38,6 +35,9 @@ void fixture_one_thread(void);
 
 cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 
+/* The usual settings of a group of one replica. */
+sbn_group_config fixture_config(const cl_command_queue *queue);
+
 /* A group of up to 16 replicas on one queue, alone; and one on a queue each, with or without others. */
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form);
 sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
@@ -51,40 +51,15 @@ sbn_batchnorm *fixture_layer_of(sbn_group *group, const sbn_batchnorm_config *co
 sbn_saved *fixture_saved(sbn_batchnorm *layer);
 void fixture_end(sbn_batchnorm *layer, sbn_saved *saved);
 
-/* Ends the program unless code is CL_SUCCESS. */
-void must(int code, const char *what);
+/* A group with one layer and its saved statistics, in the group that it is given; and their end. */
+typedef struct life {
+    sbn_group *group;
+    sbn_batchnorm *layer;
+    sbn_saved *saved;
+} life;
 
-/* The value of outputs before a pass writes them. */
-#define PATTERN (-12345.0f)
-
-/*
- * The samples first ... first + samples - 1 of the batch with this seed, as
- * (N,C,L), and one replica's buffers for them. Every buffer has an offset.
- */
-typedef struct slice {
-    cl_command_queue queue;
-    sbn_shard shard;
-    size_t samples, channels, plane, elements;
-} slice;
-
-void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first, size_t samples,
-                size_t channels, size_t plane, unsigned seed);
-void slice_close(slice *s);
-
-/* The values of x and dy on the host: sample n, channel c, position i. */
-float batch_x(unsigned seed, size_t n, size_t c, size_t i);
-float batch_dy(unsigned seed, size_t n, size_t c, size_t i);
-
-/* A buffer of these floats, with an offset; of `count` patterns where they are NULL. */
-sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count);
-
-/* Reads or fills `count` floats behind a buffer's offset, blocking. */
-void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *to);
-void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value);
-
-/* Sets outputs to the pattern; tells whether they all still hold it, padding included. */
-void slice_reset(const slice *s);
-int slice_untouched(const slice *s);
+life fixture_live(sbn_group *group, const sbn_batchnorm_config *config);
+void fixture_die(const life *l);
 
 /* The path of a file in tests/model/data, until the next call. */
 const char *data_path(const char *name);
@@ -97,15 +72,6 @@ cl_event fixture_gate(const fixture *f);
  * calling thread allocates from here on.
  */
 void expect_leaks(void);
-
-/* FNV-1a over the bits, to be chained; start from DIGEST_START. */
-#define DIGEST_START 1469598103934665603u
-uint64_t digest_of(uint64_t digest, const void *bytes, size_t size);
-uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
-
-/* All that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
-uint64_t digest_slice(uint64_t digest, const slice *s);
-uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
 
 /*
  * One check: the status came, and its sentence holds every one of `words`,

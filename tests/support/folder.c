@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/tap.h"
 
 char folder_root[96];
 
@@ -68,4 +72,36 @@ size_t folder_read(const char *path, void *bytes, size_t most)
     if (file)
         fclose(file);
     return size;
+}
+
+void folder_damage(const char *path, int (*taken)(void), void (*make)(void))
+{
+    static unsigned char bytes[1024];
+    static unsigned char other[8192];
+    make();
+    const size_t size = folder_read(path, bytes, sizeof bytes - 1);
+    int cut = 0, changed = 0;
+    for (size_t i = 0; i < size; ++i) {
+        folder_write(path, bytes, i);
+        cut += taken();
+        bytes[i] ^= (unsigned char)(1u << i % 8);
+        folder_write(path, bytes, size);
+        changed += taken();
+        bytes[i] ^= (unsigned char)(1u << i % 8);
+    }
+    folder_write(path, bytes, size);
+    tap_ok(size > 0 && !cut && !changed && taken(),
+           "%zu bytes: cut %d times, changed %d times, and taken", size, cut, changed);
+    bytes[size] = '\n';
+    folder_write(path, bytes, size + 1);
+    tap_ok(!taken(), "a byte too many");
+    folder_write(path, "a letter", 8);
+    tap_ok(!taken(), "a letter");
+    folder_write(path, other, sizeof other);
+    tap_ok(!taken(), "a larger file");
+    make();
+    tap_ok(taken() && chmod(path, 0622) == 0 && !taken(), "a file that others may write");
+    unlink(path);
+    tap_ok(mkdir(path, 0700) == 0 && !taken(), "a folder in its place");
+    rmdir(path);
 }

@@ -22,4 +22,11 @@ int folder_names(const char *folder, char last[512]);
 void folder_write(const char *path, const void *bytes, size_t size);
 size_t folder_read(const char *path, void *bytes, size_t most);
 
+/*
+ * Damages a file of up to 1023 bytes: cut to every length, a bit of each byte changed, a byte too many,
+ * other contents, writable for others, another thing in its place. One check each, that `taken`, which is 1
+ * where the file serves, says 0; `make` makes it right again. The file is gone in the end.
+ */
+void folder_damage(const char *path, int (*taken)(void), void (*make)(void));
+
 #endif

@@ -12,6 +12,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/fixture_main.c \
 	tests/support/folder.c \
 	tests/support/folder.h \
+	tests/support/must.c \
+	tests/support/must.h \
 	tests/support/network.c \
 	tests/support/network.h \
 	tests/support/ranks.c \
@@ -22,12 +24,12 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/refused_ranks.h \
 	tests/support/sample.c \
 	tests/support/sample.h \
+	tests/support/slice.c \
+	tests/support/slice.h \
 	tests/support/stage.c \
 	tests/support/stage.h \
 	tests/support/stalls.c \
 	tests/support/stalls.h \
-	tests/support/storage.c \
-	tests/support/storage.h \
 	tests/support/tap.c \
 	tests/support/tap.h \
 	tests/support/trial.c \
@@ -73,10 +75,6 @@ wraps = \
 	$(wrap)clRetainEvent \
 	$(wrap)clSetKernelArg \
 	$(wrap)sbn__allocate
-
-# Programs that stay built: with programs_kept among the sources.
-programs_wrap = $(wrap)sbn__program_acquire
-programs_kept = tests/support/programs_kept.c tests/support/programs_kept.h
 
 # What else the library asks, waits for and releases; the system's calls that write files, and those
 # that open and read them; those into MPI; the C library's allocator. A program that links them has the file of the same name in its sources.

@@ -10,13 +10,14 @@
 : "${POCL_DEVICES=pthread basic}" "${RUSTICL_ENABLE=llvmpipe}"
 export POCL_DEVICES RUSTICL_ENABLE
 
-# "0  name" of every device that can be used.
+# "0 cpu  name": number, form and name of every device that can be used.
 "$SYNCBN" devices | awk '
-    /^  [0-9]+  / { device = substr($0, 3) }
-    /^     usable$/ { print device }' > "$work/devices"
+    /^  [0-9]+  / { number = $1; $1 = ""; name = $0 }
+    /, form [a-z]+$/ { form = $NF }
+    /^     usable$/ { print number, form, name }' > "$work/devices"
 
 if [ "$CI" = true ]; then
-    for kind in pthread basic llvmpipe; do
+    for kind in $POCL_DEVICES $RUSTICL_ENABLE; do
         check "there is a device of kind $kind" grep -q "  $kind" "$work/devices"
     done
 elif [ ! -s "$work/devices" ]; then
@@ -71,7 +72,7 @@ run() {
 # The problems of $work/all, in one process for each group, for a group compiles its kernels anew.
 run_on_devices() {
     all=
-    while read -r device name; do
+    while read -r device _ name; do
         run "$device" "$name"
         all=$all${all:+,}$device
     done < "$work/devices"

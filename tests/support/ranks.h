@@ -42,9 +42,6 @@ int ranks_end(int result);
 /* As fixture_main, between the two. */
 int ranks_main(int argc, char **argv, fixture *f, void (*checks)(void));
 
-/* How many ranks there may be: the processes of the job, or RANKS_MAX threads. */
-int ranks_max(void);
-
 /*
  * Ranks with replicas[rank] replicas each; samples has a number for every
  * replica in order. A single rank has no transport. `config` gives timeouts;
@@ -87,6 +84,12 @@ int rank_train(test_rank *m);
 
 /* Digests of the whole batch's y, dx, and every rank's statistics and gradients. */
 uint64_t ranks_digest(test_ranks *all);
+
+/*
+ * Makes one rank of two replicas do `work`, and two ranks of one: checks that all succeed, and that the
+ * digests, ranks_digest and each rank's own, are the same.
+ */
+void ranks_same_bits(const fixture *f, int (*work)(test_rank *m), const char *what);
 
 /* Outputs to the pattern; a digest of all that a refused pass must leave alone. */
 void ranks_reset(test_ranks *all);

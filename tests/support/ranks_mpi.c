@@ -21,11 +21,6 @@ int ranks_end(int result)
     return mpi_job_end(result);
 }
 
-int ranks_max(void)
-{
-    return mpi_job_size();
-}
-
 int rank_is_here(const test_rank *m)
 {
     return m->rank == mpi_job_rank();

@@ -22,11 +22,6 @@ int ranks_end(int result)
     return result;
 }
 
-int ranks_max(void)
-{
-    return RANKS_MAX;
-}
-
 int rank_is_here(const test_rank *m)
 {
     (void)m;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int planned, checks, failures;
+static int checks, failures;
 static int (*judge_together)(int condition);
 static int (*excuse_of)(void);
 
@@ -17,12 +17,6 @@ void tap_judge(int (*judge)(int condition))
 void tap_excuse(int (*excuse)(void))
 {
     excuse_of = excuse;
-}
-
-void tap_plan(int count)
-{
-    planned = 1;
-    printf("1..%d\n", count);
 }
 
 /* A line break would end the TAP line and start something else. */
@@ -104,7 +98,6 @@ int tap_skip_all(const char *format, ...)
 
 int tap_done(void)
 {
-    if (!planned)
-        printf("1..%d\n", checks);
+    printf("1..%d\n", checks);
     return failures != 0;
 }

@@ -8,9 +8,6 @@
 #define TAP_PRINTF(text, first)
 #endif
 
-/* Says beforehand how many checks there will be: one that is left out is then a failure. */
-void tap_plan(int checks);
-
 /* One check. What it says should name the case, the value expected and the value got. */
 int tap_ok(int condition, const char *format, ...) TAP_PRINTF(2, 3);
 
@@ -41,7 +38,7 @@ void tap_note(const char *format, ...) TAP_PRINTF(1, 2);
 /* The whole program has nothing to do here: call it before any check, and return its result. */
 int tap_skip_all(const char *format, ...) TAP_PRINTF(1, 2);
 
-/* Prints the plan, unless tap_plan did; main returns its result. */
+/* Prints the plan; main returns its result. */
 int tap_done(void);
 
 #endif

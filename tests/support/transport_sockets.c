@@ -1,8 +1,7 @@
 /*
- * Ranks meet over stream sockets: a transport such as a program could bring,
- * written from transport.h alone. Rank 0 has a socket to each other rank,
- * adds what they send and sends the sum back. A frame is a head and its words.
- * Data is sent and received only in `test`, which does not block; there are no threads.
+ * Ranks meet over sockets that carry whole packets: a transport such as a program could bring, written
+ * from transport.h alone. Rank 0 has a socket to each other rank, adds what they send and sends the sum
+ * back. Packets come and go when the library calls, without blocking; there are no threads.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,24 +11,25 @@
 
 #include "support/ranks.h"
 
-typedef struct head {
-    int64_t tag, number, count;
-} head;
+/* The largest packet: the tag, the number of the reduction among those of its tag, and words. */
+enum { MOST = 8192, HEAD = 2 };
 
-/* Bytes that come or go, a frame after another. */
-typedef struct bytes {
-    char *at;
-    size_t used, room;
-} bytes;
+typedef struct packet {
+    struct packet *next;
+    size_t size;
+    int64_t content[];
+} packet;
 
+/* A socket, and what could not be sent so far. */
 typedef struct line {
     int fd;
-    bytes in, out;
+    packet *waiting, **last;
 } line;
 
 /* A reduction under way. Rank 0 makes one for whoever comes first. */
 typedef struct sum {
-    head what;
+    int64_t head[HEAD];
+    size_t count;
     int64_t *own;   /* the library's words, once start has been called here */
     int64_t *words; /* of rank 0: what has come so far */
     int arrived, done;
@@ -56,103 +56,72 @@ static void *allocate(size_t size)
     return block;
 }
 
-static void append(bytes *b, const void *from, size_t size)
+static void send_packet(line *l, const sum *s, const int64_t *words)
 {
-    if (b->used + size > b->room) {
-        b->room = 2 * (b->used + size);
-        b->at = realloc(b->at, b->room);
-        must(b->at ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, "realloc");
-    }
-    memcpy(b->at + b->used, from, size);
-    b->used += size;
+    packet *p = allocate(sizeof *p + sizeof *words * (HEAD + s->count));
+    p->size = sizeof *words * (HEAD + s->count);
+    memcpy(p->content, s->head, sizeof s->head);
+    memcpy(p->content + HEAD, words, sizeof *words * s->count);
+    *l->last = p;
+    l->last = &p->next;
 }
 
-static void drop(bytes *b, size_t size)
-{
-    b->used -= size;
-    memmove(b->at, b->at + size, b->used);
-}
-
-static void send_frame(line *l, const head *what, const int64_t *words)
-{
-    append(&l->out, what, sizeof *what);
-    append(&l->out, words, sizeof *words * (size_t)what->count);
-}
-
-static sum *find(end *e, const head *what)
+static sum *find(end *e, int64_t tag, int64_t number, size_t count)
 {
     for (sum *s = e->sums; s; s = s->next)
-        if (s->what.tag == what->tag && s->what.number == what->number)
+        if (s->head[0] == tag && s->head[1] == number)
             return s;
     sum *s = allocate(sizeof *s);
-    *s = (sum){.what = *what, .next = e->sums};
-    if (e->rank == 0)
-        s->words = allocate(sizeof *s->words * (size_t)what->count);
+    *s = (sum){.head = {tag, number}, .count = count, .next = e->sums};
+    s->words = allocate(sizeof *s->words * count);
     return e->sums = s;
 }
 
 /* At rank 0: one rank's words. The last one's arrival sends the sum to all. */
-static int add(end *e, const head *what, const int64_t *words)
+static int add(end *e, sum *s, const int64_t *words, size_t count)
 {
-    sum *s = find(e, what);
-    if (s->what.count != what->count)
+    if (s->count != count)
         return sbn_set_last_error(SBN_TRANSPORT_ERROR, "the ranks' counts differ");
-    for (int64_t i = 0; i < what->count; ++i)
+    for (size_t i = 0; i < count; ++i)
         s->words[i] = (int64_t)((uint64_t)s->words[i] + (uint64_t)words[i]);
     if (++s->arrived < e->world_size)
         return 0;
     for (int i = 0; i < e->line_count; ++i)
-        send_frame(&e->lines[i], what, s->words);
-    memcpy(s->own, s->words, sizeof *words * (size_t)what->count);
+        send_packet(&e->lines[i], s, s->words);
+    memcpy(s->own, s->words, sizeof *words * count);
     s->done = 1;
     return 0;
 }
 
-/* A whole frame, if there is one. */
-static int take_frame(end *e, line *l, int *taken)
+static int take(end *e, const int64_t *content, size_t count)
 {
-    head what;
-    *taken = 0;
-    if (l->in.used < sizeof what)
-        return 0;
-    memcpy(&what, l->in.at, sizeof what);
-    const size_t size = sizeof(int64_t) * (size_t)what.count;
-    if (l->in.used < sizeof what + size)
-        return 0;
-    int64_t *words = allocate(size);
-    memcpy(words, l->in.at + sizeof what, size);
-    drop(&l->in, sizeof what + size);
-    int code = 0;
-    if (e->rank == 0) {
-        code = add(e, &what, words);
-    } else {
-        sum *s = find(e, &what);
-        memcpy(s->own, words, size);
-        s->done = 1;
-    }
-    free(words);
-    *taken = 1;
-    return code;
+    sum *s = find(e, content[0], content[1], count);
+    if (e->rank == 0)
+        return add(e, s, content + HEAD, count);
+    memcpy(s->own, content + HEAD, sizeof *content * count);
+    s->done = 1;
+    return 0;
 }
 
 static int pump(end *e)
 {
     for (int i = 0; i < e->line_count; ++i) {
         line *l = &e->lines[i];
-        char buffer[4096];
-        ssize_t moved;
-        while (l->out.used > 0 &&
-               (moved = send(l->fd, l->out.at, l->out.used, MSG_DONTWAIT | MSG_NOSIGNAL)) > 0)
-            drop(&l->out, (size_t)moved);
-        while ((moved = recv(l->fd, buffer, sizeof buffer, MSG_DONTWAIT)) > 0)
-            append(&l->in, buffer, (size_t)moved);
-        if (moved == 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
+        int64_t content[HEAD + MOST];
+        ssize_t came;
+        for (packet *p; (p = l->waiting) &&
+                        send(l->fd, p->content, p->size, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;) {
+            l->waiting = p->next;
+            l->last = l->waiting ? l->last : &l->waiting;
+            free(p);
+        }
+        while ((came = recv(l->fd, content, sizeof content, MSG_DONTWAIT)) > 0) {
+            const int code = take(e, content, (size_t)came / sizeof *content - HEAD);
+            if (code)
+                return code;
+        }
+        if (came == 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
             return sbn_set_last_error(SBN_TRANSPORT_ERROR, "a rank has hung up");
-        int taken = 1, code = 0;
-        while (taken && !code)
-            code = take_frame(e, l, &taken);
-        if (code)
-            return code;
     }
     return 0;
 }
@@ -160,16 +129,14 @@ static int pump(end *e)
 static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     end *e = context;
-    const head what = {tag, e->started[tag]++, (int64_t)count};
-    sum *s = find(e, &what);
+    must(count > MOST, "a packet of so many words");
+    sum *s = find(e, tag, e->started[tag]++, count);
     s->own = words;
     *request = s;
-    if (e->rank == 0) {
-        const int code = add(e, &what, words);
-        return code ? code : pump(e);
-    }
-    send_frame(&e->lines[0], &what, words);
-    return pump(e);
+    if (e->rank > 0)
+        send_packet(&e->lines[0], s, words);
+    const int code = e->rank == 0 ? add(e, s, words, count) : 0;
+    return code ? code : pump(e);
 }
 
 static int test(void *context, void *request, int *done)
@@ -180,7 +147,7 @@ static int test(void *context, void *request, int *done)
     *done = !code && s->done;
     /* Not before the others' sums are on their way: nobody may call for a long time now. */
     for (int i = 0; i < e->line_count; ++i)
-        *done = *done && e->lines[i].out.used == 0;
+        *done = *done && !e->lines[i].waiting;
     if (!*done)
         return code;
     sum **at = &e->sums;
@@ -202,10 +169,12 @@ struct transports *transports_open(int count)
         end *e = &transports->ends[rank];
         *e = (end){.rank = rank, .world_size = count, .line_count = rank ? 1 : count - 1};
         e->lines = allocate(sizeof *e->lines * (size_t)e->line_count);
+        for (int i = 0; i < e->line_count; ++i)
+            e->lines[i].last = &e->lines[i].waiting;
     }
     for (int rank = 1; rank < count; ++rank) {
         int pair[2];
-        must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), "socketpair");
+        must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), "socketpair");
         transports->ends[0].lines[rank - 1].fd = pair[0];
         transports->ends[rank].lines[0].fd = pair[1];
     }
@@ -227,9 +196,9 @@ void transports_close(struct transports *transports)
     for (int rank = 0; transports && rank < transports->count; ++rank) {
         end *e = &transports->ends[rank];
         for (int i = 0; i < e->line_count; ++i) {
+            for (packet *p; (p = e->lines[i].waiting); free(p))
+                e->lines[i].waiting = p->next;
             close(e->lines[i].fd);
-            free(e->lines[i].in.at);
-            free(e->lines[i].out.at);
         }
         free(e->lines);
     }

@@ -1,6 +1,6 @@
 /*
  * A problem (check/problem.h) taken through its stages, so that a test can change the numbers
- * between making and running it; and devices by name.
+ * between making and running it; and the devices it runs on.
  */
 #ifndef TESTS_SUPPORT_TRIAL_H
 #define TESTS_SUPPORT_TRIAL_H
@@ -24,18 +24,14 @@ int trial_run(trial *t, runner *r, char *error);
 void trial_free(trial *t);
 
 /*
- * A runner on the devices whose platform and name contain these texts, one device for each pair
- * of a list that ends with NULL. Returns NULL with a sentence in `error` (RUNNER_ERROR characters)
- * where one is missing or cannot be used.
+ * A runner on the first of PoCL's devices that can be used. Returns NULL with a sentence in `error`
+ * (RUNNER_ERROR characters) where there is none.
  */
-runner *trial_runner(const char *const names[][2], const char *build_options, char *error);
-
-/* Runs `check` on every usable device, one after the other; without any the test is skipped. */
-void trial_usable_devices(void (*check)(const device_info *device));
+runner *trial_pocl(const char *build_options, char *error);
 
 /*
  * The rest of a test's main: runs `check` on every usable device, one after the other, and returns
- * the program's result. A device that fails otherwise ends the program.
+ * the program's result. Without any the test is skipped; a device that fails otherwise ends the program.
  */
 typedef void trial_check(runner *r, const device_info *device);
 int trial_every_device(trial_check *check);

@@ -29,6 +29,26 @@ static cl_int enqueued(cl_int code, cl_uint count, const cl_event *event)
     return code;
 }
 
+#define WRAP_ENQUEUE(f, function, parameters, arguments) \
+    WRAP(cl_int, f, parameters) \
+    { \
+        if (wraps_fails(function)) \
+            return CL_OUT_OF_RESOURCES; \
+        return enqueued(__real_##f arguments, count, event); \
+    }
+
+#define WRAP_CREATE(type, f, function, error, parameters, arguments) \
+    WRAP(type, f, parameters) \
+    { \
+        if (wraps_fails(function)) { \
+            *code = error; \
+            return NULL; \
+        } \
+        const type made = __real_##f arguments; \
+        wraps_hold(WRAPS_REFERENCES, made != NULL); \
+        return made; \
+    }
+
 static const char *wanted_text, *text_instead, *more_options;
 static int replaced;
 
@@ -130,7 +150,7 @@ WRAP(cl_int, clBuildProgram,
     if (more_options &&
         snprintf(all, sizeof all, "%s %s", options, more_options) >= (int)sizeof all)
         abort();
-    if (wraps_program_is_built(program, options))
+    if (wraps_program_is_built(program, devices[0], options))
         return CL_SUCCESS;
     const cl_int code = __real_clBuildProgram(program, count, devices, more_options ? all : options,
                                               notify, data);
@@ -139,28 +159,13 @@ WRAP(cl_int, clBuildProgram,
     return code;
 }
 
-WRAP(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *code))
-{
-    if (wraps_fails(WRAP_CREATE_KERNEL)) {
-        *code = CL_OUT_OF_HOST_MEMORY;
-        return NULL;
-    }
-    cl_kernel kernel = __real_clCreateKernel(wraps_program_of(program), name, code);
-    wraps_hold(WRAPS_REFERENCES, kernel != NULL);
-    return kernel;
-}
+WRAP_CREATE(cl_kernel, clCreateKernel, WRAP_CREATE_KERNEL, CL_OUT_OF_HOST_MEMORY,
+            (cl_program program, const char *name, cl_int *code),
+            (wraps_program_of(program), name, code))
 
-WRAP(cl_mem, clCreateBuffer,
-     (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code))
-{
-    if (wraps_fails(WRAP_CREATE_BUFFER)) {
-        *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-        return NULL;
-    }
-    cl_mem buffer = __real_clCreateBuffer(context, flags, size, host, code);
-    wraps_hold(WRAPS_REFERENCES, buffer != NULL);
-    return buffer;
-}
+WRAP_CREATE(cl_mem, clCreateBuffer, WRAP_CREATE_BUFFER, CL_MEM_OBJECT_ALLOCATION_FAILURE,
+            (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code),
+            (context, flags, size, host, code))
 
 WRAP(cl_int, clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value))
 {
@@ -168,71 +173,35 @@ WRAP(cl_int, clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, cons
                                      : __real_clSetKernelArg(kernel, index, size, value);
 }
 
-WRAP(cl_int, clEnqueueNDRangeKernel,
-     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
-      const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
-      cl_event *event))
-{
-    if (wraps_fails(WRAP_LAUNCH))
-        return CL_OUT_OF_RESOURCES;
-    return enqueued(__real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
-                                                  count, list, event),
-                    count, event);
-}
+WRAP_ENQUEUE(clEnqueueNDRangeKernel, WRAP_LAUNCH,
+             (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+              const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
+              cl_event *event),
+             (queue, kernel, dimensions, offset, global, local, count, list, event))
 
-WRAP(cl_int, clEnqueueReadBuffer,
-     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-      void *out, cl_uint count, const cl_event *list, cl_event *event))
-{
-    if (wraps_fails(WRAP_READ))
-        return CL_OUT_OF_RESOURCES;
-    return enqueued(__real_clEnqueueReadBuffer(queue, buffer, blocking, offset, size, out, count,
-                                               list, event),
-                    count, event);
-}
+WRAP_ENQUEUE(clEnqueueReadBuffer, WRAP_READ,
+             (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+              void *out, cl_uint count, const cl_event *list, cl_event *event),
+             (queue, buffer, blocking, offset, size, out, count, list, event))
 
-WRAP(cl_int, clEnqueueWriteBuffer,
-     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-      const void *in, cl_uint count, const cl_event *list, cl_event *event))
-{
-    if (wraps_fails(WRAP_WRITE))
-        return CL_OUT_OF_RESOURCES;
-    return enqueued(__real_clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, in, count,
-                                                list, event),
-                    count, event);
-}
+WRAP_ENQUEUE(clEnqueueWriteBuffer, WRAP_WRITE,
+             (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+              const void *in, cl_uint count, const cl_event *list, cl_event *event),
+             (queue, buffer, blocking, offset, size, in, count, list, event))
 
-WRAP(cl_int, clEnqueueFillBuffer,
-     (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
-      size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event))
-{
-    if (wraps_fails(WRAP_FILL))
-        return CL_OUT_OF_RESOURCES;
-    return enqueued(__real_clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size,
-                                               count, list, event),
-                    count, event);
-}
+WRAP_ENQUEUE(clEnqueueFillBuffer, WRAP_FILL,
+             (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+              size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event),
+             (queue, buffer, pattern, pattern_size, offset, size, count, list, event))
 
-WRAP(cl_int, clEnqueueMarkerWithWaitList,
-     (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event))
-{
-    if (wraps_fails(WRAP_MARKER))
-        return CL_OUT_OF_RESOURCES;
-    return enqueued(__real_clEnqueueMarkerWithWaitList(queue, count, list, event), count, event);
-}
+WRAP_ENQUEUE(clEnqueueMarkerWithWaitList, WRAP_MARKER,
+             (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event),
+             (queue, count, list, event))
 
-WRAP(cl_command_queue, clCreateCommandQueue,
-     (cl_context context, cl_device_id device, cl_command_queue_properties properties,
-      cl_int *code))
-{
-    if (wraps_fails(WRAP_CREATE_QUEUE)) {
-        *code = CL_OUT_OF_HOST_MEMORY;
-        return NULL;
-    }
-    cl_command_queue queue = __real_clCreateCommandQueue(context, device, properties, code);
-    wraps_hold(WRAPS_REFERENCES, queue != NULL);
-    return queue;
-}
+WRAP_CREATE(cl_command_queue, clCreateCommandQueue, WRAP_CREATE_QUEUE, CL_OUT_OF_HOST_MEMORY,
+            (cl_context context, cl_device_id device, cl_command_queue_properties properties,
+             cl_int *code),
+            (context, device, properties, code))
 
 WRAP(void *, clEnqueueMapBuffer,
      (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,

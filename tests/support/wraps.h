@@ -165,12 +165,12 @@ void wraps_device_says(cl_device_info question, const void *answer, size_t size)
 void wraps_build_with(const char *options);
 
 /*
- * From now on a program of the same text and options as an earlier one is not built again: kernels and
- * binaries are the earlier one's. The rest is for functions that are wrapped.
+ * From now on a program of the same context, device, text and options as an earlier one is not built again:
+ * kernels and binaries are the earlier one's, which stays. The rest is for functions that are wrapped.
  */
 void wraps_build_once(void);
 void wraps_program_has(cl_program program, const void *text, size_t size);
-int wraps_program_is_built(cl_program program, const char *options);
+int wraps_program_is_built(cl_program program, cl_device_id device, const char *options);
 void wraps_program_built(cl_program program);
 cl_program wraps_program_of(cl_program program);
 

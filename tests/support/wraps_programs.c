@@ -10,7 +10,7 @@
 typedef struct known {
     struct known *next;
     cl_program program, built; /* the one that has its kernels */
-    uint64_t text;             /* with the options, once it is built */
+    uint64_t text;             /* with device and options, once it is built */
 } known;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -30,33 +30,45 @@ static known *find(cl_program program)
     return k;
 }
 
+/* Kernels are a context's. */
+static uint64_t begin(cl_program program)
+{
+    cl_context context = NULL;
+    wraps_pause();
+    clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof context, &context, NULL);
+    wraps_resume();
+    return sbn__digest(SBN_DIGEST_START, &context, sizeof context);
+}
+
 /* A new program has no text yet; what it is made of comes in pieces. */
 void wraps_program_has(cl_program program, const void *text, size_t size)
 {
     if (!once)
         return;
+    const uint64_t start = begin(program);
     pthread_mutex_lock(&lock);
     known *k = find(program);
     if (!k) {
         k = calloc(1, sizeof *k);
         if (!k)
             abort();
-        *k = (known){all, program, NULL, SBN_DIGEST_START};
+        *k = (known){all, program, NULL, start};
         all = k;
     } else if (k->built) {
         k->built = NULL;
-        k->text = SBN_DIGEST_START;
+        k->text = start;
     }
     k->text = sbn__digest(k->text, text, size);
     pthread_mutex_unlock(&lock);
 }
 
-int wraps_program_is_built(cl_program program, const char *options)
+int wraps_program_is_built(cl_program program, cl_device_id device, const char *options)
 {
     pthread_mutex_lock(&lock);
     known *k = find(program), *other = all;
     if (k)
-        k->text = sbn__digest(k->text, options, strlen(options));
+        k->text = sbn__digest(sbn__digest(k->text, &device, sizeof device), options,
+                              strlen(options));
     while (k && other && (other->text != k->text || other->built != other->program))
         other = other->next;
     if (k && other)

@@ -96,8 +96,8 @@ static void running(const inputs *in, size_t c, const reference *ref, reference_
 }
 
 /* Sums over each replica, and over all; sums that a NaN or an infinity enters are left to IEEE. */
-static void gradients(const placement *g, const inputs *in, size_t c, reference_channel *ch,
-                      gradient_sums *local, sum *scratch)
+static void gradients(const problem *p, const placement *g, const inputs *in, size_t c,
+                      reference_channel *ch, gradient_sums *local, sum *scratch)
 {
     sum all_dy = {0, 0}, all_centered = {0, 0};
     memset(scratch, 0, 2 * g->replicas * sizeof *scratch);
@@ -118,6 +118,11 @@ static void gradients(const placement *g, const inputs *in, size_t c, reference_
     }
     ch->all.dy = value(&all_dy);
     ch->all.dy_centered = value(&all_centered);
+    /* Where the variance is infinite y is the bias, which does not give x back. */
+    const int is_lost = p->from_output && ch->invstd == 0;
+    ch->all.dy_centered = is_lost ? NAN : ch->all.dy_centered;
+    for (size_t r = 0; is_lost && r < g->replicas; ++r)
+        local[r].dy_centered = NAN;
 }
 
 int reference_make(const problem *p, const placement *g, const inputs *in, reference *ref)
@@ -140,7 +145,7 @@ int reference_make(const problem *p, const placement *g, const inputs *in, refer
         else
             statistics(p, g, in->x, c, &ref->channel[c]);
         running(in, c, ref, &ref->channel[c]);
-        gradients(g, in, c, &ref->channel[c], ref->local + c * g->replicas, scratch);
+        gradients(p, g, in, c, &ref->channel[c], ref->local + c * g->replicas, scratch);
     }
     free(scratch);
     int updated = !p->frozen && p->passes & PASS_FORWARD &&

@@ -57,28 +57,6 @@ def networks():
     save("network_v1.safetensors", {k: v for k, v in state.items() if not k.endswith("num_batches_tracked")})
 
 
-def frozen():
-    """Batch norm in evaluation: output and gradients, affine and not."""
-    tensors = {}
-    for name, affine in (("affine", True), ("plain", False)):
-        layer = torch.nn.BatchNorm1d(5, affine=affine, eps=1e-3).double().eval()
-        if affine:
-            layer.weight.data = single(5)
-            layer.bias.data = single(5)
-        layer.running_mean.copy_(single(5))
-        layer.running_var.copy_(single(5).abs() + 0.25)
-        x, dy = single(7, 5, 33), single(7, 5, 33)
-        x.requires_grad_()
-        y = layer(x)
-        y.backward(dy)
-        tensors |= {f"{name}.x": x, f"{name}.dy": dy, f"{name}.y": y, f"{name}.dx": x.grad,
-                    f"{name}.running_mean": layer.running_mean, f"{name}.running_var": layer.running_var}
-        if affine:
-            tensors |= {f"{name}.weight": layer.weight, f"{name}.bias": layer.bias,
-                        f"{name}.weight_grad": layer.weight.grad, f"{name}.bias_grad": layer.bias.grad}
-    save("frozen.safetensors", tensors)
-
-
 def trained():
     """Running statistics after three batches, momentum 0.1, 0.3 and None."""
     tensors = {"x": single(3, 4, 3, 9)}
@@ -163,7 +141,6 @@ def converted():
 
 
 networks()
-frozen()
 trained()
 folded()
 troubled()

@@ -1,0 +1,33 @@
+#!/bin/sh
+# The table of statuses against OpenCL's headers: each error that these number stands there, by its name.
+# Environment: srcdir, CC, OPENCL_CFLAGS.
+
+. "${srcdir:=.}/tests/support/tap.sh"
+
+# shellcheck disable=SC2086
+folder=$(echo '#include <CL/cl.h>' | ${CC:-cc} ${OPENCL_CFLAGS-} -E - 2> "$work/err" |
+    sed -n 's,^# [0-9]* "\(.*\)/cl\.h".*,\1,p' | head -n 1)
+[ -n "$folder" ] || skip_all "OpenCL's headers are not found"
+
+# "-5 CL_OUT_OF_RESOURCES": of the headers, and of the registry what they lack.
+{
+    cat "$folder"/*.h | tr -d '()' |
+        awk '$1 == "#define" && $2 ~ /^CL_/ && $2 !~ /_MIN|_BUILD_(NONE|ERROR|IN_)|_LIST_END/ &&
+             $3 ~ /^-[0-9]+$/ { print $3, $2 }'
+    echo '-1106 CL_PIPE_FULL_INTEL
+-1107 CL_PIPE_EMPTY_INTEL
+-1126 CL_CANCELLED_IMG'
+} | sort -u > "$work/headers"
+tr -d '\n' < "$srcdir/src/base/status.c" | awk '{ gsub(/ENTRY[(]/, "\n"); print }' |
+    sed -n 's/^ *\(-[0-9]*\), *\(CL_[A-Z0-9_]*\),.*/\1 \2/p' > "$work/table"
+
+# Two names may have one number.
+no_faults 'every error of the headers has its name' "$(awk '
+    FNR == NR { name[$1] = $2; next }
+    { right[$1 " " $2] = 1 }
+    !($1 in name) { print $0 ": not in the table" }
+    END { for (number in name) if (!((number " " name[number]) in right)) print number, name[number] ": no error" }
+    ' "$work/table" "$work/headers")"
+check "the table has $(grep -c . "$work/table") errors, the headers $(grep -c . "$work/headers")" \
+    [ "$(grep -c . "$work/table")" -ge 99 ]
+echo "1..$count"

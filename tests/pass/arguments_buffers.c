@@ -1,0 +1,175 @@
+/*
+ * What is refused of a pass's buffers: missing ones, too small ones, those of another context, what
+ * overlaps; residuals; running statistics that are given; memory of the host.
+ */
+#include <stdint.h>
+
+#include "group/group.h"
+#include "support/stage.h"
+
+/* Of an operation's second replica. */
+#define BAD(operation, field, value, words) \
+    ROW(op, operation, NULL), ROW(shards[1].field, value, "replica 1|" words)
+
+static void check_buffers(cl_mem abroad)
+{
+    const sbn_shard *const good = &stage.right.shards[1];
+    const sbn_buffer behind = {good->x.mem, good->x.offset + 3}, before = {good->x.mem, 4},
+                     behind_dy = {good->dy.mem, good->dy.offset + 1};
+    const refusal rows[] = {
+        BAD(FORWARD, x.mem, NULL, "x: expected a buffer, got NULL"),
+        BAD(FORWARD, y.mem, NULL, "y: expected a buffer"),
+        BAD(FORWARD, weight.mem, NULL, "weight: expected a buffer"),
+        BAD(FORWARD, bias.mem, NULL, "bias: expected a buffer"),
+        BAD(FORWARD, x.mem, abroad, "x: expected a buffer of the queue's context"),
+        BAD(FORWARD, y.mem, abroad, "y: expected a buffer of the queue's context"),
+        BAD(FORWARD, x.offset, 9, "x: expected 42 floats from offset 9|got a buffer of 50"),
+        BAD(FORWARD, y.offset, SIZE_MAX, "y: expected 42 floats|got a buffer of 50"),
+        BAD(FORWARD, bias.offset, 9, "bias: expected 3 floats from offset 9|got a buffer of 11"),
+        BAD(FORWARD, y.mem, good->x.mem, "y is written|overlap x"),
+        BAD(FORWARD, y, behind, "y is written|overlap x"),
+        BAD(FORWARD, x, good->y, "y is written|overlap x"),
+        BAD(FORWARD, num_wait, 2, "wait_list: expected 2 events, got NULL"),
+        BAD(BACKWARD, dy.mem, NULL, "dy: expected a buffer"),
+        BAD(BACKWARD, dx.mem, abroad, "dx: expected a buffer of the queue's context"),
+        BAD(BACKWARD, weight_grad.mem, abroad,
+            "weight_grad: expected a buffer of the queue's context"),
+        BAD(BACKWARD, dx.offset, SIZE_MAX / 4, "dx: expected 42 floats"),
+        BAD(BACKWARD, bias_grad.offset, 10,
+            "bias_grad: expected 3 floats from offset 10|got a buffer of 11"),
+        BAD(BACKWARD, dx, behind_dy, "dx is written|overlap dy"),
+        BAD(BACKWARD, dx, good->x, "dx is written|overlap x"),
+        BAD(BACKWARD, bias_grad, good->weight_grad, "weight_grad is written|overlap bias_grad"),
+        BAD(BACKWARD, weight_grad, good->weight, "weight_grad is written|overlap weight"),
+        BAD(EVALUATE, x.mem, NULL, "x: expected a buffer"),
+        BAD(EVALUATE, bias.mem, abroad, "bias: expected a buffer of the queue's context"),
+        BAD(EVALUATE, y, before, "y is written|overlap x"),
+        BAD(EVALUATE, num_wait, 1, "wait_list: expected 1 events"),
+        BAD(RECOMPUTE, y.mem, NULL, "y: expected a buffer"),
+    };
+    REFUSE_PASS(stage.right, rows);
+}
+
+/* The residual and its gradient in the common buffer. */
+static void check_residual(void)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    arguments a = stage.right;
+    config.name = "adds";
+    config.channels = CHANNELS;
+    config.activation = SBN_RELU;
+    config.residual = 1;
+    a.layer = fixture_layer_of(stage.group, &config);
+    a.saved = fixture_saved(a.layer);
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        a.shards[r].residual = in_common(100 * r);
+        a.shards[r].residual_grad = in_common(100 * r + 50);
+    }
+    const sbn_shard *const good = &a.shards[1];
+    const sbn_buffer behind_dy = {good->dy.mem, good->dy.offset + 1};
+    const refusal rows[] = {
+        BAD(FORWARD, residual.mem, NULL, "residual: expected a buffer, got NULL"),
+        BAD(EVALUATE, residual.mem, NULL, "evaluation|residual: expected"),
+        BAD(RECOMPUTE, residual.mem, NULL, "recomputation|residual: expected"),
+        BAD(FORWARD, residual.offset, COMMON - 1, "residual: expected 42 floats from offset"),
+        BAD(FORWARD, y, good->residual, "y is written and must not overlap residual"),
+        ROW(shards[1].dx, good->dy, NULL),
+        BAD(BACKWARD, residual_grad, good->dy, "dx is written and must not overlap residual_grad"),
+        BAD(BACKWARD, residual_grad, behind_dy, "residual_grad"),
+        BAD(BACKWARD, residual_grad, good->x, "residual_grad is written and must not overlap x"),
+    };
+    must(sbn_forward(a.layer, a.shards, a.saved, 0, NULL), "sbn_forward");
+    stage_reset();
+    REFUSE_PASS(a, rows);
+    fixture_end(a.layer, a.saved);
+}
+
+/* Of one layer: a replica's running statistics are written, but where they are constants. */
+static void check_running(void)
+{
+    arguments a = stage.right;
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        a.shards[r].running_mean = in_common(10 * r);
+        a.shards[r].running_var = in_common(10 * r + CHANNELS);
+    }
+    const refusal rows[] = {
+        BAD(FORWARD, running_var.mem, NULL,
+            "running_var: expected a buffer beside running_mean, got NULL"),
+        BAD(FORWARD, running_mean.mem, NULL,
+            "running_mean: expected a buffer beside running_var, got NULL"),
+        BAD(FORWARD, running_var.offset, COMMON - 2, "running_var: expected 3 floats from offset"),
+        BAD(FORWARD, running_var.offset, 12, "running_mean is written|not overlap running_var"),
+        BAD(FORWARD, running_mean, a.shards[0].running_mean,
+            "running_mean must not overlap running_mean of replica 0"),
+    };
+    REFUSE_PASS(a, rows);
+    const refusal shared[] = {ROW(shards[1].running_mean, a.shards[0].running_mean, "")};
+    must(sbn_batchnorm_set_frozen(a.layer, 1), "sbn_batchnorm_set_frozen");
+    REFUSE_PASS(a, shared);
+    must(sbn_batchnorm_set_frozen(a.layer, 0), "sbn_batchnorm_set_frozen");
+}
+
+/* --- memory of the host --- */
+
+enum { TENSOR = SAMPLES / REPLICAS * CHANNELS * PLANE };
+
+/* One element before each keeps them off the begin of a page. */
+static float memory_of[REPLICAS][4][1 + TENSOR];
+
+static uint64_t host_state(void)
+{
+    return digest_of(stage_state(), memory_of, sizeof memory_of);
+}
+
+static void check_host(void)
+{
+    arguments a = stage.right;
+    sbn_replica *const replicas = stage.group->replicas;
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        sbn_shard *s = &a.shards[r];
+        sbn_buffer *const all[] = {&s->x, &s->y, &s->weight, &s->bias};
+        s->memory = SBN_MEMORY_HOST;
+        for (size_t i = 0; i < 4; ++i)
+            *all[i] = (sbn_buffer){(cl_mem)memory_of[r][i], 1};
+    }
+    const sbn_shard *const first = &a.shards[0];
+    const sbn_buffer odd = {(cl_mem)((char *)memory_of[0][1] + 2), 1};
+    const sbn_buffer within_x = SBN_HOST_BUFFER(memory_of[0][0] + 3);
+    const refusal rows[] = {
+        ROW(shards[1].memory, (sbn_memory)2,
+            "forward of layer \"first\", rank 0, replica 1: memory: expected an sbn_memory, got 2"),
+        ROW(shards[0].x.mem, NULL, "replica 0: x: expected a buffer, got NULL"),
+        ROW(shards[0].y, odd, "replica 0: y: expected an address that is a multiple of 4, got 0x"),
+        ROW(shards[0].y, within_x, "replica 0: y is written and must not overlap x"),
+        ROW(shards[1].y, within_x, "replica 1: y must not overlap x of replica 0"),
+        ROW(shards[1].bias, first->bias, NULL),
+        ROW(shards[1].weight, first->bias, ""),
+    };
+    REFUSE("memory of the host", stage_pass, a, host_state, rows);
+    const refusal copied[] = {
+        ROW(shards[0].y_pitch, CHANNELS * PLANE + 1,
+            "replica 0: y: expected a dense tensor in memory of the host, of which this device's "
+            "driver keeps a copy, got a view"),
+    };
+    const int before = replicas[0].host_memory;
+    replicas[0].host_memory = replicas[1].host_memory = SBN_HOST_MEMORY_COPIED;
+    REFUSE("a copy of the driver", stage_pass, a, host_state, copied);
+    replicas[0].host_memory = replicas[1].host_memory = before;
+}
+
+int main(void)
+{
+    fixture foreign;
+    cl_int code;
+    if (stage_open() || fixture_open(&foreign))
+        return fixture_missing();
+    cl_mem abroad = clCreateBuffer(foreign.context, CL_MEM_READ_WRITE, 4096, NULL, &code);
+    must(code, "clCreateBuffer");
+    check_buffers(abroad);
+    clReleaseMemObject(abroad);
+    fixture_close(&foreign);
+    check_residual();
+    check_running();
+    check_host();
+    return stage_close();
+}

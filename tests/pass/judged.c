@@ -1,0 +1,44 @@
+/*
+ * Problems that every run judges: of tests/inputs it has a sample, and no recorded bits are of these. Backward
+ * from the output, where y is 0 or does not give x back; frozen layers, whose count is a process's own, so
+ * that the lists, which ranks share, have none. On PoCL.
+ */
+#include "check/compare.h"
+#include "support/tap.h"
+#include "support/trial.h"
+
+static const char *const lines[] = {
+    "mb8ic16ih9iw9,leaky,output,data=zero,plain",
+    "mb8ic16ih9iw9,leaky,output,last,data=zero,plain,form=gpu",
+    "mb4ic6ih9iw9,leaky,output,data=huge",
+    "mb4ic6ih9iw9,leaky,output,last,data=huge,inplace,form=gpu",
+    "mb8ic16ih9iw9,leaky,output,inplace,frozen",
+    "mb8ic16ih9iw9,f16,output,last,global,frozen",
+    "mb1ic16,frozen",
+    "mb8ic16ih9iw9,frozen",
+    "mb8ic16ih9iw9,last,r3,global,frozen",
+    "mb8ic16ih9iw9,plain,accumulate,frozen",
+    "mb64ic16,bf16,frozen",
+    "mb8ic16ih40iw40,grad=inf,form=gpu,frozen",
+    "mb8ic16ih9iw9,data=nan,frozen",
+};
+
+int main(void)
+{
+    char error[RUNNER_ERROR];
+    runner *r = trial_pocl(NULL, error);
+    if (!r) {
+        tap_missing("%s", error);
+        return tap_done();
+    }
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+        comparison result = {.ok = 0};
+        trial t;
+        trial_make(&t, lines[i], 1);
+        const int failed = trial_run(&t, r, error) || compare(&t.p, &t.g, &t.in, &t.out, &result);
+        tap_ok(!failed && result.ok, "%s: %s", lines[i], failed ? error : "as the reference says");
+        trial_free(&t);
+    }
+    runner_destroy(r);
+    return tap_done();
+}

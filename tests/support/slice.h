@@ -1,0 +1,51 @@
+/*
+ * One replica's buffers, cut from a batch that depends on a seed alone; and digests of what is in them.
+ * Tests include fixture.h.
+ */
+#ifndef TESTS_SUPPORT_SLICE_H
+#define TESTS_SUPPORT_SLICE_H
+
+#include "support/must.h"
+
+/* The value of outputs before a pass writes them. */
+#define PATTERN (-12345.0f)
+
+/*
+ * The samples first ... first + samples - 1 of the batch with this seed, as
+ * (N,C,L), and one replica's buffers for them. Every buffer has an offset.
+ */
+typedef struct slice {
+    cl_command_queue queue;
+    sbn_shard shard;
+    size_t samples, channels, plane, elements;
+} slice;
+
+void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first, size_t samples,
+                size_t channels, size_t plane, unsigned seed);
+void slice_close(slice *s);
+
+/* The values of x and dy on the host: sample n, channel c, position i. */
+float batch_x(unsigned seed, size_t n, size_t c, size_t i);
+float batch_dy(unsigned seed, size_t n, size_t c, size_t i);
+
+/* A buffer of these floats, with an offset; of `count` patterns where they are NULL. */
+sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count);
+
+/* Reads or fills `count` floats behind a buffer's offset, blocking. */
+void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *to);
+void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value);
+
+/* Sets outputs to the pattern; tells whether they all still hold it, padding included. */
+void slice_reset(const slice *s);
+int slice_untouched(const slice *s);
+
+/* FNV-1a over the bits, to be chained; start from DIGEST_START. */
+#define DIGEST_START 1469598103934665603u
+uint64_t digest_of(uint64_t digest, const void *bytes, size_t size);
+uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
+
+/* All that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
+uint64_t digest_slice(uint64_t digest, const slice *s);
+uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
+
+#endif
