@@ -88,7 +88,7 @@ build_in = test '$(srcdir)' != . || { \
 # kernels. Scripts that launch ranks put SBN_TEST_TOOL before each.
 VALGRIND_TESTS = tests/base/statuses tests/collective/agreement tests/exact/accumulator tests/exact/bigint \
 	tests/exact/statistics tests/model/checkpoint_files tests/model/checkpoint_keys tests/model/safetensors \
-	$(filter tests/mpi/faults.sh tests/mpi/groups.sh,$(TESTS)) tests/parallel/arguments \
+	$(filter tests/mpi/groups.sh,$(TESTS)) tests/parallel/arguments \
 	tests/parallel/average tests/parallel/sampler tests/pass/passes tests/tools/bench_timing tests/tools/problem
 under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
   --show-leak-kinds=definite --errors-for-leak-kinds=definite \
