@@ -47,6 +47,10 @@ static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved 
         shards[r].weight = n->parameters[layer][r].weight;
         shards[r].bias = n->parameters[layer][r].bias;
     }
+    /* By what has moved with the layer, and later by what it has learnt. */
+    must(sbn_evaluate(n->layers[layer], shards), "sbn_evaluate");
+    for (size_t r = 0; r < replicas; ++r)
+        digest = digest_buffer(digest, &s[r], &s[r].shard.y, s[r].elements);
     must(sbn_forward(n->layers[layer], shards, saved, 0, NULL), "sbn_forward");
     must(sbn_backward(n->layers[layer], shards, saved, SBN_GLOBAL_GRADIENTS, NULL), "backward");
     for (size_t r = 0; r < replicas; ++r)

@@ -31,7 +31,6 @@ TESTS += $(model_tests)
 ASAN_TESTS += $(model_tests)
 
 EXTRA_DIST += \
-	tests/model/data/converted.safetensors \
 	tests/model/data/folded.safetensors \
 	tests/model/data/frozen.safetensors \
 	tests/model/data/make_files.py \

@@ -1,11 +1,6 @@
-/*
- * PyTorch's values: running statistics over batches, with every kind of momentum and after a reset;
- * and a layer that is converted to SyncBatchNorm between two steps, here to three replicas and back.
- */
+/* PyTorch's running statistics over batches, with every kind of momentum and after a reset. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "support/vectors.h"
 
@@ -35,8 +30,6 @@ static void expect_statistics(const sbn_tensor_file *file, const char *group,
     tap_ok(worst <= 0x1p-22 && tracked == batches, "%s: %lld batches, %g off", group,
            (long long)tracked, worst);
 }
-
-/* --- momentum ------------------------------------------------------------------------ */
 
 enum { TRAINED_CHANNELS = 3, TRAINED_BATCHES = 3, TRAINED_VALUES = 4 * 3 * 9 };
 
@@ -87,162 +80,7 @@ static void check_momentum(void)
     sbn_group_destroy(group);
 }
 
-/* --- conversion ---------------------------------------------------------------------- */
-
-enum { CHANNELS = 4, SAMPLES = 6, PLANE = 20, VALUES = SAMPLES * CHANNELS * PLANE, REPLICAS = 3 };
-
-/* The whole batch in one buffer of each kind; replicas take 1, 2 and 3 samples of it. */
-typedef struct network {
-    sbn_tensor_file file;
-    slice whole;
-    sbn_group *one, *three;
-    sbn_batchnorm *layer;
-    sbn_model *model;
-    sbn_saved *saved;
-    sbn_parameters parameters[REPLICAS], gradients[REPLICAS];
-} network;
-
-static void network_open(network *n)
-{
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    memset(n, 0, sizeof *n);
-    vectors_open(&n->file, "converted.safetensors");
-    float *settings = vectors_get(&n->file, "", "settings", NULL);
-    config.channels = CHANNELS;
-    config.eps = (double)settings[0];
-    config.momentum = (double)settings[1];
-    free(settings);
-    n->one = fixture_group(queue, 1, SBN_FORM_AUTO);
-    n->three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
-    slice_open(&n->whole, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
-    n->layer = fixture_layer_of(n->one, &config);
-    n->saved = fixture_saved(n->layer);
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        n->parameters[r].size = n->gradients[r].size = sizeof(sbn_parameters);
-        sbn_buffer *const buffers[] = {&n->parameters[r].weight, &n->parameters[r].bias,
-                                       &n->gradients[r].weight, &n->gradients[r].bias};
-        for (size_t i = 0; i < 4; ++i)
-            *buffers[i] = buffer_of(&device, queue, NULL, CHANNELS);
-    }
-    must(sbn_model_create(&n->model), "sbn_model_create");
-    must(sbn_model_add(n->model, "before", n->layer, n->parameters), "sbn_model_add");
-}
-
-static void network_close(network *n)
-{
-    slice_close(&n->whole);
-    sbn_model_destroy(n->model);
-    fixture_end(n->layer, n->saved);
-    sbn_group_destroy(n->one);
-    sbn_group_destroy(n->three);
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        clReleaseMemObject(n->parameters[r].weight.mem);
-        clReleaseMemObject(n->parameters[r].bias.mem);
-        clReleaseMemObject(n->gradients[r].weight.mem);
-        clReleaseMemObject(n->gradients[r].bias.mem);
-    }
-    sbn__tensor_file_close(&n->file);
-}
-
-static int replicate(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
-                     sbn_parameters *parameters)
-{
-    const network *n = context;
-    (void)name, (void)layer;
-    *parameters = n->parameters[replica];
-    return SBN_SUCCESS;
-}
-
-static void write_values(const sbn_buffer *to, const float *values)
-{
-    must(clEnqueueWriteBuffer(queue, to->mem, CL_TRUE, sizeof(float) * to->offset,
-                              sizeof(float) * VALUES, values, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
-}
-
-/* Batch `b` of the file in as many shards as there are replicas. */
-static void take_batch(const network *n, size_t b, sbn_shard *shards, size_t replicas)
-{
-    float *x = vectors_get(&n->file, "", "x", NULL), *dy = vectors_get(&n->file, "", "dy", NULL);
-    write_values(&n->whole.shard.x, x + b * VALUES);
-    write_values(&n->whole.shard.dy, dy);
-    free(x);
-    free(dy);
-    for (size_t r = 0; r < replicas; ++r) {
-        const size_t skip = r * (r + 1) / 2 * CHANNELS * PLANE;
-        shards[r] = n->whole.shard;
-        shards[r].shape[0] = replicas == 1 ? SAMPLES : r + 1;
-        shards[r].x.offset += skip;
-        shards[r].y.offset += skip;
-        shards[r].dy.offset += skip;
-        shards[r].dx.offset += skip;
-        shards[r].weight = n->parameters[r].weight;
-        shards[r].bias = n->parameters[r].bias;
-        shards[r].weight_grad = n->gradients[r].weight;
-        shards[r].bias_grad = n->gradients[r].bias;
-    }
-}
-
-static void expect_tensor(const network *n, const sbn_buffer *buffer, const char *name,
-                          double units)
-{
-    size_t count;
-    float *expected = vectors_get(&n->file, "", name, &count);
-    expect_floats(&n->whole, buffer, expected, count, units, name);
-    free(expected);
-}
-
-static void check_conversion(void)
-{
-    network n;
-    sbn_shard shards[REPLICAS];
-    sbn_load_config config = SBN_LOAD_CONFIG_INIT;
-    network_open(&n);
-    /* Its weight and bias; the file holds the layer at other times, too. */
-    config.strict = 0;
-    must(sbn_model_load(n.model, data_path("converted.safetensors"), &config), "sbn_model_load");
-    must(sbn_batchnorm_reset_running_stats(n.layer), "reset");
-    take_batch(&n, 0, shards, 1);
-    must(sbn_forward(n.layer, shards, n.saved, 0, NULL), "sbn_forward");
-    expect_statistics(&n.file, "before", n.layer, 1);
-
-    expect(sbn_model_set_group(n.model, n.three, replicate, &n), SBN_SUCCESS, "", "converted");
-    expect_statistics(&n.file, "converted", n.layer, 1);
-    expect_tensor(&n, &n.parameters[REPLICAS - 1].weight, "converted.weight", 0);
-    expect_tensor(&n, &n.parameters[REPLICAS - 1].bias, "converted.bias", 0);
-    tap_ok(sbn_batchnorm_is_training(n.layer), "it trains still");
-
-    take_batch(&n, 1, shards, REPLICAS);
-    must(sbn_forward(n.layer, shards, n.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(n.layer, shards, n.saved, SBN_GLOBAL_GRADIENTS, NULL), "sbn_backward");
-    /* Roundings as in tests/pass/frozen.c, and those of mean and 1 / sqrt(var + eps). */
-    expect_tensor(&n, &n.whole.shard.y, "y", 8);
-    expect_tensor(&n, &n.whole.shard.dx, "dx", 8);
-    expect_tensor(&n, &n.gradients[REPLICAS - 1].weight, "weight_grad", 8);
-    expect_tensor(&n, &n.gradients[REPLICAS - 1].bias, "bias_grad", 8);
-    expect_statistics(&n.file, "after", n.layer, 2);
-    take_batch(&n, 2, shards, REPLICAS);
-    must(sbn_evaluate(n.layer, shards), "sbn_evaluate");
-    expect_tensor(&n, &n.whole.shard.y, "evaluated", 8);
-    const uint64_t three = digest_buffer(DIGEST_START, &n.whole, &n.whole.shard.y, VALUES);
-
-    expect(sbn_model_set_group(n.model, n.one, replicate, &n), SBN_SUCCESS, "", "and back");
-    expect_statistics(&n.file, "after", n.layer, 2);
-    slice_reset(&n.whole);
-    take_batch(&n, 2, shards, 1);
-    must(sbn_evaluate(n.layer, shards), "sbn_evaluate");
-    tap_ok(digest_buffer(DIGEST_START, &n.whole, &n.whole.shard.y, VALUES) == three,
-           "it evaluates to the same bits");
-    network_close(&n);
-}
-
-static void checks(void)
-{
-    check_momentum();
-    check_conversion();
-}
-
 int main(void)
 {
-    return fixture_main(&device, &queue, checks);
+    return fixture_main(&device, &queue, check_momentum);
 }

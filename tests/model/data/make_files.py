@@ -140,31 +140,8 @@ def troubled():
     save("troubled.safetensors", tensors)
 
 
-def converted():
-    """A layer that trains a step, is converted to SyncBatchNorm, trains another and evaluates."""
-    layer = torch.nn.BatchNorm1d(4, eps=1e-3, momentum=0.3).double()
-    layer.weight.data = single(4)
-    layer.bias.data = single(4)
-    x, dy = single(3, 6, 4, 20), single(6, 4, 20)
-    layer(x[0])
-    tensors = {"x": x, "dy": dy} | {f"before.{k}": v.clone() for k, v in layer.state_dict().items()}
-    network = torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.Sequential(layer).train())
-    layer = network[0]
-    tensors |= {f"converted.{k}": v.clone() for k, v in layer.state_dict().items()}
-    tensors["settings"] = torch.tensor([layer.eps, layer.momentum, layer.affine, layer.track_running_stats,
-                                        layer.training], dtype=torch.float64)
-    batch = x[1].clone().requires_grad_()
-    y = network(batch)
-    y.backward(dy)
-    tensors |= {"y": y, "dx": batch.grad, "weight_grad": layer.weight.grad, "bias_grad": layer.bias.grad}
-    tensors["evaluated"] = network.eval()(x[2])
-    tensors |= {f"after.{k}": v for k, v in layer.state_dict().items()}
-    save("converted.safetensors", tensors)
-
-
 networks()
 frozen()
 trained()
 folded()
 troubled()
-converted()
