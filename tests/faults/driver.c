@@ -13,7 +13,7 @@ enum { HOLDINGS = WRAPS_KINDS + 1, MOST_STEPS = 24 };
 /* Distances from the first failure to a second one: most calls of a clean-up; or all calls fail. */
 static const int seconds[] = {1, 2, 3, 5, 8, 13, WRAPS_ALL};
 
-const int survived_releases[] = {SURVIVED_RELEASES, -1};
+static const int survived_releases[] = {SURVIVED_RELEASES, -1};
 const int survived_waits[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 typedef struct holdings {
@@ -82,7 +82,7 @@ static uint64_t result(const scenario *s)
 
 static int may_survive(const scenario *s, int function)
 {
-    const int *may = s->survived;
+    const int *may = s->survived ? s->survived : survived_releases;
     while (*may >= 0 && *may != function)
         ++may;
     return *may >= 0;

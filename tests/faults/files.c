@@ -1,7 +1,6 @@
 /* Checkpoints: inspected, loaded, saved to a new file, over another file and over themselves. */
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,19 +9,19 @@
 #include "faults/model.h"
 #include "faults/scenario.h"
 #include "safetensors/write.h"
+#include "support/folder.h"
 #include "support/wraps.h"
 
-static char folder[80], path[96];
+static char path[112];
 static sbn_checkpoint *checkpoint;
 
 /* Is it a draft that is left? An empty one may be, and one that could not be removed. */
 static int is_left(const char *name)
 {
-    char draft[400];
+    const char *draft = folder_path(name);
     struct stat info;
     if (name[0] == '.' || strcmp(name, "file") == 0)
         return 0;
-    snprintf(draft, sizeof draft, "%s/%s", folder, name);
     if (stat(draft, &info) != 0 || (info.st_size > 0 && wraps_failed_again() < 0))
         return 1;
     return unlink(draft) != 0;
@@ -33,25 +32,20 @@ static uint64_t files(void)
 {
     static unsigned char bytes[1 << 14];
     uint64_t digest = DIGEST_START;
-    DIR *directory = opendir(folder);
+    DIR *directory = opendir(folder_root);
     for (struct dirent *entry; directory && (entry = readdir(directory));)
         if (is_left(entry->d_name))
             digest = 0;
     if (directory)
         closedir(directory);
-    FILE *file = fopen(path, "rb");
-    const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
-    if (file)
-        fclose(file);
+    const size_t size = folder_read(path, bytes, sizeof bytes);
     return digest ? digest_of(digest, bytes, size) : 1;
 }
 
 static void make_folder(void)
 {
-    const char *temporary = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.40s/syncbn-XXXXXX", temporary ? temporary : "/tmp");
-    must(mkdtemp(folder) ? CL_SUCCESS : SBN_IO_ERROR, "mkdtemp");
-    snprintf(path, sizeof path, "%s/file", folder);
+    folder_begin();
+    snprintf(path, sizeof path, "%s/file", folder_root);
 }
 
 static void begin(void)
@@ -72,12 +66,9 @@ static void remove_folder(void)
 {
     sbn_checkpoint_destroy(checkpoint);
     checkpoint = NULL;
-    unlink(path);
-    char command[128];
-    /* A draft that could neither be renamed nor removed. */
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (rmdir(folder) != 0 && system(command) != 0)
-        perror(command);
+    wraps_pause();
+    folder_end();
+    wraps_resume();
 }
 
 static void end(void)
