@@ -64,7 +64,7 @@ mpi_scripts = \
 	tests/mpi/problems.sh
 # Open MPI launches on hosts in another way.
 mpich_scripts = tests/mpi/hosts.sh
-EXTRA_DIST += tests/mpi/common.sh tests/mpi/namespaces.sh $(mpi_scripts) $(mpich_scripts)
+EXTRA_DIST += tests/mpi/common.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
 PATIENT_TESTS += tests/mpi/problems.sh tests/mpi/demo.sh
