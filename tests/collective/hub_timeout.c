@@ -4,7 +4,6 @@
  */
 #include <sched.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include <syncbn/data_parallel.h>
 
@@ -278,46 +277,6 @@ static void check_branches(void)
     ranks_close(&all);
 }
 
-/* A transport whose requests fail. */
-static int start(void *context, int tag, int64_t *words, size_t count, void **request)
-{
-    (void)tag, (void)words, (void)count;
-    *request = context;
-    return 0;
-}
-
-static int test(void *context, void *request, int *done)
-{
-    (void)context, (void)request, (void)done;
-    return -5;
-}
-
-static void check_broken(void)
-{
-    const char *const words = "rank 1: the transport's test returned -5";
-    const size_t one[] = {1}, samples[] = {3};
-    const sbn_transport table = {.size = sizeof table,
-                                 .context = &here,
-                                 .rank = 1,
-                                 .world_size = 2,
-                                 .start = start,
-                                 .test = test};
-    test_ranks all;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.transport = &table;
-    config.timeout = 0.3;
-    ranks_open(&all, &device, 1, one, samples, &config);
-    ranks_reset(&all);
-    const uint64_t before = ranks_state(&all);
-    for (int i = 0; i < 2; ++i) {
-        rank_forward(&all.of[0]);
-        rank_expect(&all.of[0], i ? SBN_GROUP_FAILED : SBN_TRANSPORT_ERROR, words,
-                    i ? "afterwards the group is dead" : "the transport fails");
-    }
-    tap_ok(ranks_state(&all) == before, "the transport fails: nothing has changed");
-    ranks_close(&all);
-}
-
 static void checks(void)
 {
     const long at_start = sbn__handles_open();
@@ -327,7 +286,6 @@ static void checks(void)
     check_split(SBN_TIMEOUT_FAIL);
     check_split(SBN_TIMEOUT_LOCAL);
     check_branches();
-    check_broken();
     tap_note("timeouts have left %ld blocks allocated", sbn__handles_open() - at_start);
 }
 

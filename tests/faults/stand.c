@@ -120,13 +120,7 @@ uint64_t stand_outputs_of(uint64_t digest, const slice *slices, size_t replicas)
 
 uint64_t stand_running(uint64_t digest, const sbn_batchnorm *layer)
 {
-    float values[2][CHANNELS] = {{0}};
-    int64_t batches = 0;
-    if (!layer)
-        return digest;
-    must(sbn_batchnorm_running_stats(layer, values[0], values[1], &batches), "running statistics");
-    digest = digest_of(digest, values, sizeof values);
-    return digest_of(digest, &batches, sizeof batches);
+    return layer ? digest_layer(digest, layer, NULL) : digest;
 }
 
 int stand_usable(const sbn_group *group)

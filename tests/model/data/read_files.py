@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 
 old, new, *command = sys.argv[1:]
 layers = ["1", "4.1"]
-subprocess.run([*command, old, new], check=True)
+subprocess.run([*command, old, new], check=True, stdout=subprocess.DEVNULL)
 before, after = load_file(old), load_file(new)
 count = 0
 
