@@ -1,5 +1,5 @@
 /*
- * Requests to other ranks, without passes: deadlines, abandoned words, transports that fail and
+ * Requests to other ranks, without passes: many at once, deadlines, abandoned words, transports that fail and
  * memory that runs out. Two communicators of one hub, used by one thread.
  */
 #include <time.h>
@@ -47,6 +47,29 @@ static void pause_for(double seconds)
 }
 
 /* --- deadlines ------------------------------------------------------------------------ */
+
+/* Every pass that may be under way has a request. Sums wrap. */
+static void check_ahead(void)
+{
+    enum { AHEAD = SBN_MAX_PASSES };
+    static sbn_request requests[RANKS][AHEAD];
+    int wrong = 0, done;
+    open_ranks(60, SBN_TIMEOUT_FAIL);
+    for (int rank = 0; rank < RANKS; ++rank)
+        for (int i = 0; i < AHEAD; ++i) {
+            fill(&requests[rank][i], INT64_MAX - 2 - i);
+            must(sbn__request_start(&joined[rank], &requests[rank][i], SBN_TAG_WORDS, WORDS),
+                 "start");
+        }
+    for (int rank = 0; rank < RANKS; ++rank)
+        for (int i = AHEAD; i-- > 0;) {
+            must(sbn__request_poll(&joined[rank], &requests[rank][i], &done), "poll");
+            wrong += !done || requests[rank][i].words[0] != -6 - 2 * i;
+            sbn__request_free(&requests[rank][i]);
+        }
+    tap_ok(!wrong, "%d requests at once: %d wrong", AHEAD, wrong);
+    close_ranks();
+}
 
 /* Of the calling thread. */
 static double processor_seconds(void)
@@ -247,6 +270,7 @@ int main(void)
 {
     /* Words that a transport may still write stay allocated. */
     expect_leaks();
+    check_ahead();
     stalls_excuse(check_deadlines, 0.1);
     check_code(1, 77, SBN_TRANSPORT_ERROR, "rank 0: the transport's start returned 77");
     check_code(0, -5, SBN_TRANSPORT_ERROR, "rank 0: the transport's test returned -5");
