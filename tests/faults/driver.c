@@ -111,18 +111,13 @@ static int is_last_word(int function)
     return function == WRAP_RETAIN_EVENT || function == WRAP_FLUSH;
 }
 
-static int is_memory(int function)
-{
-    return function == WRAP_ALLOCATE || function == WRAP_C_MEMORY;
-}
-
 /* Nothing is promised of bits once what an error may change has changed: then the run ends. */
 static int judge_error(run *r, int step, int status, const char *sentence, uint64_t before)
 {
     const uint64_t after = digest_by(r->s->kept, step);
     if (!*sentence)
         WRONG(r, "step %d: %s without a sentence", step, sbn_strerror(status));
-    if (is_memory(r->first[step]) && r->plan.second == 0 && status != SBN_OUT_OF_MEMORY)
+    if (r->first[step] == WRAP_ALLOCATE && r->plan.second == 0 && status != SBN_OUT_OF_MEMORY)
         WRONG(r, "step %d: no memory, but %s: %s", step, sbn_strerror(status), sentence);
     if (!before || !after || after == before)
         return 1;

@@ -5,10 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "faults/memory.h"
 #include "faults/model.h"
 #include "faults/scenario.h"
-#include "safetensors/write.h"
 #include "support/folder.h"
 #include "support/wraps.h"
 
@@ -127,60 +125,6 @@ static uint64_t kept_look(int number)
     return number == 0 ? 1 + (checkpoint != NULL) : model_values(DIGEST_START, REPLICAS);
 }
 
-/* --- without memory ------------------------------------------------------------------- */
-
-#ifdef OWN_C_MEMORY
-
-static int read_all(const char *from)
-{
-    float mean[64];
-    int64_t batches;
-    int status = checkpoint ? SBN_SUCCESS : sbn_checkpoint_create(from, &checkpoint);
-    for (size_t i = 0; !status && i < sbn_checkpoint_size(checkpoint); ++i)
-        status = sbn_checkpoint_read(checkpoint, i, NULL, NULL, mean, NULL, &batches);
-    return status;
-}
-
-/* All of a file, into another or in its own place, without its first tensor. */
-static int copy_file(const char *from)
-{
-    static sbn_new_tensor tensors[64];
-    sbn_tensor_file file;
-    int status = sbn__tensor_file_open(&file, from);
-    if (status)
-        return status;
-    for (size_t i = 1; i < file.header.count; ++i) {
-        const sbn_tensor *old = &file.header.tensors[i];
-        tensors[i] = (sbn_new_tensor){old->name, old->type, old->shape, old->end - old->begin,
-                                      NULL,      old};
-    }
-    status = sbn__tensor_file_write(path, &file, &file.header.metadata, tensors + 1,
-                                    file.header.count - 1);
-    sbn__tensor_file_close(&file);
-    return status;
-}
-
-static int step_files(int number)
-{
-    const char *from = data_path("network_f16.safetensors");
-    return number == 0 ? read_all(from) : copy_file(number < 3 ? from : path);
-}
-
-static uint64_t result_files(void)
-{
-    return files();
-}
-
-static uint64_t kept_files(int number)
-{
-    (void)number;
-    return files();
-}
-
-/* qsort sorts in place then. */
-static const int survived_memory[] = {WRAP_C_MEMORY, -1};
-#endif
-
 /*
  * A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty.
  */
@@ -211,16 +155,5 @@ const scenario file_scenarios[] = {
      .result = result,
      .end = end,
      .survived = survived},
-#ifdef OWN_C_MEMORY
-    {.name = "files without memory",
-     .fails = WRAP_C_MEMORY,
-     .begin = make_folder,
-     .step = step_files,
-     .steps = 4,
-     .kept = kept_files,
-     .result = result_files,
-     .end = remove_folder,
-     .survived = survived_memory},
-#endif
     {.name = NULL},
 };

@@ -34,7 +34,7 @@ typedef struct scenario {
     int waits;
     /*
      * Which functions fail, as for wraps_fail; 0: every one. WRAP_SYMMETRIC: on all ranks of a job
-     * alike. WRAP_C_MEMORY: no step calls OpenCL.
+     * alike.
      */
     int fails;
     /*
