@@ -88,7 +88,7 @@ build_in = test '$(srcdir)' != . || { \
 # kernels. Scripts that launch ranks put SBN_TEST_TOOL before each.
 VALGRIND_TESTS = tests/base/statuses tests/collective/agreement tests/exact/accumulator tests/exact/bigint \
 	tests/exact/statistics tests/model/checkpoint_files tests/model/checkpoint_keys tests/model/safetensors \
-	$(filter tests/mpi/faults.sh tests/mpi/groups.sh,$(TESTS)) tests/parallel/arguments \
+	$(filter tests/mpi/groups.sh,$(TESTS)) tests/parallel/arguments \
 	tests/parallel/average tests/parallel/sampler tests/pass/passes tests/tools/bench_timing tests/tools/problem
 under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
   --show-leak-kinds=definite --errors-for-leak-kinds=definite \
@@ -114,7 +114,7 @@ check-oclgrind: tools/syncbn/syncbn
 # --- make check-asan, check-tsan -----------------------------------------------------
 # The programs built again under AddressSanitizer and UBSan in asan/; under ThreadSanitizer, for what
 # threads share, in tsan/. With ASan fewer failures are tried than in make check, at other places.
-TSAN_TESTS = tests/collective/hub tests/collective/hub_threads tests/device/shared_programs \
+TSAN_TESTS = tests/collective/hub tests/device/shared_programs \
 	tests/parallel/exchange tests/parallel/refused tests/pass/engine tests/pass/frozen tests/pass/soak \
 	tests/pass/soak_sixteen
 asan_build = --disable-shared --disable-hardening \

@@ -56,8 +56,6 @@ BATCHES = {
 # What takes long comes last, unless a batch names it.
 SLOW = ['pass/gradient', 'tools/check', 'pass/golden', 'pass/same']
 RACES = 'tests/device/races.sh'
-# What takes longest comes last, unless a batch names it.
-SLOW = ['pass/gradient', 'tools/check', 'pass/golden', 'pass/same']
 BATCH_SECONDS = 1200
 
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "collective/agreement.h"
 #include "collective/mismatch.h"
+#include "collective/ranks.h"
 #include "support/refused.h"
 
 /* A rank's call. */
@@ -188,6 +189,10 @@ static void check_room(void)
                strstr(sentence, "(elements a block 0 on rank 0, 4 on rank 1, 8 on rank 2, "),
            "4095 values: as many as fit: %s", sentence);
     free(s.mismatch);
+    const int ranks[] = {0, 2, 4};
+    char list[10];
+    const size_t length = sbn__ranks_print(ranks, 3, list, sizeof list);
+    tap_ok(length == 9 && !strcmp(list, "ranks 0, "), "ranks in 10 bytes: %s", list);
 }
 
 int main(void)

@@ -3,10 +3,7 @@
  * at once, each with the statistics of its own samples; a layer that moves to a subgroup and back;
  * and ranks that disagree about a split.
  */
-#include <stdio.h>
-#include <string.h>
-
-#include "support/ranks.h"
+#include "support/refused_ranks.h"
 
 enum { RANKS = 4, MOST_PARTS = 3 };
 
@@ -233,54 +230,44 @@ static void check_move(test_ranks *all)
     }
 }
 
-static int split_by(test_rank *m, const int *colours)
+/* --- ranks that disagree ----------------------------------------------------------------- */
+
+static const int any_colours[] = {0, 1, 0, 1, 1}, wrong_colour[] = {-7};
+
+typedef struct arguments {
+    const int *colours;
+    int forward; /* instead of a split */
+} arguments;
+
+static void right(test_rank *m, void *of)
 {
+    *(arguments *)of = (arguments){.colours = colours_of(m)};
+}
+
+static int call(test_rank *m, const void *of)
+{
+    const arguments *a = of;
     sbn_group *subgroups[RANK_REPLICAS];
-    return rank_says(m, sbn_group_split(m->group, colours, subgroups));
+    return a->forward ? rank_forward(m)
+                      : rank_says(m, sbn_group_split(m->group, a->colours, subgroups));
 }
 
-static int wrong_colour(test_rank *m)
-{
-    static const int wrong[] = {-7};
-    return split_by(m, m->rank == 1 ? wrong : colours_of(m));
-}
+#define REPORTED .heard = "rank 1 called sbn_group_split and reported SBN_INVALID_ARGUMENT"
 
-static int no_colours(test_rank *m)
-{
-    return split_by(m, m->rank == 1 ? NULL : colours_of(m));
-}
-
-static int forward_instead(test_rank *m)
-{
-    return m->rank == 1 ? rank_forward(m) : split_by(m, colours_of(m));
-}
+static const refusal rows[] = {
+    ROW(colours, wrong_colour, "colours|got -7 for replica 0", REPORTED),
+    ROW(colours, NULL, "colours|got NULL", REPORTED),
+    ROW(forward, 1, "rank 1 called forward of layer \"first\"|ranks 0, 2, 3 called sbn_group_split",
+        .status = SBN_DISAGREEMENT),
+};
 
 static void check_disagreements(test_ranks *all)
 {
-    static const int any[] = {0, 1, 0, 1, 1};
-    colours_of_all = any;
-    const struct {
-        int (*work)(test_rank *);
-        int own, others;
-        const char *own_words, *words, *what;
-    } cases[] = {
-        {wrong_colour, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "colours|got -7 for replica 0",
-         "rank 1 called sbn_group_split and reported SBN_INVALID_ARGUMENT", "a wrong colour"},
-        {no_colours, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "colours|got NULL",
-         "rank 1 called sbn_group_split and reported SBN_INVALID_ARGUMENT", "no colours"},
-        {forward_instead, SBN_DISAGREEMENT, SBN_DISAGREEMENT,
-         "rank 1 called forward of layer \"first\"|ranks 0, 2, 3 called sbn_group_split",
-         "rank 1 called forward of layer \"first\"|ranks 0, 2, 3 called sbn_group_split",
-         "a forward instead of a split"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        ranks_do(all, cases[i].work);
-        for (int rank = 0; rank < RANKS; ++rank)
-            rank_expect(&all->of[rank], rank == 1 ? cases[i].own : cases[i].others,
-                        rank == 1 ? cases[i].own_words : cases[i].words, cases[i].what);
-        tap_ok(ranks_leave(all, cases[i].work) == 0, "%s: nothing is left", cases[i].what);
-        check_colours(all, any, 2, cases[i].what);
-    }
+    static const ranks_call split = {sizeof(arguments), right,      call,
+                                     rank_reset,        rank_state, use_subgroups};
+    colours_of_all = any_colours;
+    RANKS_REFUSE(all, &split, rows);
+    check_colours(all, any_colours, 2, "after disagreements");
 }
 
 static void checks(void)

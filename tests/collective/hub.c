@@ -4,8 +4,7 @@
  * not agree, each learns who did what, nothing has changed, and the same groups
  * go on.
  */
-#include "base/memory.h"
-#include "support/ranks.h"
+#include "support/refused_ranks.h"
 #include "support/wraps.h"
 
 static fixture device;
@@ -39,43 +38,62 @@ static void check_bits(void)
     tap_ok(train(3, some, three, "1, 0, 2") == alone, "a rank without replicas: the same bits");
 }
 
-/* What rank 1 does while the others call forward of the first layer. */
-static int wrong_layer(test_rank *m)
+/* --- ranks that do not agree ------------------------------------------------------------- */
+
+/* What a rank does: forward of the first layer, if nothing else is said. */
+typedef struct arguments {
+    int (*work)(test_rank *m);
+    failure fails;
+} arguments;
+
+static void right(test_rank *m, void *of)
 {
-    return m->rank != 1 ? rank_forward(m)
-                        : rank_says(m, sbn_forward(m->second, m->shards, m->second_saved, 0, NULL));
+    (void)m;
+    *(arguments *)of = (arguments){.work = rank_forward};
 }
 
-static int wrong_operation(test_rank *m)
+static int call(test_rank *m, const void *of)
 {
-    return m->rank != 1 ? rank_forward(m)
-                        : rank_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, NULL));
+    const arguments *a = of;
+    wraps_fail(a->fails.function, a->fails.n);
+    a->work(m);
+    wraps_fail(WRAP_ANY, 0);
+    return m->status;
+}
+
+static int second_layer(test_rank *m)
+{
+    return rank_says(m, sbn_forward(m->second, m->shards, m->second_saved, 0, NULL));
+}
+
+static int backward(test_rank *m)
+{
+    return rank_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, NULL));
 }
 
 static int wrong_offset(test_rank *m)
 {
     sbn_shard bad = m->shards[0];
-    if (m->rank == 1)
-        bad.y.offset = 1 << 20;
+    bad.y.offset = 1 << 20;
     return rank_says(m, sbn_forward(m->layer, &bad, m->saved, 0, NULL));
 }
 
-static int wrong_saved(test_rank *m)
+static int no_saved(test_rank *m)
 {
-    sbn_saved *saved = m->rank == 1 ? NULL : m->saved;
-    return rank_says(m, sbn_forward(m->layer, m->shards, saved, 0, NULL));
+    return rank_says(m, sbn_forward(m->layer, m->shards, NULL, 0, NULL));
 }
 
 static int wrong_result(test_rank *m)
 {
-    sbn_result result = {m->rank == 1 ? 1 : sizeof result, 0, 0, 0};
+    sbn_result result = {.size = 1};
     return rank_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, &result));
 }
 
+/* One value in all. */
 static int too_few(test_rank *m)
 {
     sbn_shard one = m->shards[0];
-    one.shape[0] = m->rank == 1;
+    one.shape[0] = m->rank == ODD_RANK;
     one.shape[2] = 1;
     return rank_says(m, sbn_forward(m->layer, &one, m->saved, 0, NULL));
 }
@@ -86,7 +104,7 @@ static int other_channels(test_rank *m)
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_shard shard = m->shards[0];
     config.name = "odd";
-    config.channels = m->rank == 1 ? 2 : RANK_CHANNELS;
+    config.channels = m->rank == ODD_RANK ? 2 : RANK_CHANNELS;
     shard.shape[1] = config.channels;
     shard.shape[2] = 5;
     sbn_batchnorm *layer = fixture_layer_of(m->group, &config);
@@ -106,146 +124,92 @@ static int other_forward(test_rank *m)
     }
     clFinish(m->queue);
     slice_reset(&m->slices[0]);
-    rank_says(m, sbn_backward(m->layer, m->shards, saved[m->rank != 1], 0, NULL));
+    rank_says(m, sbn_backward(m->layer, m->shards, saved[m->rank != ODD_RANK], 0, NULL));
     for (int i = 0; i < 2; ++i)
         sbn_saved_destroy(saved[i]);
     return m->status;
 }
 
-/* Rank 1's device fails: a query after the header, the read before it. */
-static int failing_event(test_rank *m)
-{
-    wraps_fail(WRAP_EVENT_INFO, m->rank == 1);
-    return rank_forward(m);
-}
-
-static int failing_read(test_rank *m)
-{
-    wraps_fail(WRAP_READ, m->rank == 1);
-    return rank_forward(m);
-}
-
 /* Ranks may pass filled and empty saved statistics to a forward pass: that is no disagreement. */
 static int fresh_saved(test_rank *m)
 {
-    if (m->rank != 1)
-        return rank_forward(m);
     sbn_saved *fresh = fixture_saved(m->layer);
-    const int status = rank_says(m, sbn_forward(m->layer, m->shards, fresh, 0, NULL));
+    rank_says(m, sbn_forward(m->layer, m->shards, fresh, 0, NULL));
     sbn_saved_destroy(fresh);
-    return status;
+    return m->status;
 }
 
-static void check_fresh_saved(test_ranks *all)
-{
-    ranks_do(all, fresh_saved);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], SBN_SUCCESS, "", "a saved of its own on rank 1");
-}
-
+#define DISAGREE(work_of, words, ...) \
+    ROW(work, work_of, words, .status = SBN_DISAGREEMENT, __VA_ARGS__)
+#define FAILS(function, words) \
+    ROW(fails, ((failure){function, 1}), words, .status = CL_OUT_OF_RESOURCES, \
+        .heard = FIRST "CL_OUT_OF_RESOURCES")
 #define FIRST "rank 1 called forward of layer \"first\"|"
-
-/* What rank 1 is told, and the others; NULL: the same. */
-static const struct {
-    int (*work)(test_rank *);
-    const char *what;
-    int own;
-    const char *own_words;
-    int others;
-    const char *words;
-} cases[] = {
-    {wrong_layer, "another layer", SBN_DISAGREEMENT,
-     "rank 1 called forward of layer \"second\"|"
-     "ranks 0, 2 called forward of layer \"first\" with 3 channels",
-     SBN_DISAGREEMENT, NULL},
-    {wrong_operation, "another operation", SBN_DISAGREEMENT,
-     "rank 1 called backward of|ranks 0, 2 called forward of", SBN_DISAGREEMENT, NULL},
-    {other_channels, "other channels", SBN_DISAGREEMENT,
-     "rank 1 called forward of layer \"odd\" with 2 channels|ranks 0, 2|with 3 channels",
-     SBN_DISAGREEMENT, NULL},
-    {other_forward, "backward of another forward", SBN_DISAGREEMENT,
-     "all ranks called backward of layer \"first\" with 3 channels|"
-     "channels (saved by call |on rank 1, | on ranks 0, 2)",
-     SBN_DISAGREEMENT, NULL},
-    {wrong_offset, "a buffer too small", SBN_INVALID_ARGUMENT,
-     "rank 1, replica 0: y: ", SBN_REMOTE_ERROR, FIRST "SBN_INVALID_ARGUMENT"},
-    {wrong_saved, "no saved", SBN_INVALID_ARGUMENT, "saved|got NULL", SBN_REMOTE_ERROR,
-     FIRST "SBN_INVALID_ARGUMENT"},
-    {wrong_result, "a wrong result", SBN_INVALID_ARGUMENT, "result: size", SBN_REMOTE_ERROR,
-     "rank 1 called backward|SBN_INVALID_ARGUMENT"},
-    {too_few, "one value in all", SBN_TOO_FEW_VALUES, "more than 1 value|got 1", SBN_TOO_FEW_VALUES,
-     NULL},
-    {failing_read, "a device that fails before the header", CL_OUT_OF_RESOURCES,
-     "clEnqueueReadBuffer", SBN_REMOTE_ERROR, FIRST "CL_OUT_OF_RESOURCES"},
-    {failing_event, "a device that fails after the header", CL_OUT_OF_RESOURCES,
-     "replica 0|clGetEventInfo", SBN_REMOTE_ERROR, FIRST "CL_OUT_OF_RESOURCES"},
-};
-
-/* All get an error, nothing changes, and the groups work again. Twice: buffers kept are no loss. */
-static void refused(test_ranks *all, size_t i)
-{
-    int (*work)(test_rank *) = cases[i].work;
-    const char *what = cases[i].what;
-    ranks_reset(all);
-    const uint64_t before = ranks_state(all);
-    ranks_do(all, work);
-    const long handles = sbn__handles_open();
-    ranks_do(all, work);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], rank == 1 ? cases[i].own : cases[i].others,
-                    rank == 1 || !cases[i].words ? cases[i].own_words : cases[i].words, what);
-    tap_ok(ranks_state(all) == before, "%s: nothing has changed", what);
-    tap_ok(sbn__handles_open() == handles, "%s: %ld handles left", what,
-           sbn__handles_open() - handles);
-    ranks_do(all, rank_train);
-    int good = 1;
-    for (int rank = 0; rank < all->count; ++rank)
-        good = good && all->of[rank].status == SBN_SUCCESS;
-    tap_ok(good, "%s: the groups work again (%s)", what, all->of[0].sentence);
-}
+#define INVALID .heard = FIRST "SBN_INVALID_ARGUMENT"
 
 /* After the sums were combined: rank 1's group has failed, which the others learn next time. */
 static int failing_apply(test_rank *m)
 {
-    wraps_fail(WRAP_WRITE, m->rank == 1);
+    wraps_fail(WRAP_WRITE, m->rank == ODD_RANK);
     return rank_forward(m);
 }
 
 static void check_failed_group(test_ranks *all)
 {
     ranks_do(all, failing_apply);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], rank == 1 ? CL_OUT_OF_RESOURCES : SBN_SUCCESS,
-                    rank == 1 ? "replica 0|clEnqueueWriteBuffer" : "",
-                    "a device fails in the apply");
+    ranks_expect(all, CL_OUT_OF_RESOURCES, "replica 0|clEnqueueWriteBuffer", SBN_SUCCESS, "",
+                 "a device fails in the apply");
     for (int i = 0; i < 2; ++i) {
         ranks_do(all, rank_forward);
-        for (int rank = 0; rank < all->count; ++rank)
-            rank_expect(&all->of[rank], rank == 1 ? SBN_GROUP_FAILED : SBN_REMOTE_ERROR,
-                        rank == 1 ? "rank 1|failed earlier|clEnqueueWriteBuffer"
-                                  : "rank 1|SBN_GROUP_FAILED",
-                        "afterwards");
+        ranks_expect(all, SBN_GROUP_FAILED, "rank 1|failed earlier|clEnqueueWriteBuffer",
+                     SBN_REMOTE_ERROR, "rank 1|SBN_GROUP_FAILED", "afterwards");
     }
+}
+
+static void check_disagreements(test_ranks *all)
+{
+    const refusal rows[] = {
+        ROW(work, fresh_saved, "", .changes = 1),
+        DISAGREE(second_layer, "rank 1 called forward of layer \"second\"|"
+                               "ranks 0, 2 called forward of layer \"first\" with 3 channels"),
+        DISAGREE(backward, "rank 1 called backward of|ranks 0, 2 called forward of"),
+        DISAGREE(
+            other_channels,
+            "rank 1 called forward of layer \"odd\" with 2 channels|ranks 0, 2|with 3 channels",
+            .odd = ALL_RANKS),
+        DISAGREE(other_forward,
+                 "all ranks called backward of layer \"first\" with 3 channels|"
+                 "channels (saved by call |on rank 1, | on ranks 0, 2)",
+                 .odd = ALL_RANKS),
+        ROW(work, wrong_offset, "rank 1, replica 0: y: ", INVALID),
+        ROW(work, no_saved, "saved|got NULL", INVALID),
+        ROW(work, backward, NULL, .odd = ALL_RANKS),
+        ROW(work, wrong_result, "result: size",
+            .heard = "rank 1 called backward|SBN_INVALID_ARGUMENT"),
+        ROW(work, too_few, "more than 1 value|got 1", .status = SBN_TOO_FEW_VALUES,
+            .odd = ALL_RANKS),
+        /* Before the header, and after it. */
+        FAILS(WRAP_READ, "clEnqueueReadBuffer"),
+        FAILS(WRAP_EVENT_INFO, "replica 0|clGetEventInfo"),
+    };
+    static const ranks_call pass = {sizeof(arguments), right,      call,
+                                    rank_reset,        rank_state, rank_train};
+    RANKS_REFUSE(all, &pass, rows);
+}
+
+static void checks(void)
+{
+    const size_t ones[] = {1, 1, 1}, samples[] = {2, 3, 1};
+    test_ranks all;
+    check_bits();
+    ranks_open(&all, &device, 3, ones, samples, NULL);
+    ranks_do(&all, rank_train);
+    check_disagreements(&all);
+    check_failed_group(&all);
+    ranks_close(&all);
 }
 
 int main(int argc, char **argv)
 {
-    ranks_begin(&argc, &argv);
-    if (fixture_open(&device))
-        return ranks_end(fixture_missing());
-    const long at_start = sbn__handles_open();
-    const size_t ones[] = {1, 1, 1}, samples[] = {2, 3, 1};
-    check_bits();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    test_ranks all;
-    ranks_open(&all, &device, 3, ones, samples, NULL);
-    ranks_do(&all, rank_train);
-    check_fresh_saved(&all);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
-        refused(&all, i);
-    check_failed_group(&all);
-    ranks_close(&all);
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
-    fixture_close(&device);
-    return ranks_end(tap_done());
+    return ranks_main(argc, argv, &device, checks);
 }

@@ -4,7 +4,6 @@
  */
 #include <sched.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include <syncbn/data_parallel.h>
 
@@ -117,18 +116,41 @@ static int train_branches(test_rank *m)
     return rank_says(m, status);
 }
 
+static int forward_and_train(test_rank *m)
+{
+    must(sbn_forward(m->second, m->shards, m->second_saved, 0, NULL), "sbn_forward");
+    return rank_train(m);
+}
+
 /* The lone rank's digest, by a group of its own. */
-static uint64_t digest_alone(void)
+static uint64_t digest_alone(int (*train)(test_rank *))
 {
     const size_t one[] = {1}, samples[] = {3};
     test_ranks all;
     ranks_open(&all, &device, 1, one, samples, NULL);
-    test_rank *m = &all.of[0];
-    must(sbn_forward(m->second, m->shards, m->second_saved, 0, NULL), "sbn_forward");
-    must(rank_train(m), "training alone");
+    must(train(&all.of[0]), "training alone");
     const uint64_t digest = ranks_digest(&all);
     ranks_close(&all);
     return digest;
+}
+
+static void expect_bits(const test_ranks *all, uint64_t alone)
+{
+    test_ranks first = *all;
+    first.count = 1;
+    tap_ok(ranks_digest(&first) == alone, "the bits of a group of this rank alone");
+}
+
+/* The first ranks have gone on with their own statistics. */
+static void expect_alone(const test_ranks *all, int count, const char *what)
+{
+    for (int rank = 0; rank < count; ++rank) {
+        const test_rank *m = &all->of[rank];
+        tap_ok(m->status == SBN_SUCCESS && !m->result.synchronised &&
+                   m->result.count == m->slices[0].samples * RANK_PLANE,
+               "%s: rank %d: %s %s, not synchronised, %d values", what, rank,
+               sbn_strerror(m->status), m->sentence, (int)m->result.count);
+    }
 }
 
 static int train_on(test_rank *m)
@@ -141,23 +163,15 @@ static int train_on(test_rank *m)
 
 static void check_local(void)
 {
-    test_ranks all, first;
-    const uint64_t alone = digest_alone();
+    test_ranks all;
+    const uint64_t alone = digest_alone(forward_and_train);
     open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
     on_time(&all, come_twice);
-    for (int rank = 0; rank < 2; ++rank) {
-        const test_rank *m = &all.of[rank];
-        tap_ok(m->status == SBN_SUCCESS && !m->result.synchronised &&
-                   m->result.count == m->slices[0].samples * RANK_PLANE,
-               "left alone: rank %d: %s %s, not synchronised, %d values", rank,
-               sbn_strerror(m->status), m->sentence, (int)m->result.count);
-    }
+    expect_alone(&all, 2, "left alone");
     on_time(&all, train_on);
     tap_ok(all.of[0].status == SBN_SUCCESS && !all.of[0].result.synchronised,
            "later passes are local too: %s", all.of[0].sentence);
-    first = all;
-    first.count = 1;
-    tap_ok(ranks_digest(&first) == alone, "the bits of a group of this rank alone");
+    expect_bits(&all, alone);
     ranks_close(&all);
 }
 
@@ -171,13 +185,7 @@ static void check_local_late(void)
     const double start = sbn__seconds();
     too_late(&all, rank_forward);
     const double waited = sbn__seconds() - start;
-    for (int rank = 0; rank < 3; ++rank) {
-        const test_rank *m = &all.of[rank];
-        tap_ok(m->status == SBN_SUCCESS && !m->result.synchronised &&
-                   m->result.count == m->slices[0].samples * RANK_PLANE,
-               "one late: rank %d: %s %s, not synchronised, %d values", rank,
-               sbn_strerror(m->status), m->sentence, (int)m->result.count);
-    }
+    expect_alone(&all, 3, "one late");
     tap_ok(waited < 1, "the late rank does not wait for its own timeout: %g s of 1", waited);
     ranks_do(&all, rank_train);
     for (int rank = 0; rank < 3; ++rank)
@@ -232,10 +240,7 @@ static void check_split(sbn_timeout_action action)
                 "the late rank");
     if (local) {
         ranks_do(&all, train_in_part);
-        for (int rank = 0; rank < 3; ++rank)
-            tap_ok(all.of[rank].status == SBN_SUCCESS && !all.of[rank].result.synchronised,
-                   "rank %d: its part is alone: %s %s", rank, sbn_strerror(all.of[rank].status),
-                   all.of[rank].sentence);
+        expect_alone(&all, 3, "its part is alone");
     }
     ranks_do(&all, join);
     for (int rank = 0; rank < 3; ++rank)
@@ -248,13 +253,8 @@ static void check_split(sbn_timeout_action action)
 
 static void check_branches(void)
 {
-    const size_t one[] = {1}, samples[] = {3};
-    test_ranks all, first;
-    ranks_open(&all, &device, 1, one, samples, NULL);
-    must(train_branches(&all.of[0]), "training alone");
-    const uint64_t alone = ranks_digest(&all);
-    ranks_close(&all);
-
+    test_ranks all;
+    const uint64_t alone = digest_alone(train_branches);
     open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
     ranks_reset(&all);
     const uint64_t before = ranks_state(&all);
@@ -268,53 +268,8 @@ static void check_branches(void)
 
     open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
     on_time(&all, train_branches);
-    for (int rank = 0; rank < 2; ++rank)
-        tap_ok(all.of[rank].status == SBN_SUCCESS && !all.of[rank].result.synchronised,
-               "two layers in a call, left alone: rank %d: %s %s", rank,
-               sbn_strerror(all.of[rank].status), all.of[rank].sentence);
-    first = all;
-    first.count = 1;
-    tap_ok(ranks_digest(&first) == alone, "the bits of a group of this rank alone");
-    ranks_close(&all);
-}
-
-/* A transport whose requests fail. */
-static int start(void *context, int tag, int64_t *words, size_t count, void **request)
-{
-    (void)tag, (void)words, (void)count;
-    *request = context;
-    return 0;
-}
-
-static int test(void *context, void *request, int *done)
-{
-    (void)context, (void)request, (void)done;
-    return -5;
-}
-
-static void check_broken(void)
-{
-    const char *const words = "rank 1: the transport's test returned -5";
-    const size_t one[] = {1}, samples[] = {3};
-    const sbn_transport table = {.size = sizeof table,
-                                 .context = &here,
-                                 .rank = 1,
-                                 .world_size = 2,
-                                 .start = start,
-                                 .test = test};
-    test_ranks all;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.transport = &table;
-    config.timeout = 0.3;
-    ranks_open(&all, &device, 1, one, samples, &config);
-    ranks_reset(&all);
-    const uint64_t before = ranks_state(&all);
-    for (int i = 0; i < 2; ++i) {
-        rank_forward(&all.of[0]);
-        rank_expect(&all.of[0], i ? SBN_GROUP_FAILED : SBN_TRANSPORT_ERROR, words,
-                    i ? "afterwards the group is dead" : "the transport fails");
-    }
-    tap_ok(ranks_state(&all) == before, "the transport fails: nothing has changed");
+    expect_alone(&all, 2, "two layers in a call, left alone");
+    expect_bits(&all, alone);
     ranks_close(&all);
 }
 
@@ -327,7 +282,6 @@ static void checks(void)
     check_split(SBN_TIMEOUT_FAIL);
     check_split(SBN_TIMEOUT_LOCAL);
     check_branches();
-    check_broken();
     tap_note("timeouts have left %ld blocks allocated", sbn__handles_open() - at_start);
 }
 

@@ -7,7 +7,6 @@ collective_tests = \
 	tests/collective/foreign_words \
 	tests/collective/group_split \
 	tests/collective/hub \
-	tests/collective/hub_threads \
 	tests/collective/hub_timeout \
 	tests/collective/request \
 	tests/collective/settings \

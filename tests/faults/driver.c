@@ -13,7 +13,7 @@ enum { HOLDINGS = WRAPS_KINDS + 1, MOST_STEPS = 24 };
 /* Distances from the first failure to a second one: most calls of a clean-up; or all calls fail. */
 static const int seconds[] = {1, 2, 3, 5, 8, 13, WRAPS_ALL};
 
-const int survived_releases[] = {SURVIVED_RELEASES, -1};
+static const int survived_releases[] = {SURVIVED_RELEASES, -1};
 const int survived_waits[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 typedef struct holdings {
@@ -82,7 +82,7 @@ static uint64_t result(const scenario *s)
 
 static int may_survive(const scenario *s, int function)
 {
-    const int *may = s->survived;
+    const int *may = s->survived ? s->survived : survived_releases;
     while (*may >= 0 && *may != function)
         ++may;
     return *may >= 0;
@@ -111,18 +111,13 @@ static int is_last_word(int function)
     return function == WRAP_RETAIN_EVENT || function == WRAP_FLUSH;
 }
 
-static int is_memory(int function)
-{
-    return function == WRAP_ALLOCATE || function == WRAP_C_MEMORY;
-}
-
 /* Nothing is promised of bits once what an error may change has changed: then the run ends. */
 static int judge_error(run *r, int step, int status, const char *sentence, uint64_t before)
 {
     const uint64_t after = digest_by(r->s->kept, step);
     if (!*sentence)
         WRONG(r, "step %d: %s without a sentence", step, sbn_strerror(status));
-    if (is_memory(r->first[step]) && r->plan.second == 0 && status != SBN_OUT_OF_MEMORY)
+    if (r->first[step] == WRAP_ALLOCATE && r->plan.second == 0 && status != SBN_OUT_OF_MEMORY)
         WRONG(r, "step %d: no memory, but %s: %s", step, sbn_strerror(status), sentence);
     if (!before || !after || after == before)
         return 1;

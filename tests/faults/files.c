@@ -1,28 +1,25 @@
 /* Checkpoints: inspected, loaded, saved to a new file, over another file and over themselves. */
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "faults/memory.h"
 #include "faults/model.h"
 #include "faults/scenario.h"
-#include "safetensors/write.h"
+#include "support/folder.h"
 #include "support/wraps.h"
 
-static char folder[80], path[96];
+static char path[112];
 static sbn_checkpoint *checkpoint;
 
 /* Is it a draft that is left? An empty one may be, and one that could not be removed. */
 static int is_left(const char *name)
 {
-    char draft[400];
+    const char *draft = folder_path(name);
     struct stat info;
     if (name[0] == '.' || strcmp(name, "file") == 0)
         return 0;
-    snprintf(draft, sizeof draft, "%s/%s", folder, name);
     if (stat(draft, &info) != 0 || (info.st_size > 0 && wraps_failed_again() < 0))
         return 1;
     return unlink(draft) != 0;
@@ -33,25 +30,20 @@ static uint64_t files(void)
 {
     static unsigned char bytes[1 << 14];
     uint64_t digest = DIGEST_START;
-    DIR *directory = opendir(folder);
+    DIR *directory = opendir(folder_root);
     for (struct dirent *entry; directory && (entry = readdir(directory));)
         if (is_left(entry->d_name))
             digest = 0;
     if (directory)
         closedir(directory);
-    FILE *file = fopen(path, "rb");
-    const size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
-    if (file)
-        fclose(file);
+    const size_t size = folder_read(path, bytes, sizeof bytes);
     return digest ? digest_of(digest, bytes, size) : 1;
 }
 
 static void make_folder(void)
 {
-    const char *temporary = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.40s/syncbn-XXXXXX", temporary ? temporary : "/tmp");
-    must(mkdtemp(folder) ? CL_SUCCESS : SBN_IO_ERROR, "mkdtemp");
-    snprintf(path, sizeof path, "%s/file", folder);
+    folder_begin();
+    snprintf(path, sizeof path, "%s/file", folder_root);
 }
 
 static void begin(void)
@@ -72,12 +64,9 @@ static void remove_folder(void)
 {
     sbn_checkpoint_destroy(checkpoint);
     checkpoint = NULL;
-    unlink(path);
-    char command[128];
-    /* A draft that could neither be renamed nor removed. */
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    if (rmdir(folder) != 0 && system(command) != 0)
-        perror(command);
+    wraps_pause();
+    folder_end();
+    wraps_resume();
 }
 
 static void end(void)
@@ -136,60 +125,6 @@ static uint64_t kept_look(int number)
     return number == 0 ? 1 + (checkpoint != NULL) : model_values(DIGEST_START, REPLICAS);
 }
 
-/* --- without memory ------------------------------------------------------------------- */
-
-#ifdef OWN_C_MEMORY
-
-static int read_all(const char *from)
-{
-    float mean[64];
-    int64_t batches;
-    int status = checkpoint ? SBN_SUCCESS : sbn_checkpoint_create(from, &checkpoint);
-    for (size_t i = 0; !status && i < sbn_checkpoint_size(checkpoint); ++i)
-        status = sbn_checkpoint_read(checkpoint, i, NULL, NULL, mean, NULL, &batches);
-    return status;
-}
-
-/* All of a file, into another or in its own place, without its first tensor. */
-static int copy_file(const char *from)
-{
-    static sbn_new_tensor tensors[64];
-    sbn_tensor_file file;
-    int status = sbn__tensor_file_open(&file, from);
-    if (status)
-        return status;
-    for (size_t i = 1; i < file.header.count; ++i) {
-        const sbn_tensor *old = &file.header.tensors[i];
-        tensors[i] = (sbn_new_tensor){old->name, old->type, old->shape, old->end - old->begin,
-                                      NULL,      old};
-    }
-    status = sbn__tensor_file_write(path, &file, &file.header.metadata, tensors + 1,
-                                    file.header.count - 1);
-    sbn__tensor_file_close(&file);
-    return status;
-}
-
-static int step_files(int number)
-{
-    const char *from = data_path("network_f16.safetensors");
-    return number == 0 ? read_all(from) : copy_file(number < 3 ? from : path);
-}
-
-static uint64_t result_files(void)
-{
-    return files();
-}
-
-static uint64_t kept_files(int number)
-{
-    (void)number;
-    return files();
-}
-
-/* qsort sorts in place then. */
-static const int survived_memory[] = {WRAP_C_MEMORY, -1};
-#endif
-
 /*
  * A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty.
  */
@@ -220,16 +155,5 @@ const scenario file_scenarios[] = {
      .result = result,
      .end = end,
      .survived = survived},
-#ifdef OWN_C_MEMORY
-    {.name = "files without memory",
-     .fails = WRAP_C_MEMORY,
-     .begin = make_folder,
-     .step = step_files,
-     .steps = 4,
-     .kept = kept_files,
-     .result = result_files,
-     .end = remove_folder,
-     .survived = survived_memory},
-#endif
     {.name = NULL},
 };

@@ -1,58 +1,33 @@
 /* Making groups: programs from source, through an empty folder, from a filled one; splitting. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "faults/scenario.h"
 #include "faults/stand.h"
 #include "program/cache_folder.h"
 #include "group/group.h"
+#include "support/folder.h"
 #include "support/wraps.h"
 
 static sbn_group *group, *parts[REPLICAS];
 static sbn_batchnorm *layer;
 static sbn_saved *saved;
-static char folder[80];
+static char folder[128];
 static size_t replicas;
 
 /* --- the folder of compiled programs --------------------------------------------------- */
 
-/* Counts the files of the folder whose names end so, and perhaps removes all. */
-static int files(const char *end, int remove_all)
+static void begin_one(void)
 {
-    DIR *directory = opendir(folder);
-    int count = 0;
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        char path[400];
-        const size_t length = strlen(entry->d_name), tail = strlen(end);
-        if (entry->d_name[0] == '.')
-            continue;
-        count += length >= tail && strcmp(entry->d_name + length - tail, end) == 0;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (remove_all)
-            unlink(path);
-    }
-    if (directory)
-        closedir(directory);
-    return count;
-}
-
-static void make_folder(void)
-{
-    const char *temporary = getenv("TMPDIR");
-    if (!*folder)
-        snprintf(folder, sizeof folder, "%.40s/syncbn-faults-%ld", temporary ? temporary : "/tmp",
-                 (long)getpid());
-    files("", 1);
-    rmdir(folder);
+    replicas = 1;
 }
 
 static void begin_cold(void)
 {
-    replicas = 1;
-    make_folder();
+    begin_one();
+    folder_begin();
+    snprintf(folder, sizeof folder, "%s", folder_path("cache"));
 }
 
 /* Numbers as syncbn tune keeps them. */
@@ -77,11 +52,8 @@ static void begin_warm(void)
 
 /* --- a group, and a pass of it ----------------------------------------------------------- */
 
-static int pass(sbn_group *of, size_t count)
+static int pass(sbn_group *of, const sbn_shard *shards)
 {
-    sbn_shard shards[REPLICAS];
-    for (size_t r = 0; r < count; ++r)
-        shards[r] = at.slices[r].shard;
     must(stand_layer(of, "layer", &layer), "sbn_batchnorm_create");
     must(sbn_saved_create(layer, &saved), "sbn_saved_create");
     return sbn_forward(layer, shards, saved, 0, NULL);
@@ -100,8 +72,9 @@ static uint64_t result(void)
 {
     if (!group)
         return 0;
+    const sbn_shard shards[] = {at.slices[0].shard, at.slices[1].shard, at.slices[2].shard};
     stand_reset(replicas);
-    must(pass(group, replicas), "sbn_forward");
+    must(pass(group, shards), "sbn_forward");
     const uint64_t digest = stand_outputs(DIGEST_START, replicas);
     end_pass();
     return digest;
@@ -123,9 +96,13 @@ static int create_in_folder(int step)
     return status;
 }
 
+/* Another group has its programs. */
+static sbn_group *keeper;
+
 static void begin_three(void)
 {
     replicas = REPLICAS;
+    must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
 }
 
 static void end_group(void)
@@ -134,11 +111,19 @@ static void end_group(void)
     group = NULL;
 }
 
+static void end_three(void)
+{
+    end_group();
+    wraps_pause();
+    sbn_group_destroy(keeper);
+    wraps_resume();
+}
+
 static void end_in_folder(void)
 {
     end_group();
     wraps_pause();
-    make_folder();
+    folder_end();
     wraps_resume();
 }
 
@@ -162,8 +147,9 @@ static const int no_cache[] = {WRAP_ALLOCATE,
                                WRAP_UNLINK,
                                SURVIVED_RELEASES,
                                -1};
-/* The device's name, for a sentence that is not needed then. */
-static const int no_name[] = {WRAP_DEVICE_INFO, SURVIVED_RELEASES, -1};
+/* Where the programs are there, what a device is asked must be known. */
+static const int only_releases[] = {WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, WRAP_RELEASE_KERNEL,
+                                    WRAP_RELEASE_PROGRAM, -1};
 
 /* --- splitting ----------------------------------------------------------------------------- */
 
@@ -182,18 +168,9 @@ static uint64_t split_result(void)
     const size_t sizes[] = {sbn_group_replicas(parts[0]), sbn_group_replicas(parts[1])};
     uint64_t digest = digest_of(DIGEST_START, sizes, sizeof sizes);
     for (size_t i = 0; i < 2; ++i) {
+        const sbn_shard shards[] = {at.slices[i].shard, at.slices[2].shard};
         stand_reset(REPLICAS);
-        if (i == 1) {
-            const sbn_shard second = at.slices[1].shard;
-            must(stand_layer(parts[1], "layer", &layer), "sbn_batchnorm_create");
-            must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-            must(sbn_forward(layer, &second, saved, 0, NULL), "sbn_forward");
-        } else {
-            const sbn_shard others[] = {at.slices[0].shard, at.slices[2].shard};
-            must(stand_layer(parts[0], "layer", &layer), "sbn_batchnorm_create");
-            must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-            must(sbn_forward(layer, others, saved, 0, NULL), "sbn_forward");
-        }
+        must(pass(parts[i], shards), "sbn_forward");
         digest = stand_outputs(digest, REPLICAS);
         end_pass();
     }
@@ -245,54 +222,31 @@ static uint64_t no_group(int step)
     return 1 + (group != NULL);
 }
 
+#define GROUP(create) .step = create, .steps = 1, .kept = no_group, .result = result
+
 const scenario group_scenarios[] = {
     {.name = "group of three replicas",
      .begin = begin_three,
-     .step = create_from_source,
-     .steps = 1,
-     .kept = no_group,
-     .result = result,
-     .end = end_group,
-     .survived = survived_releases},
-    {.name = "group compiled",
-     .begin = begin_cold,
-     .step = create_from_source,
-     .steps = 1,
-     .kept = no_group,
-     .result = result,
-     .end = end_group,
-     .survived = no_name,
-     .alone = 1},
+     GROUP(create_from_source),
+     .end = end_three,
+     .survived = only_releases},
+    {.name = "group compiled", .begin = begin_one, GROUP(create_from_source), .end = end_group},
     {.name = "group, cache cold",
      .begin = begin_cold,
-     .step = create_in_folder,
-     .steps = 1,
-     .kept = no_group,
-     .result = result,
+     GROUP(create_in_folder),
      .end = end_in_folder,
-     .survived = no_cache,
-     .alone = 1},
+     .survived = no_cache},
     {.name = "group, cache warm",
      .begin = begin_warm,
-     .step = create_in_folder,
-     .steps = 1,
-     .kept = no_group,
-     .result = result,
+     GROUP(create_in_folder),
      .end = end_in_folder,
-     .survived = no_cache,
-     .alone = 1},
-    {.name = "hub",
-     .step = make_hub,
-     .steps = 1,
-     .result = hub_result,
-     .end = end_hub,
-     .survived = survived_releases},
+     .survived = no_cache},
+    {.name = "hub", .step = make_hub, .steps = 1, .result = hub_result, .end = end_hub},
     {.name = "group split",
      .step = split,
      .steps = 2,
      .kept = split_kept,
      .result = split_result,
-     .end = end_split,
-     .survived = survived_releases},
+     .end = end_split},
     {.name = NULL},
 };

@@ -3,7 +3,6 @@
  * the report is whole, or the command says that there is no memory, ends with a failure, and
  * leaves the former report and no file besides.
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "support/fixture.h"
+#include "support/folder.h"
 #include "support/tap.h"
 #include "support/vectors.h"
 #include "support/wraps.h"
@@ -20,7 +20,10 @@
 
 enum { NOT_REACHED = 100, ROOM = 1 << 14 };
 
-static char folder[64], report[80], errors[80];
+static char report[112], errors[112];
+
+/* The report and what was said. */
+enum { FILES = 2 };
 
 /* In a process of its own, for it may end: the status, or NOT_REACHED where nothing failed. */
 static int inspect_with_failure(int n)
@@ -44,33 +47,9 @@ static int inspect_with_failure(int n)
                : -1;
 }
 
-static size_t read_file(const char *path, char text[ROOM])
+static void read_file(const char *path, char text[ROOM])
 {
-    FILE *file = fopen(path, "rb");
-    const size_t size = file ? fread(text, 1, ROOM - 1, file) : 0;
-    text[size] = '\0';
-    if (file)
-        fclose(file);
-    return size;
-}
-
-/* Are there other files than the report and what was said? */
-static int others_left(void)
-{
-    int left = -2;
-    DIR *directory = opendir(folder);
-    for (struct dirent *entry; directory && (entry = readdir(directory));)
-        left += entry->d_name[0] != '.';
-    if (directory)
-        closedir(directory);
-    return left;
-}
-
-static void put_former(void)
-{
-    FILE *file = fopen(report, "w");
-    must(file && fputs("former", file) >= 0 ? CL_SUCCESS : SBN_IO_ERROR, report);
-    fclose(file);
+    text[folder_read(path, text, ROOM - 1)] = '\0';
 }
 
 /* Some layers look wrong: a whole report ends with EXIT_FAILED, too. */
@@ -79,7 +58,7 @@ static const char *judge(int status, const char *right)
     char text[ROOM], said[ROOM];
     read_file(report, text);
     read_file(errors, said);
-    if (others_left() != 0)
+    if (folder_names(folder_root, NULL) != FILES)
         return "a file is left";
     if (status != EXIT_FAILED)
         return "another status";
@@ -93,20 +72,16 @@ static const char *judge(int status, const char *right)
 int main(void)
 {
     static char right[ROOM];
-    const char *temporary = getenv("TMPDIR"), *wrong = NULL;
+    const char *wrong = NULL;
     int n = 1;
-    snprintf(folder, sizeof folder, "%.40s/syncbn-XXXXXX", temporary ? temporary : "/tmp");
-    if (!mkdtemp(folder)) {
-        printf("Bail out! %s cannot be made\n", folder);
-        return 99;
-    }
-    snprintf(report, sizeof report, "%s/report", folder);
-    snprintf(errors, sizeof errors, "%s/errors", folder);
+    folder_begin();
+    snprintf(report, sizeof report, "%s/report", folder_root);
+    snprintf(errors, sizeof errors, "%s/errors", folder_root);
     const int whole = inspect_with_failure(0);
-    tap_ok(whole == NOT_REACHED && read_file(report, right) > 100, "a whole report: status %d",
-           whole);
+    read_file(report, right);
+    tap_ok(whole == NOT_REACHED && strlen(right) > 100, "a whole report: status %d", whole);
     for (;; ++n) {
-        put_former();
+        folder_write(report, "former", strlen("former"));
         const int status = inspect_with_failure(n);
         if (status == NOT_REACHED)
             break;
@@ -114,13 +89,11 @@ int main(void)
         wrong = wrong ? wrong : this;
         if (this)
             tap_note("allocation %d: status %d: %s", n, status, this);
-        if (this && others_left() > 0)
+        if (folder_names(folder_root, NULL) > FILES)
             break;
     }
     tap_ok(!wrong && n > 20, "%d allocations failed, one in each run: %s", n - 1,
            wrong ? wrong : "no half report");
-    unlink(report);
-    unlink(errors);
-    tap_ok(rmdir(folder) == 0, "no file is left");
+    folder_end();
     return tap_done();
 }

@@ -113,7 +113,7 @@ static void end_first(void)
 static int make_first(int step)
 {
     (void)step;
-    return stand_layer_of(groups[1], "layer", CHANNELS, SBN_BF16, &layer);
+    return stand_layer_of(groups[1], "layer", SBN_BF16, &layer);
 }
 
 /* Of a forward pass: the kernels work. */
@@ -133,16 +133,13 @@ static uint64_t first_result(void)
     return stand_outputs_of(DIGEST_START, at.narrow, REPLICAS);
 }
 
-/* The device's name, for a sentence that is not needed then. */
-static const int no_name[] = {WRAP_DEVICE_INFO, SURVIVED_RELEASES, -1};
-
 static uint64_t no_layer(int number)
 {
     (void)number;
     return 1 + (layer != NULL);
 }
 
-/* --- a residual and a ReLU: the mask in saved statistics ---------------------------------- */
+/* --- a residual and a ReLU, with the mask in saved statistics; backward from the output ----- */
 
 static sbn_shard fused_shards[REPLICAS];
 
@@ -156,27 +153,33 @@ static void begin_fused(void)
     }
 }
 
-static int step_fused(int number)
+/* A step of a layer with these settings. */
+static int step_of(int number, sbn_batchnorm_config config)
 {
-    if (number == 0) {
-        int status = layer ? SBN_SUCCESS : stand_fused_layer(groups[1], "fused", CHANNELS, &layer);
-        return status || saved ? status : sbn_saved_create(layer, &saved);
-    }
+    config.name = "layer";
+    config.channels = CHANNELS;
     if (number == 1)
         return sbn_forward(layer, fused_shards, saved, SBN_KEEP_RUNNING_STATS, NULL);
-    return sbn_backward(layer, fused_shards, saved, 0, NULL);
+    if (number == 2)
+        return sbn_backward(layer, fused_shards, saved, 0, NULL);
+    const int status = layer ? SBN_SUCCESS : sbn_batchnorm_create(groups[1], &config, &layer);
+    return status || saved ? status : sbn_saved_create(layer, &saved);
 }
 
-/* --- backward from the output: weight and bias are read before the forward pass ------------- */
+static int step_fused(int number)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.activation = SBN_RELU;
+    config.residual = 1;
+    return step_of(number, config);
+}
 
+/* Backward from the output: weight and bias are read before the forward pass. */
 static int step_output(int number)
 {
-    if (number == 0) {
-        int status = layer ? SBN_SUCCESS
-                           : stand_output_layer(groups[1], "inverts", CHANNELS, &layer);
-        return status || saved ? status : sbn_saved_create(layer, &saved);
-    }
-    return step_fused(number);
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.from_output = 1;
+    return step_of(number, config);
 }
 
 static uint64_t fused_result(void)
@@ -200,23 +203,20 @@ const scenario layer_scenarios[] = {
      .steps = 1,
      .kept = no_layer,
      .result = first_result,
-     .end = end_first,
-     .survived = no_name},
+     .end = end_first},
     {.name = "a residual and a ReLU",
      .begin = begin_fused,
      .step = step_fused,
      .steps = 3,
      .result = fused_result,
      .end = end_first,
-     .survived = survived_waits,
-     .keep = stand_fused_layer},
+     .survived = survived_waits},
     {.name = "backward from the output",
      .begin = begin_fused,
      .step = step_output,
      .steps = 3,
      .result = fused_result,
      .end = end_first,
-     .survived = survived_waits,
-     .keep = stand_output_layer},
+     .survived = survived_waits},
     {.name = NULL},
 };

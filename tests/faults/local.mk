@@ -23,8 +23,6 @@ tests_faults_faults_SOURCES = \
 	tests/faults/group.c \
 	tests/faults/layer.c \
 	tests/faults/lists.c \
-	tests/faults/memory.c \
-	tests/faults/memory.h \
 	tests/faults/model.c \
 	tests/faults/model.h \
 	tests/faults/parallel.c \

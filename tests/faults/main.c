@@ -24,30 +24,13 @@ static void choose_scenarios(void)
             }
 }
 
-/* Others of the group's programs are not compiled for each point. */
-static totals try_kept(const scenario *s, int part, int parts)
-{
-    sbn_group *keeper = NULL;
-    sbn_batchnorm *layer = NULL;
-    if (!s->alone) {
-        must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
-        must(s->keep ? s->keep(keeper, "keeper", 1, &layer)
-                     : stand_layer_of(keeper, "keeper", 1, s->type, &layer),
-             "sbn_batchnorm_create");
-    }
-    const totals t = try_scenario(s, pairs, part, parts);
-    sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(keeper);
-    return t;
-}
-
 static void work(int part, int parts, worker_report *report)
 {
     report->is_missing = stand_open();
     if (report->is_missing)
         return;
     for (int i = 0; i < scenario_count; ++i)
-        report->of[i] = try_kept(scenarios[i], part, parts);
+        report->of[i] = try_scenario(scenarios[i], pairs, part, parts);
     for (int function = 0; function < WRAPS; ++function)
         report->calls[function] = wraps_calls(function);
     stand_close();

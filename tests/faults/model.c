@@ -126,18 +126,13 @@ static uint64_t places(uint64_t digest)
 uint64_t model_values(uint64_t digest, size_t replicas)
 {
     for (size_t i = 0; i < MODEL_LAYERS; ++i) {
-        float values[2][8];
-        int64_t batches;
         for (size_t r = 0; r < replicas; ++r) {
             const slice s = {.queue = at.queues[r]};
             const sbn_parameters *p = &under.parameters[i][r];
             digest = digest_buffer(digest, &s, &p->weight, model_channels[i]);
             digest = digest_buffer(digest, &s, &p->bias, model_channels[i]);
         }
-        must(sbn_batchnorm_running_stats(under.layers[i], values[0], values[1], &batches), "get");
-        for (int v = 0; v < 2; ++v)
-            digest = digest_of(digest, values[v], sizeof(float) * model_channels[i]);
-        digest = digest_of(digest, &batches, sizeof batches);
+        digest = digest_layer(digest, under.layers[i], NULL);
     }
     return digest;
 }
@@ -170,8 +165,7 @@ const scenario model_scenarios[] = {
      .steps = 6,
      .kept = kept_setting,
      .result = result,
-     .end = model_end,
-     .survived = survived_releases},
+     .end = model_end},
     {.name = "model moved",
      .begin = model_begin,
      .step = move_about,

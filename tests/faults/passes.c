@@ -119,7 +119,7 @@ static int make(void)
     if (!status)
         group->combines = group->combines && !host_combines;
     if (!status && !layer)
-        status = stand_layer_of(group, "layer", CHANNELS, type, &layer);
+        status = stand_layer_of(group, "layer", type, &layer);
     if (!status && !saved)
         status = sbn_saved_create(layer, &saved);
     if (!status && !other)
@@ -234,6 +234,6 @@ const scenario pass_scenarios[] = {
      .result = result,
      .end = end,
      .survived = survived_waits},
-    {.name = "passes of bfloat16", .type = SBN_BF16, .may_track = 1, .begin = begin_narrow, PASSES},
+    {.name = "passes of bfloat16", .may_track = 1, .begin = begin_narrow, PASSES},
     {.name = NULL},
 };

@@ -26,7 +26,7 @@ typedef struct scenario {
     uint64_t (*result)(void);
     /* Destroys what begin and the steps have made; calls fail here, too. */
     void (*end)(void);
-    /* Functions whose failure may have no other consequence: -1 ends the list. */
+    /* Functions whose failure may have no other consequence: -1 ends the list; NULL: releases. */
     const int *survived;
     /* May memory stay allocated, as after a timeout? NULL: never. */
     int (*may_leak)(void);
@@ -34,7 +34,7 @@ typedef struct scenario {
     int waits;
     /*
      * Which functions fail, as for wraps_fail; 0: every one. WRAP_SYMMETRIC: on all ranks of a job
-     * alike. WRAP_C_MEMORY: no step calls OpenCL.
+     * alike.
      */
     int fails;
     /*
@@ -43,12 +43,6 @@ typedef struct scenario {
      * its last command or refuses to flush it; 2: a pass of several layers, at any failure.
      */
     int may_track;
-    /* Programs are not kept by another group: each point loads or compiles them. */
-    int alone;
-    /* Else those of this type are kept, too. */
-    sbn_type type;
-    /* Makes a layer whose programs are kept, too. NULL: one of the type, without a fusion. */
-    int (*keep)(sbn_group *group, const char *name, size_t channels, sbn_batchnorm **layer);
 } scenario;
 
 /* Each list ends with a scenario without a name; the list of a program's lists with NULL. */
@@ -59,11 +53,13 @@ extern const scenario *const scenario_lists[];
 /* Do these scenarios call every function that is wrapped? */
 extern const int scenarios_reach_all;
 
-/* Nothing can be done about an object that cannot be released. */
+/*
+ * Nothing can be done about an object that cannot be released. A device's name is for a sentence, which
+ * may not be needed.
+ */
 #define SURVIVED_RELEASES \
-    WRAP_UNMAP, WRAP_RELEASE_QUEUE, WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, WRAP_RELEASE_KERNEL, \
-        WRAP_RELEASE_PROGRAM
-extern const int survived_releases[];
+    WRAP_DEVICE_INFO, WRAP_UNMAP, WRAP_RELEASE_QUEUE, WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, \
+        WRAP_RELEASE_KERNEL, WRAP_RELEASE_PROGRAM
 
 /* What waits for an earlier pass before it uses its memory again finds it ended, if with an error. */
 extern const int survived_waits[];

@@ -17,10 +17,8 @@ static void make_narrow(const slice *s, sbn_buffer *buffer)
          "clEnqueueWriteBuffer");
 }
 
-static void open_slice(slice *s, size_t r)
-{
-    slice_open(s, &at.device, at.queues[r], SAMPLES * r, SAMPLES, CHANNELS, PLANE, 4);
-}
+enum { SETS = 5 };
+static slice *const sets[SETS] = {at.slices, at.huge, at.more[0], at.more[1], at.narrow};
 
 int stand_open(void)
 {
@@ -30,11 +28,9 @@ int stand_open(void)
         return 1;
     for (size_t r = 0; r < REPLICAS; ++r) {
         at.queues[r] = fixture_queue(&at.device, r == 1);
-        open_slice(&at.slices[r], r);
-        open_slice(&at.huge[r], r);
-        open_slice(&at.more[0][r], r);
-        open_slice(&at.more[1][r], r);
-        open_slice(&at.narrow[r], r);
+        for (int set = 0; set < SETS; ++set)
+            slice_open(&sets[set][r], &at.device, at.queues[r], SAMPLES * r, SAMPLES, CHANNELS,
+                       PLANE, 4);
         make_narrow(&at.narrow[r], &at.narrow[r].shard.x);
         make_narrow(&at.narrow[r], &at.narrow[r].shard.dy);
         buffer_fill(&at.huge[r], &at.huge[r].shard.x, PLANE, 3e30f);
@@ -46,11 +42,8 @@ int stand_open(void)
 void stand_close(void)
 {
     for (size_t r = 0; r < REPLICAS; ++r) {
-        slice_close(&at.slices[r]);
-        slice_close(&at.huge[r]);
-        slice_close(&at.more[0][r]);
-        slice_close(&at.more[1][r]);
-        slice_close(&at.narrow[r]);
+        for (int set = 0; set < SETS; ++set)
+            slice_close(&sets[set][r]);
         clReleaseCommandQueue(at.queues[r]);
     }
     fixture_close(&at.device);
@@ -70,39 +63,19 @@ int stand_group(size_t replicas, const char *folder, sbn_group **group)
     return stand_group_from(0, replicas, folder, group);
 }
 
-int stand_layer_of(sbn_group *group, const char *name, size_t channels, sbn_type type,
-                   sbn_batchnorm **layer)
+int stand_layer_of(sbn_group *group, const char *name, sbn_type type, sbn_batchnorm **layer)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     config.name = name;
-    config.channels = channels;
+    config.channels = CHANNELS;
     config.momentum = 0.25;
     config.type = type;
     return sbn_batchnorm_create(group, &config, layer);
 }
 
-int stand_fused_layer(sbn_group *group, const char *name, size_t channels, sbn_batchnorm **layer)
-{
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = name;
-    config.channels = channels;
-    config.activation = SBN_RELU;
-    config.residual = 1;
-    return sbn_batchnorm_create(group, &config, layer);
-}
-
-int stand_output_layer(sbn_group *group, const char *name, size_t channels, sbn_batchnorm **layer)
-{
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = name;
-    config.channels = channels;
-    config.from_output = 1;
-    return sbn_batchnorm_create(group, &config, layer);
-}
-
 int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer)
 {
-    return stand_layer_of(group, name, CHANNELS, SBN_F32, layer);
+    return stand_layer_of(group, name, SBN_F32, layer);
 }
 
 void stand_finish(void)
@@ -146,13 +119,7 @@ uint64_t stand_outputs_of(uint64_t digest, const slice *slices, size_t replicas)
 
 uint64_t stand_running(uint64_t digest, const sbn_batchnorm *layer)
 {
-    float values[2][CHANNELS] = {{0}};
-    int64_t batches = 0;
-    if (!layer)
-        return digest;
-    must(sbn_batchnorm_running_stats(layer, values[0], values[1], &batches), "running statistics");
-    digest = digest_of(digest, values, sizeof values);
-    return digest_of(digest, &batches, sizeof batches);
+    return layer ? digest_layer(digest, layer, NULL) : digest;
 }
 
 int stand_usable(const sbn_group *group)

@@ -26,14 +26,9 @@ void stand_close(void);
 int stand_group_from(size_t first, size_t replicas, const char *folder, sbn_group **group);
 int stand_group(size_t replicas, const char *folder, sbn_group **group);
 
-/* A layer with the usual settings; of CHANNELS channels and floats. */
-int stand_layer_of(sbn_group *group, const char *name, size_t channels, sbn_type type,
-                   sbn_batchnorm **layer);
+/* A layer of CHANNELS channels with the usual settings; of floats. */
+int stand_layer_of(sbn_group *group, const char *name, sbn_type type, sbn_batchnorm **layer);
 int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer);
-
-/* A layer of floats that adds a residual and applies a ReLU; one with from_output. */
-int stand_fused_layer(sbn_group *group, const char *name, size_t channels, sbn_batchnorm **layer);
-int stand_output_layer(sbn_group *group, const char *name, size_t channels, sbn_batchnorm **layer);
 
 /* Waits for all queues, of which nothing counts or fails. */
 void stand_finish(void);

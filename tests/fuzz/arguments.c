@@ -9,7 +9,6 @@ enum { BUFFERS = 8, MADE = 64 };
 
 static fixture device;
 static cl_command_queue queues[REPLICAS];
-static sbn_group *keeper;
 static cl_mem buffers[BUFFERS];
 static const size_t buffer_floats[BUFFERS] = {1, 4, 16, 64, 256, 1024, 1024, 1024};
 static sbn_tensors tensors[2][REPLICAS];
@@ -34,7 +33,6 @@ static cl_mem make_buffer(size_t floats)
 
 void arguments_open(void)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     fuzz_must(!fixture_open(&device));
     for (size_t r = 0; r < REPLICAS; ++r)
         queues[r] = fixture_queue(&device, r == 1);
@@ -48,9 +46,7 @@ void arguments_open(void)
             tensors[set][r] = (sbn_tensors){.size = sizeof(sbn_tensors),
                                             .buffers = tensor_buffers[set][r]};
         }
-    config.queues = queues;
-    config.replicas = REPLICAS;
-    must(sbn_group_create(&config, &keeper), "sbn_group_create");
+    fixture_rank(queues, REPLICAS, NULL); /* keeps the programs */
     arguments_finish();
 }
 

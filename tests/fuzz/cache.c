@@ -3,18 +3,16 @@
  * and what it gives to a driver that answers anything. Nothing but the binary that belongs to the
  * key is taken.
  */
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/memory.h"
 #include "program/binary.h"
 #include "fuzz/driver.h"
 #include "fuzz/fuzz.h"
+#include "support/folder.h"
 
 enum { HEAD = 40, RIGHT_MAGIC = 1, RIGHT_SIZES = 2, RIGHT_KEY = 4, RIGHT_CHECKSUM = 8 };
 
@@ -23,27 +21,16 @@ static char name[256];
 static unsigned char key_bytes[] = "the key of a program";
 static const sbn_bytes key = {key_bytes, sizeof key_bytes};
 
-static void remove_folder(void)
-{
-    unlinkat(folder, name, 0);
-    rmdir(fuzz_path());
-}
-
 /* The folder with one file, whose name is found. */
 static void open_folder(void)
 {
+    char path[512];
     unsigned char byte = 7;
     const sbn_bytes binary = {&byte, 1};
-    folder = sbn__cache_open(fuzz_path());
-    fuzz_must(folder >= 0);
+    folder = fuzz_folder();
     sbn__cache_store(folder, &key, &binary);
-    DIR *directory = opendir(fuzz_path());
-    for (struct dirent *entry; directory && (entry = readdir(directory));)
-        if (entry->d_name[0] != '.')
-            snprintf(name, sizeof name, "%s", entry->d_name);
-    fuzz_must(directory && *name);
-    closedir(directory);
-    atexit(remove_folder);
+    fuzz_must(folder_names(fuzz_path(), path) == 1);
+    snprintf(name, sizeof name, "%.255s", strrchr(path, '/') + 1);
 }
 
 static void put(unsigned char *to, uint64_t value)
@@ -67,13 +54,6 @@ static void compose(unsigned char *file, size_t size, unsigned right)
         memcpy(file + HEAD, key.at, key.size);
     if (right & RIGHT_CHECKSUM)
         put(file + 32, sbn__digest(SBN_DIGEST_START, file + HEAD, behind));
-}
-
-static void write_file(const unsigned char *bytes, size_t size)
-{
-    const int file = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    fuzz_must(file >= 0 && write(file, bytes, size) == (ssize_t)size);
-    close(file);
 }
 
 /* The binary that was accepted is the end of the file and has the right checksum. */
@@ -116,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     fuzz_must(file != NULL);
     memcpy(file, bytes + 1, size - 1);
     compose(file, size - 1, bytes[0]);
-    write_file(file, size - 1);
+    fuzz_write(folder, name, file, size - 1);
     sbn_bytes binary;
     if (sbn__cache_load(folder, &key, &binary))
         check_taken(file, size - 1, &binary);

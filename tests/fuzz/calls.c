@@ -3,22 +3,12 @@
  * a call, those behind it its arguments (arguments.h). An error has a sentence, a success has
  * none, and when all has been destroyed nothing is left open.
  */
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/memory.h"
 #include "fuzz/calls.h"
 
 enum { MOST_CALLS = 48 };
 
 static int opened;
-
-int judged(int status)
-{
-    fuzz_must(status <= 0 && !status == !*sbn_last_error());
-    fuzz_must(*sbn_strerror(status) && *sbn_status_name(status));
-    return status;
-}
 
 /* A handle comes with success alone. */
 void keep(handle_kind kind, int status, void *handle)
@@ -70,17 +60,11 @@ static void (*const calls[])(fuzz_input *in) = {
     call_exchange_go_on, call_sample,          destroy,
 };
 
-static void remove_file(void)
-{
-    unlink(fuzz_path());
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     fuzz_input in = {bytes, bytes + size};
     if (!opened) {
         arguments_open();
-        atexit(remove_file);
         opened = 1;
     }
     const long before = sbn__handles_open();

@@ -4,9 +4,6 @@
 
 #include "fuzz/arguments.h"
 
-/* A status, whose sentence is as it must be. */
-int judged(int status);
-
 /* A handle comes with success alone. */
 void keep(handle_kind kind, int status, void *handle);
 

@@ -3,17 +3,15 @@
  * the right head or checksum, for a device that answers anything. Nothing is taken but numbers in
  * their range from a file that is right to its last byte.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/digest.h"
-#include "program/cache_folder.h"
 #include "device/tuning.h"
 #include "fuzz/driver.h"
 #include "fuzz/fuzz.h"
+#include "support/folder.h"
 
 enum { RIGHT_HEAD = 1, RIGHT_CHECKSUM = 2, ANSWERS = 4, CHECKSUM = 17, MOST = 16384 };
 
@@ -28,38 +26,16 @@ static void name_nothing(void)
     driver_answers(&nothing, 0);
 }
 
-static void remove_folder(void)
-{
-    unlinkat(folder, name, 0);
-    rmdir(fuzz_path());
-}
-
-static size_t read_file(char bytes[MOST])
-{
-    const int file = openat(folder, name, O_RDONLY);
-    const ssize_t size = read(file, bytes, MOST);
-    fuzz_must(file >= 0 && size >= 0);
-    close(file);
-    return (size_t)size;
-}
-
-static void write_file(const char *bytes, size_t size)
-{
-    const int file = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    fuzz_must(file >= 0 && write(file, bytes, size) == (ssize_t)size);
-    close(file);
-}
-
 /* The folder, and the head of a file without numbers in it. */
 static void open_folder(void)
 {
     const sbn_tuning none = {{0}};
-    folder = sbn__cache_open(fuzz_path());
-    fuzz_must(folder >= 0);
-    atexit(remove_folder);
+    folder = fuzz_folder();
     name_nothing();
     fuzz_must(sbn__tuning_keep(folder, NULL, SBN_FORM_CPU, &none, name));
-    const size_t size = read_file(head);
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", fuzz_path(), name);
+    const size_t size = folder_read(path, head, MOST);
     fuzz_must(size > 1 + CHECKSUM);
     head_size = size - 1 - CHECKSUM;
 }
@@ -136,7 +112,7 @@ static void check_file(const char *text, size_t size, unsigned right)
     char file[MOST];
     sbn_tuning tuning;
     const size_t whole = compose(file, text, size, right);
-    write_file(file, whole);
+    fuzz_write(folder, name, file, whole);
     name_nothing();
     if (sbn__tuning_load(folder, NULL, SBN_FORM_CPU, &tuning))
         check_taken(file, whole, &tuning);

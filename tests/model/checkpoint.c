@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "support/file_network.h"
+#include "support/refused.h"
 
 /* Off from the float32 file by at most a fraction of the value, on every replica. */
 static void check_loaded(const char *name, double fraction, int64_t batches)
@@ -59,11 +60,10 @@ static void check_checkpoint(void)
            "its values");
     tap_ok(batches == 3 && weight[0] >= 0.5f && weight[5] <= 1.5f && var[0] > 0,
            "are what was made");
-    expect(sbn_checkpoint_read(checkpoint, 2, NULL, NULL, NULL, NULL, NULL), SBN_INVALID_ARGUMENT,
-           "index|below 2|got 2", "a third");
+    REFUSED(sbn_checkpoint_read(checkpoint, 2, NULL, NULL, NULL, NULL, NULL),
+            "index|below 2|got 2");
     layer.size = 3;
-    expect(sbn_checkpoint_layer(checkpoint, 0, &layer), SBN_INVALID_ARGUMENT, "layer: size|3",
-           "a wrong size");
+    REFUSED(sbn_checkpoint_layer(checkpoint, 0, &layer), "layer: size|3");
     sbn_checkpoint_destroy(checkpoint);
     sbn_checkpoint_destroy(NULL);
     expect(sbn_checkpoint_create(data_path("make_files.py"), &checkpoint), SBN_INVALID_FILE,
@@ -104,8 +104,7 @@ static void check_none(void)
            "loaded without a replica");
     must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "get");
     tap_ok(batches == 3, "its statistics are");
-    expect(sbn_model_save(model, file_network_path, NULL), SBN_INVALID_ARGUMENT,
-           "\"1\"|this rank has no replica", "saved without a replica");
+    REFUSED(sbn_model_save(model, file_network_path, NULL), "\"1\"|this rank has no replica");
     sbn_model_destroy(model);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(one_rank);

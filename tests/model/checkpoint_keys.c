@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "support/file_network.h"
+#include "support/refused.h"
 
 /* Everything that was reported: "missing 1.weight|..." */
 typedef struct reports {
@@ -150,19 +151,16 @@ static void check_types(void)
     }
     expect(sbn_model_load(n.model, "there/is/none", NULL), SBN_IO_ERROR, "there/is/none|opening it",
            "no file");
-    expect(sbn_model_load(n.model, NULL, NULL), SBN_INVALID_ARGUMENT, "path|NULL", "no name");
-    expect(sbn_model_load(NULL, file_network_path, NULL), SBN_INVALID_ARGUMENT, "model|NULL",
-           "no model");
+    REFUSED(sbn_model_load(n.model, NULL, NULL), "path|NULL");
+    REFUSED(sbn_model_load(NULL, file_network_path, NULL), "model|NULL");
     const sbn_load_config bad = {8, 1, NULL, NULL};
-    expect(sbn_model_load(n.model, file_network_path, &bad), SBN_INVALID_ARGUMENT,
-           "config: size|got 8", "a config of another size");
+    REFUSED(sbn_model_load(n.model, file_network_path, &bad), "config: size|got 8");
     sbn_model *blind;
     must(sbn_model_create(&blind), "sbn_model_create");
     must(sbn_model_add(blind, "1", n.layers[0], NULL), "sbn_model_add");
-    expect(sbn_model_load(blind, data_path("network_f32.safetensors"), NULL), SBN_INVALID_ARGUMENT,
-           "\"1\"|not told where", "a layer whose buffers are not known: load");
-    expect(sbn_model_save(blind, file_network_path, NULL), SBN_INVALID_ARGUMENT,
-           "\"1\"|not told where", "save");
+    REFUSED(sbn_model_load(blind, data_path("network_f32.safetensors"), NULL),
+            "\"1\"|not told where");
+    REFUSED(sbn_model_save(blind, file_network_path, NULL), "\"1\"|not told where");
     sbn_model_destroy(blind);
     file_network_close(&n);
 }

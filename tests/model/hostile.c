@@ -119,6 +119,7 @@ static const struct {
     {"a million tensors", NULL, NULL, 0, NULL, tensors, TENSORS, TENSORS, NULL},
     {"keys with 1000 bytes in common", NULL, NULL, 0, NULL, shared_names, 0, 0, NULL},
     {"50 million brackets", "{\"a\":", "[", 50 * MILLION, "", NULL, 0, 0, "\"a\""},
+    {"a million brackets in a shape", "{\"a\":{\"shape\":", "[", MILLION, "", NULL, 0, 0, "shape"},
 };
 
 /* The address space of this process. */

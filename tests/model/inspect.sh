@@ -69,49 +69,6 @@ for file in "$odd" "$odd.none"; do
     check 'nor in the name of a file' grep -q '^syncbn: .*/a?\[31mb?c' "$work/err"
     check 'nothing but printable characters' [ -z "$(LC_ALL=C tr -d '[:print:]\n' < "$work/err")" ]
 done
-# Many layers, and ever more memory: a report is whole, or there is none.
-awk 'BEGIN {
-    for (i = 0; i < 4000; ++i) {
-        printf "%s\"layers.%d.running_mean\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%d,%d]}", i ? "," : "{", i, 8 * i, 8 * i + 4
-        printf ",\"layers.%d.running_var\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[%d,%d]}", i, 8 * i + 4, 8 * i + 8
-    }
-    printf "}"
-}' > "$work/header"
-size=$(wc -c < "$work/header")
-{
-    printf "\\$(printf %03o $((size & 255)))\\$(printf %03o $((size >> 8 & 255)))"
-    printf "\\$(printf %03o $((size >> 16 & 255)))\\000\\000\\000\\000\\000"
-    cat "$work/header"
-    head -c 32000 /dev/zero
-} > "$work/many"
-"$SYNCBN" inspect --json - "$work/many" > "$work/whole" 2> "$work/err"
-whole=0 refused=0 odd=0 start=10000 most=1000000
-until (ulimit -v $start && "$SYNCBN" --version) > "$work/out" 2>&1 || [ $start -ge $most ]; do
-    start=$((start + 2000))
-done
-check "it starts within $start kB" [ $start -lt $most ]
-for more in $([ "${SBN_TEST_UNDER-}" = coverage ] || echo 0 1 2 3 4 5 6 7 8 10 12 14 16 20 40); do
-    kilobytes=$((start + 1000 * more))
-    (ulimit -v $kilobytes && exec "$SYNCBN" inspect --json - "$work/many") > "$work/out" 2> "$work/err"
-    case $? in
-    0 | 1)
-        if cmp -s "$work/out" "$work/whole"; then
-            whole=$((whole + 1))
-        elif grep -q 'no memory\|OUT_OF_MEMORY' "$work/err"; then
-            refused=$((refused + 1))
-        else
-            odd=$((odd + 1))
-        fi
-        ;;
-    *) odd=$((odd + 1)) ;;
-    esac
-done
-limits="limits of memory: $whole whole reports, $refused without memory, $odd otherwise"
-if [ "${SBN_TEST_UNDER-}" = coverage ]; then
-    skip "$limits" "the counters' own library crashes without memory"
-else
-    check "$limits" [ $((whole > 0 && refused > 0 && odd == 0)) -eq 1 ]
-fi
 # Several files: each under its name, and one that cannot be read is no end of it.
 inspect 1 "$data/network_f32.safetensors" "$data/troubled.safetensors"
 check 'each under its name' [ "$(grep -c '^[^ ]*/\(network_f32\|troubled\)\.safetensors:$' "$work/out")" -eq 2 ]

@@ -1,7 +1,7 @@
 /*
  * The MPI transport on 2 ranks or more: the arguments that it refuses; that the caller's
- * communicator, error handler and messages are left alone; that errors of MPI come with a sentence;
- * and that communicators are freed.
+ * communicator, error handler and messages are left alone; that errors of MPI come with a sentence
+ * (tests/faults/mpi.c: what follows from them); and that communicators are freed.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -153,20 +153,6 @@ static void check_threads(void)
     ranks_close(&all);
 }
 
-static void check_errors(void)
-{
-    test_ranks all;
-    open_ranks(&all);
-    test_rank *m = &all.of[mpi_job_rank()];
-    fail_start = 1;
-    expect(rank_forward(m), SBN_TRANSPORT_ERROR,
-           "transport's start returned -20009: MPI_Iallreduce: ", "MPI refuses a reduction");
-    fail_start = 0;
-    expect(rank_forward(m), SBN_GROUP_FAILED, "failed earlier|MPI_Iallreduce",
-           "afterwards the group is dead");
-    ranks_close(&all); /* nothing is pending */
-}
-
 /* The table's own calls; MPI's sentences may have several lines, or be missing. */
 static void check_table(void)
 {
@@ -295,7 +281,6 @@ int main(int argc, char **argv)
            "before MPI_Init: %s %s", sbn_strerror(early), sentence);
     check_refused();
     check_threads();
-    check_errors();
     check_table();
     check_left_alone();
     check_given_back();

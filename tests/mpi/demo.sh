@@ -6,29 +6,18 @@
 be_patient
 export POCL_EXTRA_BUILD_FLAGS=
 
-mpi 3 examples/minimal_mpi > "$work/minimal" 2>&1
-status=$?
-sed 's/^/# /' "$work/minimal"
-if [ $status -eq 0 ] && [ "$(grep -c 'mean 2 30  variance 0.666667 466.667$' "$work/minimal")" -eq 3 ]; then
-    report ok 'minimal_mpi: three ranks know the statistics of the whole batch'
-else
-    report 'not ok' "minimal_mpi: status $status"
-fi
+check_run 'minimal_mpi ends well' mpi 3 examples/minimal_mpi
+check 'three ranks know the statistics of the whole batch' \
+    [ "$(grep -c 'mean 2 30  variance 0.666667 466.667$' "$work/out")" -eq 3 ]
 
 demo=examples/train_fashion data=/usr/share/datasets/fashion-mnist
 needs_demo
 
-mpi 8 "$demo" --verify --steps 3 > "$work/verify" 2>&1
-status=$?
-sed 's/^/# /' "$work/verify"
+check_run 'eight ranks compare digests' mpi 8 "$demo" --verify --steps 3
 # Three layers, seven splits and the control; four of the splits share out 8 replicas.
-rows=$(grep -cE '^[a-z0-9]+ +([1248]x[12348]|half) ' "$work/verify")
-eight=$(grep -E '^dense +(1x8|2x4|4x2|8x1) ' "$work/verify" | cut -c14- | sort -u | wc -l)
-if [ $status -eq 0 ] && [ "$rows" -eq 24 ] && [ "$eight" -eq 1 ]; then
-    report ok 'the same digests for 1x8, 2x4, 4x2 and 8x1'
-else
-    report 'not ok' "status $status, $rows rows of 24, $eight different ones"
-fi
+rows=$(grep -cE '^[a-z0-9]+ +([1248]x[12348]|half) ' "$work/out")
+eight=$(grep -E '^dense +(1x8|2x4|4x2|8x1) ' "$work/out" | cut -c14- | sort -u | wc -l)
+check "$rows rows of 24, $eight different for 1x8, 2x4, 4x2 and 8x1" [ "$rows-$eight" = 24-1 ]
 
 # shorten FILE HEADER BYTES: the first 2,500 images or labels of a file, by the bytes of its header and of
 # each item.
@@ -55,58 +44,27 @@ cd "$work" || exit 1
 mpi 2 env PATH="$work:$PATH" "$here/$demo" --steps 3 --replicas 3 --data images --out fashion > "$work/raw" 2>&1
 status=$?
 escape=$(printf '\033')
-tr '\r' '\n' < "$work/raw" | sed "s/$escape\[K//g" > "$work/train"
+tr '\r' '\n' < "$work/raw" | sed "s/$escape\[K//g" > "$work/out"
 cd "$here" || exit 1
-sed 's/^/# /' "$work/train"
-if [ $status -eq 0 ] && grep -q '^Synchronising 3 replicas' "$work/train" &&
-    grep -q '^folded: ' "$work/train"; then
-    report ok 'three replicas on two ranks train'
-else
-    report 'not ok' "training ended with status $status"
-fi
+check "three replicas on two ranks train: status $status" [ $status -eq 0 ]
 parts=$(grep -oE '^(compiling the demo|3 replicas|3 steps|compiling kernels, once|seed 1, [a-z]+|Folding|folded:|Synchronising 3 replicas|Next:)' \
-    "$work/train" | paste -s -d , -)
-if [ "$parts" = 'compiling the demo,3 replicas,3 steps,compiling kernels, once,seed 1, per,seed 1, synchronised,Folding,folded:,Synchronising 3 replicas,Next:' ]; then
-    report ok 'compiling comes before the trainings, what to do next is last'
-else
-    report 'not ok' "the order of what is printed: $parts"
-fi
+    "$work/out" | paste -s -d , -)
+check "compiling comes before the trainings, what to do next is last: $parts" [ "$parts" = \
+    'compiling the demo,3 replicas,3 steps,compiling kernels, once,seed 1, per,seed 1, synchronised,Folding,folded:,Synchronising 3 replicas,Next:' ]
 points=$(grep -c synchronised "$work/fashion.csv")
-if [ "$points" -eq 3 ] && [ "$(grep -c '^Synchronising' "$work/train")" -eq 1 ]; then
-    report ok "rank 0 alone writes: $points points of a curve"
-else
-    report 'not ok' "rank 0 alone writes: expected 3 points of a curve, got $points"
-fi
-
-# shows WHAT FILE PATTERN
-shows() {
-    if grep -qE -- "$3" "$work/$2"; then
-        report ok "$1"
-    else
-        report 'not ok' "$1: expected $3 in $2"
-    fi
-}
+check "rank 0 alone writes: expected 3 points of a curve, got $points" [ "$points" -eq 3 ]
 full=$(cd "$work" && pwd -P)
-shows 'files are named with their folder' train "^curves: $full/fashion.csv and "
-shows 'how many images the curve is over is said' train '^\(the curves use the first 2000 test images, the figures above all 2500\)$'
-shows 'and in the picture' plot "^set yrange .0:100. ; set ylabel 'accuracy on 2000 test images, %'"
-shows 'the legends lie outside the data' plot 'set key outside'
-if grep -q 'set key' "$work/plot" && grep 'set key' "$work/plot" | grep -qv 'set key outside'; then
-    report 'not ok' 'no legend lies inside'
-else
-    report ok 'no legend lies inside'
-fi
-shows 'folding shows progress' train '^unfolded +(\[[.#]*\] +)?0%'
-shows 'both times' train '^folded +(\[[.#]*\] +)?0%'
+it_says "^curves: $full/fashion.csv and "
+it_says '^\(the curves use the first 2000 test images, the figures above all 2500\)$'
+it_says '^unfolded +(\[[.#]*\] +)?0%'
+it_says '^folded +(\[[.#]*\] +)?0%'
+check 'so in the picture, with legends outside the data' eval \
+    'grep -q "^set yrange .0:100. ; set ylabel .accuracy on 2000 test images, %" "$work/plot" &&
+        grep "set key" "$work/plot" > "$work/keys" && ! grep -v "set key outside" "$work/keys"'
 
 # A mistake is one sentence of rank 0, and no banner of the launcher's.
-mpi 2 "$demo" --epoch 1 > "$work/mistake" 2>&1
-status=$?
-if [ $status -eq 2 ] && [ "$(grep -c '^train_fashion: unknown option' "$work/mistake")" -eq 1 ] &&
-    ! grep -q 'MPI_Abort\|MPI_ABORT\|BAD TERMINATION' "$work/mistake"; then
-    report ok 'a mistake over two ranks: one sentence and status 2'
-else
-    report 'not ok' "a mistake over two ranks: status $status"
-    sed 's/^/# /' "$work/mistake"
-fi
+mpi 2 "$demo" --epoch 1 > "$work/out" 2>&1
+check "a mistake over two ranks: status $?" [ $? -eq 2 ]
+check 'one sentence' [ "$(grep -c '^train_fashion: unknown option' "$work/out")" -eq 1 ]
+it_never_says 'MPI_Abort|MPI_ABORT|BAD TERMINATION'
 echo "1..$count"

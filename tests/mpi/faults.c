@@ -1,156 +1,281 @@
 /*
- * Faults in an MPI job: `mpi_faults FAULT...` on 4 ranks, one fault after the other while the group
- * works. Rank 1 is the faulty one, or ranks 1 and 3. After `local` the group goes on with local
- * statistics if a rank does not join. Every rank prints a line for the pass with the fault and one
- * for another pass afterwards, and the program ends as documented: by MPI_Finalize, or by
- * MPI_Abort(…, 3) after a timeout. tests/mpi/faults.sh checks the lines and the exit status.
+ * Faults in an MPI job: `mpi_faults FAULT [local]` on 4 ranks, one replica each. Rank 1 does not join,
+ * or joins when the others have timed out, or has begun and does not go on. After `local` a group
+ * whose rank is late goes on with local statistics. Every rank prints lines
+ *
+ *   rank R: WHEN: STATUS: sentence
+ *
+ * of its calls. If all ranks have joined all reductions, the job ends by MPI_Finalize, else by
+ * MPI_Abort(…, 3). tests/mpi/faults.sh checks lines and exit status.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-#include "mpi/training.h"
-#include "support/wraps.h"
+#include <syncbn-mpi.h>
 
-/* One faulty rank skips the first layer; both ranks of a swap call the other's layer. */
-static int skip(training *t)
+#include "support/fixture.h"
+#include "support/mpi_job.h"
+#include "support/stalls.h"
+
+enum { CHANNELS = 3, PLANE = 33, SAMPLES = 2, TIMEOUT = 5 };
+
+/* When rank 1 joins, and until when the others stay, from the start, as multiples of the timeout. */
+#define LATE 1.5
+#define LONGER 2.2
+
+static int rank;
+static fixture device;
+static sbn_mpi *mpi;
+static sbn_group *group;
+static sbn_batchnorm *layer;
+static sbn_saved *saved;
+static slice own;
+
+static void pause_for(double seconds)
 {
-    return t->rank == 1 ? training_second(t) : training_first(t);
+    const struct timespec time = {(time_t)seconds,
+                                  (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    nanosleep(&time, NULL);
 }
 
-static int swap(training *t)
+/* As a program with other work, in which MPI progresses. */
+static void work_until(double end)
 {
-    training_says(t, "first: ", skip(t));
-    return t->rank == 1 ? training_first(t) : training_second(t);
+    int there;
+    while (MPI_Wtime() < end) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        pause_for(0.01);
+    }
 }
 
-static int two(training *t)
+/* A line, and the status again. */
+static int says(const char *when, int status)
 {
-    return t->rank == 3 ? training_backward(t) : skip(t);
-}
-
-static int two_alike(training *t)
-{
-    return t->rank == 1 || t->rank == 3 ? training_second(t) : training_first(t);
-}
-
-static int call_odd(training *t, const sbn_batchnorm_config *config)
-{
-    sbn_saved *saved;
-    sbn_batchnorm *odd = training_layer(t, config, &saved);
-    sbn_shard shard = t->slice.shard;
-    shard.shape[1] = config->channels;
-    const int status = sbn_forward(odd, &shard, saved, 0, NULL);
-    fixture_end(odd, saved);
+    /* At once, or the ranks' lines mix: PoCL 6 makes standard output unbuffered. */
+    char line[2048];
+    snprintf(line, sizeof line, "rank %d: %s%s: %s\n", rank, when, sbn_status_name(status),
+             sbn_last_error());
+    fputs(line, stdout);
+    fflush(stdout);
     return status;
 }
 
-static int channels(training *t)
+static int forward(void)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = "odd";
-    config.channels = t->rank == 1 ? 2 : CHANNELS;
-    return call_odd(t, &config);
+    return sbn_forward(layer, &own.shard, saved, 0, NULL);
 }
 
-static int two_settings(training *t)
+static void goes_on(void)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = "odd";
-    config.channels = CHANNELS;
-    config.eps = t->rank == 1 ? 1e-3 : 1e-5;
-    config.momentum = t->rank == 3 ? 0.2 : 0.1;
-    return call_odd(t, &config);
+    sbn_result result = SBN_RESULT_INIT;
+    const int status = says("afterwards: ", sbn_backward(layer, &own.shard, saved, 0, &result));
+    if (!result.synchronised && !status)
+        printf("rank %d: local statistics\n", rank);
 }
 
-static int device(training *t)
+static void pass_and_go_on(void)
 {
-    wraps_fail(WRAP_LAUNCH, t->rank == 1);
-    const int status = training_first(t);
-    wraps_fail(WRAP_LAUNCH, 0);
-    return status;
+    says("", forward());
+    goes_on();
 }
 
-static int late_device(training *t)
-{
-    wraps_fail(WRAP_EVENT_INFO, t->rank == 1);
-    return training_first(t);
-}
+/* --- rank 1 does not come ---------------------------------------------------------------- */
 
-static int sleeper(training *t)
+static void sleeper(void)
 {
-    if (t->rank == 1)
+    if (rank == 1)
         pause_for(120);
-    return training_first(t);
+    pass_and_go_on();
 }
 
-/* Rank 1 sleeps; rank 2 gives up long after the others, who had come: it must not name them. */
-static int staggered(training *t)
+/* Rank 2 gives up long after the others, who had come: it must not name them. */
+static void staggered(void)
 {
-    if (t->rank == 2)
-        pause_for(t->timeout / 2);
-    return sleeper(t);
+    if (rank == 2)
+        pause_for(TIMEOUT / 2.0);
+    sleeper();
 }
 
-static int stop(training *t)
+static void stop(void)
 {
-    if (t->rank == 1)
+    if (rank == 1)
         raise(SIGSTOP);
-    return training_first(t);
+    pass_and_go_on();
 }
 
-static int kill_rank(training *t)
+static void kill_rank(void)
 {
-    if (t->rank == 1)
+    if (rank == 1)
         raise(SIGKILL);
-    return training_first(t);
+    pass_and_go_on();
+}
+
+/* --- rank 1 is late ------------------------------------------------------------------------ */
+
+/* It has not begun. */
+static void late(void)
+{
+    const double start = MPI_Wtime();
+    if (rank == 1)
+        pause_for(LATE * TIMEOUT);
+    says("", forward());
+    /* The library asks who is missing before the timeout, not after it. */
+    const double waited = MPI_Wtime() - start;
+    const double most = rank == 1 ? (LATE + 0.5) * TIMEOUT : TIMEOUT + 0.8;
+    says("in time: ", waited < most ? SBN_SUCCESS : SBN_TIMEOUT);
+    goes_on();
+}
+
+/* It has begun, and does not call again: some may have its header, and some not. */
+static void between(void)
+{
+    sbn_pass *pass;
+    must(sbn_forward_begin(layer, &own.shard, saved, 0, &pass), "sbn_forward_begin");
+    if (rank == 1)
+        pause_for(LATE * TIMEOUT);
+    says("", sbn_pass_end(pass, NULL));
+    goes_on();
+}
+
+/* It has begun with them, all have agreed, but its device keeps the words. */
+static void words(void)
+{
+    const double start = MPI_Wtime();
+    sbn_pass *pass;
+    sbn_shard shard = own.shard;
+    cl_event held = fixture_gate(&device);
+    shard.num_wait = rank == 1;
+    shard.wait_list = &held;
+    must(sbn_forward_begin(layer, &shard, saved, 0, &pass), "sbn_forward_begin");
+    while (rank == 1 && MPI_Wtime() < start + TIMEOUT / 2.0) {
+        must(sbn_pass_progress(pass, NULL), "sbn_pass_progress");
+        pause_for(0.01);
+    }
+    if (rank == 1)
+        pause_for((LATE - 0.5) * TIMEOUT);
+    must(clSetUserEventStatus(held, CL_COMPLETE), "clSetUserEventStatus");
+    must(clReleaseEvent(held), "clReleaseEvent");
+    says("", sbn_pass_end(pass, NULL));
+    goes_on();
+}
+
+/* An averaging of gradients dies alone: batch norm goes on, rank 1 too. */
+static void average(int begun)
+{
+    static const size_t counts[] = {CHANNELS, CHANNELS};
+    const sbn_buffer buffers[] = {own.shard.weight_grad, own.shard.bias_grad};
+    const sbn_tensors tensors = {.size = sizeof(sbn_tensors), .buffers = buffers};
+    sbn_data_parallel *parallel;
+    sbn_exchange *exchange;
+    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    if (rank == 1 && !begun)
+        pause_for(LATE * TIMEOUT);
+    must(sbn_average_gradients_begin(parallel, counts, 2, &tensors, &exchange), "begin");
+    if (rank == 1 && begun)
+        pause_for(LATE * TIMEOUT);
+    says("", sbn_exchange_end(exchange));
+    says("again: ", sbn_average_gradients(parallel, counts, 2, &tensors));
+    /* Rank 1 has a timeout of its own before it. */
+    if (rank != 1)
+        work_until(start + (LATE + 1.2) * TIMEOUT);
+    goes_on();
+    sbn_data_parallel_destroy(parallel);
+}
+
+static void average_late(void)
+{
+    average(0);
+}
+
+static void average_between(void)
+{
+    average(1);
 }
 
 static const struct fault {
     const char *name;
-    int (*pass)(training *);
-    double timeout;
+    void (*provoke)(void);
+    int comes; /* rank 1, in the end */
 } faults[] = {
-    {"skip", skip, 60},         {"swap", swap, 60},
-    {"two", two, 60},           {"two_alike", two_alike, 60},
-    {"channels", channels, 60}, {"two_settings", two_settings, 60},
-    {"device", device, 60},     {"late_device", late_device, 60},
-    {"sleep", sleeper, 5},      {"staggered", staggered, 5},
-    {"stop", stop, 5},          {"kill", kill_rank, 60},
+    {"sleep", sleeper, 0},
+    {"staggered", staggered, 0},
+    {"stop", stop, 0},
+    {"kill", kill_rank, 0},
+    {"late", late, 1},
+    {"between", between, 1},
+    {"words", words, 1},
+    {"average_late", average_late, 1},
+    {"average_between", average_between, 1},
 };
 
-static const struct fault *find(const char *name)
+static void open_group(sbn_timeout_action action)
 {
-    const struct fault *f = faults, *end = faults + sizeof faults / sizeof *faults;
-    while (f < end && strcmp(f->name, name) != 0)
-        ++f;
-    return f < end ? f : NULL;
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config first = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_transport transport = SBN_TRANSPORT_INIT;
+    cl_command_queue queue = fixture_queue(&device, 0);
+    must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
+    must(sbn_mpi_transport(mpi, &transport), "sbn_mpi_transport");
+    config.queues = &queue;
+    config.replicas = 1;
+    config.transport = &transport;
+    config.timeout = TIMEOUT;
+    config.on_timeout = action;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    first.channels = CHANNELS;
+    first.name = "first";
+    layer = fixture_layer_of(group, &first);
+    saved = fixture_saved(layer);
+    slice_open(&own, &device, queue, (size_t)rank * SAMPLES, SAMPLES, CHANNELS, PLANE, 9);
+    /* All together until here, whatever their start took. */
+    must(forward(), "the first pass");
+    mpi_job_meet();
+    MPI_Barrier(MPI_COMM_WORLD);
+    stalls_begin();
 }
 
-/* SBN_TIMEOUT: the group is dead. */
-static int provoke(training *t, const struct fault *f)
+/* The transport's status. Tells the script whether the machine has stopped this process. */
+static int close_group(void)
 {
-    t->fault = f->name;
-    const int status = training_says(t, "", f->pass(t));
-    training_goes_on(t);
-    return status;
+    if (stalls_longest() >= TIMEOUT / 10.0)
+        fprintf(stderr, "rank %d: stopped for %.2g s\n", rank, stalls_longest());
+    stalls_end();
+    slice_close(&own);
+    fixture_end(layer, saved);
+    sbn_group_destroy(group);
+    clReleaseCommandQueue(own.queue);
+    fixture_close(&device);
+    return says("the transport: ", sbn_mpi_destroy(mpi));
 }
 
 int main(int argc, char **argv)
 {
-    const int local = argc > 1 && !strcmp(argv[1], "local");
-    const struct fault *f = argc > 1 + local ? find(argv[1 + local]) : NULL;
-    int status = SBN_SUCCESS;
-    training t;
-    if (!f || training_open(&t, f->timeout, local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL))
+    const struct fault *f = faults, *end = faults + sizeof faults / sizeof *faults;
+    int level;
+    while (f < end && strcmp(f->name, argc > 1 ? argv[1] : "") != 0)
+        ++f;
+    if (f == end || fixture_open(&device))
         return 99;
-    for (int i = 1 + local; i < argc && f && status != SBN_TIMEOUT; ++i)
-        if ((f = find(argv[i])) != NULL)
-            status = provoke(&t, f);
-    if (training_close(&t) || status == SBN_TIMEOUT) {
-        /* This ends the others too: they have lines to print. */
-        pause_for(f && f->pass == staggered ? t.timeout / 2 + 5 : 5);
-        MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    open_group(argc > 2 && !strcmp(argv[2], "local") ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL);
+    const double start = MPI_Wtime();
+    f->provoke();
+    if (f->comes && rank != 1)
+        work_until(start + LONGER * TIMEOUT);
+    int clean = close_group() == SBN_SUCCESS;
+    if (f->comes)
+        MPI_Allreduce(MPI_IN_PLACE, &clean, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    if (f->comes && clean) {
+        MPI_Finalize();
+        return 0;
     }
-    MPI_Finalize();
-    return f ? 0 : 99;
+    /* The abort ends the others, too: they have lines to print. */
+    pause_for(f->comes ? 1 : TIMEOUT / 2.0 + 5);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+    return 0;
 }

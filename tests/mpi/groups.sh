@@ -22,7 +22,6 @@ tap $without_device "$work/mpi_no_device"
 tap 4 tests/mpi/group_split
 # Under valgrind each rank would compile for minutes.
 if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
-    tap 2 tests/mpi/threads single
     tap 2 tests/mpi/threads serialized
     tap 3 tests/mpi/threads multiple
     tap 4 tests/mpi/hub

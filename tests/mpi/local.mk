@@ -8,7 +8,6 @@ mpi_programs = \
 	tests/mpi/faults \
 	tests/mpi/group_split \
 	tests/mpi/hub \
-	tests/mpi/late \
 	tests/mpi/no_device \
 	tests/mpi/problems \
 	tests/mpi/settings \
@@ -42,13 +41,8 @@ tests_mpi_soak_LDADD = $(on_mpi)
 # Those that call MPI themselves.
 tests_mpi_arguments_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_arguments_LDADD = $(on_mpi)
-tests_mpi_faults_SOURCES = tests/mpi/faults.c tests/mpi/training.c tests/mpi/training.h
 tests_mpi_faults_CPPFLAGS = $(mpi_cppflags)
-tests_mpi_faults_LDFLAGS = $(wraps)
 tests_mpi_faults_LDADD = $(on_mpi)
-tests_mpi_late_SOURCES = tests/mpi/late.c tests/mpi/training.c tests/mpi/training.h
-tests_mpi_late_CPPFLAGS = $(mpi_cppflags)
-tests_mpi_late_LDADD = $(on_mpi)
 tests_mpi_no_device_CPPFLAGS = $(mpi_cppflags)
 tests_mpi_no_device_LDADD = $(on_mpi)
 tests_mpi_problems_CPPFLAGS = $(mpi_cppflags)
@@ -70,7 +64,7 @@ mpi_scripts = \
 	tests/mpi/problems.sh
 # Open MPI launches on hosts in another way.
 mpich_scripts = tests/mpi/hosts.sh
-EXTRA_DIST += tests/mpi/common.sh tests/mpi/namespaces.sh $(mpi_scripts) $(mpich_scripts)
+EXTRA_DIST += tests/mpi/common.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
 PATIENT_TESTS += tests/mpi/problems.sh tests/mpi/demo.sh

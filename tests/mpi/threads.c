@@ -1,6 +1,6 @@
 /*
- * MPI's thread levels, `mpi_threads single|serialized|multiple` on 2 ranks or more: who may call
- * with each, and with the last one groups used by several threads of every rank at once.
+ * MPI's thread levels, `mpi_threads serialized|multiple` on 2 ranks or more: another thread may call,
+ * and with the last one several threads of every rank at once. Lower levels: tests/mpi/arguments.
  */
 #include <pthread.h>
 #include <string.h>
@@ -76,19 +76,6 @@ static void in_threads(user *users, int count)
         pthread_join(users[i].thread, NULL);
 }
 
-static void check_single(void)
-{
-    user u;
-    open_user(&u, 9);
-    train(&u);
-    tap_ok(u.status == SBN_SUCCESS, "single: by the thread that initialised MPI: %s", u.sentence);
-    in_threads(&u, 1);
-    tap_ok(u.status == SBN_TRANSPORT_ERROR &&
-               holds_words(u.sentence, "only the thread that called MPI_Init|MPI_THREAD_MULTIPLE"),
-           "single: by another one: %s %s", sbn_strerror(u.status), u.sentence);
-    close_user(&u);
-}
-
 static void check_serialized(void)
 {
     user u;
@@ -125,12 +112,9 @@ int main(int argc, char **argv)
         const char *name;
         int level;
         void (*check)(void);
-    } levels[] = {{"single", MPI_THREAD_SINGLE, check_single},
-                  {"serialized", MPI_THREAD_SERIALIZED, check_serialized},
+    } levels[] = {{"serialized", MPI_THREAD_SERIALIZED, check_serialized},
                   {"multiple", MPI_THREAD_MULTIPLE, check_multiple}};
-    size_t i = 0;
-    while (i < 2 && argc > 1 && strcmp(argv[1], levels[i].name))
-        ++i;
+    const size_t i = argc > 1 && !strcmp(argv[1], levels[1].name);
     tap_mpi_begin_level(&argc, &argv, levels[i].level);
     int provided;
     MPI_Query_thread(&provided);
@@ -138,8 +122,7 @@ int main(int argc, char **argv)
         tap_missing("no PoCL device");
         return mpi_job_end(tap_done());
     }
-    if (levels[i].level == MPI_THREAD_SINGLE ? provided > MPI_THREAD_FUNNELED
-                                             : provided < levels[i].level)
+    if (provided < levels[i].level)
         tap_skip("%s: this MPI gives another level", levels[i].name);
     else
         levels[i].check();

@@ -4,39 +4,27 @@
  * norm, several at once.
  */
 #include <math.h>
-#include <string.h>
 
 #include "support/exchanges.h"
 
 static fixture device;
-static size_t bucket_bytes = 4096, root;
-
-static sbn_data_parallel *join(const test_rank *m)
-{
-    sbn_data_parallel *parallel;
-    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = bucket_bytes;
-    must(sbn_data_parallel_create(m->group, &config, &parallel), "sbn_data_parallel_create");
-    return parallel;
-}
+static size_t root;
 
 /* Elements of the first replica, where this process has one. */
 static float result[EXCHANGE_FLOATS];
 
 static int exchange_once(test_rank *m, int average)
 {
-    exchange_tensors t;
-    sbn_data_parallel *parallel = join(m);
-    tensors_open(&t, m);
-    tensors_fill(&t, sbn_data_parallel_first(parallel));
-    const int status = average ? sbn_average_gradients(parallel, exchange_counts, TENSORS, t.of)
-                               : sbn_broadcast(parallel, exchange_counts, TENSORS, root, t.of);
-    rank_says(m, status);
-    m->digest = tensors_digest(&t, m->rank == 0 ? result : NULL);
+    exchange_join(m);
+    exchange_tensors *t = &exchange_of[m->rank];
+    sbn_data_parallel *parallel = exchange_joined[m->rank];
+    tensors_fill(t, sbn_data_parallel_first(parallel));
+    rank_says(m, average ? sbn_average_gradients(parallel, exchange_counts, TENSORS, t->of)
+                         : sbn_broadcast(parallel, exchange_counts, TENSORS, root, t->of));
+    m->digest = tensors_digest(t, m->rank == 0 ? result : NULL);
     for (size_t r = 0; r < m->replicas; ++r)
-        m->status = m->status ? m->status : t.events[r] ? SBN_SUCCESS : 1;
-    tensors_close(&t);
-    sbn_data_parallel_destroy(parallel);
+        m->status = m->status ? m->status : t->events[r] ? SBN_SUCCESS : 1;
+    exchange_leave(m);
     return m->status;
 }
 
@@ -82,21 +70,21 @@ static void check_mean(void)
 static void check_bits(void)
 {
     const size_t four[] = {4}, twos[] = {2, 2}, some[] = {3, 0, 1}, ones[] = {1, 1, 1, 1};
-    bucket_bytes = (size_t)4 << 20;
+    exchange_bucket_bytes = (size_t)4 << 20;
     const uint64_t alone = exchange_over(average, 1, four, "averaged in one process");
     check_mean();
-    bucket_bytes = 4096;
+    exchange_bucket_bytes = 4096;
     tap_ok(exchange_over(average, 1, four, "small buckets") == alone,
            "small buckets: the same bits");
     tap_ok(exchange_over(average, 2, twos, "2 x 2") == alone, "2 x 2: the same bits");
     tap_ok(exchange_over(average, 3, some, "3, 0, 1") == alone, "3, 0, 1: the same bits");
-    bucket_bytes = 9000;
+    exchange_bucket_bytes = 9000;
     tap_ok(exchange_over(average, 4, ones, "4 x 1") == alone, "4 x 1: the same bits");
     for (unsigned seed = 1; seed <= 2; ++seed) {
         exchange_cut(seed);
-        bucket_bytes = (size_t)4 << 20;
+        exchange_bucket_bytes = (size_t)4 << 20;
         const uint64_t other = exchange_over(average, 1, four, "other sizes, in one process");
-        bucket_bytes = 4096 + 1000 * seed;
+        exchange_bucket_bytes = 4096 + 1000 * seed;
         tap_ok(other && exchange_over(average, 2, twos, "2 x 2") == other,
                "other sizes (%u), 2 x 2: the same bits", seed);
     }
@@ -134,7 +122,8 @@ static int train_beside(test_rank *m)
     enum { AT_ONCE = 3 };
     exchange_tensors t[AT_ONCE];
     sbn_exchange *exchanges[AT_ONCE];
-    sbn_data_parallel *parallel = join(m);
+    exchange_join(m);
+    sbn_data_parallel *parallel = exchange_joined[m->rank];
     int status = SBN_SUCCESS, ready = 0;
     m->digest = 0;
     for (int i = 0; i < AT_ONCE; ++i) {
@@ -164,7 +153,7 @@ static int train_beside(test_rank *m)
     }
     for (int i = 0; i < AT_ONCE; ++i)
         tensors_close(&t[i]);
-    sbn_data_parallel_destroy(parallel);
+    exchange_leave(m);
     return status;
 }
 

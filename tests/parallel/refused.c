@@ -12,26 +12,7 @@
 
 static fixture device;
 
-/* Kept from fault to fault: the same must go on. One per process, or thread. */
-static sbn_data_parallel *kept[RANKS_MAX];
-static exchange_tensors tensors[RANKS_MAX];
 static uint64_t mean; /* of all right averages */
-
-static int open_kept(test_rank *m)
-{
-    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = 4096;
-    must(sbn_data_parallel_create(m->group, &config, &kept[m->rank]), "sbn_data_parallel_create");
-    tensors_open(&tensors[m->rank], m);
-    return SBN_SUCCESS;
-}
-
-static int close_kept(test_rank *m)
-{
-    tensors_close(&tensors[m->rank]);
-    sbn_data_parallel_destroy(kept[m->rank]);
-    return SBN_SUCCESS;
-}
 
 /* --- one call --- */
 
@@ -45,15 +26,15 @@ typedef struct arguments {
 static void right(test_rank *m, void *of)
 {
     arguments *a = of;
-    *a = (arguments){.count = TENSORS, .offset = tensors[m->rank].buffers[0][3].offset};
+    *a = (arguments){.count = TENSORS, .offset = exchange_of[m->rank].buffers[0][3].offset};
     memcpy(a->counts, exchange_counts, sizeof a->counts);
 }
 
 static int call(test_rank *m, const void *of)
 {
     const arguments *a = of;
-    exchange_tensors *t = &tensors[m->rank];
-    sbn_data_parallel *const parallel = kept[m->rank];
+    exchange_tensors *t = &exchange_of[m->rank];
+    sbn_data_parallel *const parallel = exchange_joined[m->rank];
     const sbn_tensors *const given = a->no_tensors ? NULL : t->of;
     const size_t offset = t->buffers[0][3].offset;
     for (size_t r = 0; r < m->replicas; ++r) {
@@ -72,12 +53,13 @@ static int call(test_rank *m, const void *of)
 
 static void reset(test_rank *m)
 {
-    tensors_fill(&tensors[m->rank], sbn_data_parallel_first(kept[m->rank]));
+    tensors_fill(&exchange_of[m->rank], sbn_data_parallel_first(exchange_joined[m->rank]));
 }
 
 static uint64_t state(test_rank *m)
 {
-    return (uint64_t)tensors_untouched(&tensors[m->rank], sbn_data_parallel_first(kept[m->rank]));
+    return (uint64_t)tensors_untouched(&exchange_of[m->rank],
+                                       sbn_data_parallel_first(exchange_joined[m->rank]));
 }
 
 /* A right average has the same bits each time. */
@@ -86,7 +68,7 @@ static int go_on(test_rank *m)
     arguments a;
     right(m, &a);
     call(m, &a);
-    m->digest = tensors_digest(&tensors[m->rank], NULL);
+    m->digest = tensors_digest(&exchange_of[m->rank], NULL);
     if (!m->status && mean && m->digest != mean)
         m->status = SBN_TRANSPORT_ERROR;
     return m->status;
@@ -109,7 +91,7 @@ static int begin_and_go_on(test_rank *m)
 static void check_calls(test_ranks *all)
 {
     static const ranks_call exchange = {sizeof(arguments), right, call, reset, state, go_on};
-    const size_t into_first = tensors[ODD_RANK].buffers[0][1].offset + exchange_counts[1] - 1;
+    const size_t into_first = exchange_of[ODD_RANK].buffers[0][1].offset + exchange_counts[1] - 1;
     const refusal rows[] = {
         ROW(counts[1], 2990, NULL),
         DISAGREE(counts[3], 1014, "rank 1 began averaging of 7 tensors, 6129 floats|" OTHERS),
@@ -182,12 +164,12 @@ static void checks(void)
     ranks_expect(&all, SBN_INVALID_ARGUMENT, "bucket_bytes: expected 4096 to |got 4095",
                  SBN_REMOTE_ERROR, "rank 1 called sbn_data_parallel_create and reported",
                  "a wrong configuration");
-    ranks_do(&all, open_kept);
+    ranks_do(&all, exchange_join);
     ranks_do(&all, begin_and_go_on);
     mean = exchanges_digest(&all, "averaged");
     check_calls(&all);
     check_write(&all);
-    ranks_do(&all, close_kept);
+    ranks_do(&all, exchange_leave);
     /* The group itself knows nothing of all that. */
     ranks_do(&all, rank_train);
     ranks_expect(&all, SBN_SUCCESS, "", SBN_SUCCESS, "", "batch norm goes on");

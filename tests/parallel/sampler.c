@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "support/fixture.h"
+#include "support/refused.h"
 
 enum { MOST = 4096 };
 
@@ -182,36 +182,28 @@ static void check_huge(void)
            "2^62 samples for 2^32 - 1 replicas");
 }
 
+/* A sampler of this size, of so many samples, and for one of so many replicas. */
+#define OF(size_of, count, all, own) \
+    &(sbn_sampler) \
+    { \
+        .size = size_of, .samples = count, .replicas = all, .replica = own \
+    }
+
 static void check_refused(void)
 {
     uint64_t length, taken[4];
-    sbn_sampler good = SBN_SAMPLER_INIT, s;
-    good.samples = 10;
-    good.replicas = 3;
-    expect(sbn_sampler_length(NULL, &length), SBN_INVALID_ARGUMENT, "sampler|NULL", "no sampler");
-    expect(sbn_sampler_length(&good, NULL), SBN_INVALID_ARGUMENT, "length|NULL", "no length");
-    s = good;
-    s.size = 8;
-    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "size|got 8", "a wrong size");
-    s = good;
-    s.replicas = 0;
-    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "got 0 of 0", "no replicas");
-    s = good;
-    s.replica = 3;
-    expect(sbn_sampler_take(&s, 0, 1, taken), SBN_INVALID_ARGUMENT, "got 3 of 3",
-           "a replica too many");
-    s = good;
-    s.samples = UINT64_MAX;
-    expect(sbn_sampler_length(&s, &length), SBN_INVALID_ARGUMENT, "samples", "too many samples");
-    expect(sbn_sampler_take(&good, 3, 2, taken), SBN_INVALID_ARGUMENT, "at most 4|2 from 3",
-           "more than there are");
-    expect(sbn_sampler_take(&good, UINT64_MAX, 1, taken), SBN_INVALID_ARGUMENT, "at most 4",
-           "far behind the end");
-    expect(sbn_sampler_take(&good, 0, 1, NULL), SBN_INVALID_ARGUMENT, "samples|NULL", "no room");
-    expect(sbn_sampler_take(&good, 4, 0, NULL), SBN_SUCCESS, "", "none");
-    s = good;
-    s.samples = 0;
-    expect(sbn_sampler_take(&s, 0, 1, taken), SBN_INVALID_ARGUMENT, "at most 0", "an empty set");
+    const size_t size = sizeof(sbn_sampler);
+    REFUSED(sbn_sampler_length(NULL, &length), "sampler|NULL");
+    REFUSED(sbn_sampler_length(OF(size, 10, 3, 0), NULL), "length|NULL");
+    REFUSED(sbn_sampler_length(OF(8, 10, 3, 0), &length), "size|got 8");
+    REFUSED(sbn_sampler_length(OF(size, 10, 0, 0), &length), "got 0 of 0");
+    REFUSED(sbn_sampler_length(OF(size, UINT64_MAX, 3, 0), &length), "samples");
+    REFUSED(sbn_sampler_take(OF(size, 10, 3, 3), 0, 1, taken), "got 3 of 3");
+    REFUSED(sbn_sampler_take(OF(size, 10, 3, 0), 3, 2, taken), "at most 4|2 from 3");
+    REFUSED(sbn_sampler_take(OF(size, 10, 3, 0), UINT64_MAX, 1, taken), "at most 4");
+    REFUSED(sbn_sampler_take(OF(size, 10, 3, 0), 0, 1, NULL), "samples|NULL");
+    RIGHT(sbn_sampler_take(OF(size, 10, 3, 0), 4, 0, NULL));
+    REFUSED(sbn_sampler_take(OF(size, 0, 3, 0), 0, 1, taken), "at most 0");
 }
 
 int main(void)

@@ -145,11 +145,12 @@ int tensors_untouched(const exchange_tensors *t, size_t first)
 
 exchange_tensors exchange_of[RANKS_MAX];
 sbn_data_parallel *exchange_joined[RANKS_MAX];
+size_t exchange_bucket_bytes = 4096;
 
 int exchange_join(test_rank *m)
 {
     sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = 4096;
+    config.bucket_bytes = exchange_bucket_bytes;
     expect_leaks();
     exchange_joined[m->rank] = NULL;
     tensors_open(&exchange_of[m->rank], m);

@@ -49,6 +49,7 @@ uint64_t exchanges_digest(const test_ranks *all, const char *what);
  */
 extern exchange_tensors exchange_of[RANKS_MAX];
 extern sbn_data_parallel *exchange_joined[RANKS_MAX];
+extern size_t exchange_bucket_bytes; /* of the handle */
 int exchange_join(test_rank *m);
 int exchange_leave(test_rank *m);
 

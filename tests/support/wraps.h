@@ -13,8 +13,7 @@
 
 /*
  * Each function's number and name. Those up to WRAP_RETAIN_EVENT are of WRAP_ANY; from WRAP_MALLOC to
- * WRAP_MPI_IALLREDUCE all ranks of a job make the calls as often and in the same order; WRAP_C_MEMORY
- * is also what the C library allocates.
+ * WRAP_MPI_IALLREDUCE all ranks of a job make the calls as often and in the same order.
  */
 #define WRAPPED(X) \
     X(WRAP_ALLOCATE, "sbn__allocate") \
@@ -87,15 +86,14 @@
     X(WRAP_MPI_ISEND, "MPI_Isend") \
     X(WRAP_MPI_RECV, "MPI_Recv") \
     X(WRAP_MPI_TEST, "MPI_Test") \
-    X(WRAP_MPI_MAIN, "MPI_Is_thread_main") \
-    X(WRAP_C_MEMORY, "malloc, calloc or realloc")
+    X(WRAP_MPI_MAIN, "MPI_Is_thread_main")
 
 #define WRAPS_NUMBER(number, name) number,
 enum {
     WRAPPED(WRAPS_NUMBER) WRAPS,
     WRAP_ANY = WRAPS, /* one of $(wraps), whose failures are all reported */
     WRAP_SYMMETRIC,   /* one of those that all ranks of a job call alike */
-    WRAP_EVERY        /* any but WRAP_C_MEMORY */
+    WRAP_EVERY
 };
 #undef WRAPS_NUMBER
 

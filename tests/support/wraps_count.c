@@ -67,8 +67,7 @@ void wraps_resume(void)
 
 static int is_wanted(int function)
 {
-    return (wanted == WRAP_EVERY && function != WRAP_C_MEMORY) ||
-           (wanted == WRAP_ANY && function <= WRAP_RETAIN_EVENT) ||
+    return wanted == WRAP_EVERY || (wanted == WRAP_ANY && function <= WRAP_RETAIN_EVENT) ||
            (wanted == WRAP_SYMMETRIC && function >= WRAP_MALLOC &&
             function <= WRAP_MPI_IALLREDUCE) ||
            wanted == function;

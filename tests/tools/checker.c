@@ -1,7 +1,7 @@
 /*
- * The checker's own test: a small model of the library, in floats and blocks
- * as the design says, with what follows a batch norm, is accepted on every kind
- * of data; the same model with one deliberate fault is not. A tolerance that lets a fault through is vacuous.
+ * The checker's own test: a small model of the library, in floats and blocks as the design says, with
+ * what follows a batch norm, is accepted; the same model with one deliberate fault is not. A tolerance
+ * that lets a fault through is vacuous; that none is too narrow is tests/tools/check.sh.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,71 +107,15 @@ static int accepted(const char *line, fault_kind fault, char *why, size_t size)
 
 int main(void)
 {
-    static const char *const right[] = {
-        "mb8ic4ih14iw14",
-        "mb2ic2ih61iw67",
-        "mb9ic5",
-        "mb8ic4ih14iw14,data=large_mean,grad=one",
-        "mb8ic4ih14iw14,data=tiny_var",
-        "mb8ic4ih14iw14,data=outlier,grad=outlier",
-        "mb8ic4ih14iw14,data=constant,grad=constant",
-        "mb8ic4ih14iw14,data=denormal,grad=denormal",
-        "mb8ic4ih14iw14,data=wide,grad=wide",
-        "mb9ic4ih16iw16,data=exact,grad=exact",
-        "mb8ic4ih14iw14,data=inf",
-        "mb8ic4ih14iw14,grad=nan",
-        "mb8ic4ih14iw14,split1-0-7",
-        step_data,
-        "mb1ic64ih16iw16,data=border,grad=border",
-        "mb3ic7ih15iw31,data=border,grad=step",
-        "mb8ic4ih14iw14,f16",
-        "mb8ic4ih14iw14,f16,data=tiny_var,grad=denormal",
-        "mb8ic4ih14iw14,f16,data=tiny_var,grad=huge",
-        "mb8ic4ih14iw14,f16,data=outlier,grad=outlier",
-        "mb8ic4ih14iw14,f16,data=denormal,grad=denormal",
-        "mb8ic4ih14iw14,f16,data=wide,grad=wide",
-        "mb8ic4ih14iw14,f16,data=huge",
-        "mb9ic4ih16iw16,f16,data=exact,grad=exact",
-        "mb8ic4ih14iw14,f16,data=inf,grad=nan",
-        "mb8ic4ih14iw14,bf16",
-        "mb8ic4ih14iw14,bf16,data=outlier,grad=outlier",
-        "mb8ic4ih14iw14,bf16,data=wide,grad=wide",
-        "mb9ic4ih16iw16,bf16,data=exact,grad=exact",
-        "mb8ic4ih14iw14,bf16,data=ninf,grad=inf",
-        "mb8ic4ih14iw14,relu",
-        "mb8ic4ih14iw14,leaky",
-        "mb8ic4ih14iw14,leaky=-3",
-        "mb8ic4ih14iw14,add",
-        "mb8ic4ih14iw14,relu,add",
-        "mb8ic4ih14iw14,leaky,add,plain",
-        "mb8ic4ih14iw14,relu,data=large_mean,grad=one",
-        "mb8ic4ih14iw14,relu,add,data=tiny_var,grad=step",
-        "mb8ic4ih14iw14,leaky,data=outlier,grad=outlier",
-        "mb8ic4ih14iw14,relu,data=constant,grad=constant,plain",
-        "mb8ic4ih14iw14,leaky,add,data=wide,grad=wide",
-        "mb8ic4ih16iw16,relu,data=exact,grad=exact",
-        "mb8ic4ih14iw14,relu,data=nan",
-        "mb8ic4ih14iw14,leaky,add,data=inf,grad=nan",
-        "mb8ic4ih14iw14,relu,grad=inf",
-        "mb8ic4ih14iw14,f16,relu",
-        "mb8ic4ih14iw14,f16,leaky,add",
-        "mb8ic4ih14iw14,f16,relu,add,data=denormal,grad=denormal",
-        "mb8ic4ih14iw14,f16,relu,data=denormal,plain,eps=100",
-        "mb8ic4ih14iw14,f16,leaky,data=tiny_var,grad=huge",
-        "mb8ic4ih14iw14,bf16,relu,add",
-        "mb8ic4ih14iw14,bf16,leaky=0.2",
-        "mb8ic4ih14iw14,bf16,relu,add,data=wide,grad=wide",
-    };
     char why[1024];
     int seen[FAULTS] = {1};
-    for (size_t i = 0; i < sizeof right / sizeof *right; ++i) {
-        int good = accepted(right[i], NONE, why, sizeof why);
-        tap_ok(good, "the model is accepted: %s:%s", right[i], why);
-    }
     for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) {
-        int good = !accepted(faults[i].problem, faults[i].fault, why, sizeof why);
+        const char *line = faults[i].problem;
+        const int right = accepted(line, NONE, why, sizeof why);
+        tap_ok(right, "the model is accepted: %s:%s", line, why);
+        const int wrong = accepted(line, faults[i].fault, why, sizeof why);
+        tap_ok(!wrong, "refused: %s:%s", faults[i].name, why);
         seen[faults[i].fault] = 1;
-        tap_ok(good, "refused: %s:%s", faults[i].name, why);
     }
     for (int fault = 0; fault < FAULTS; ++fault)
         if (!seen[fault])

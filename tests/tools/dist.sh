@@ -1,8 +1,6 @@
 #!/bin/sh
 # make dist: what is in the archive is what is in the source, also where the build directory has
-# a folder of a file's name; two archives are the same bytes. What make deb asks for. Runs in the build
-# directory.
-# Environment: srcdir.
+# a folder of a file's name; two archives are the same bytes. Runs in the build directory. Environment: srcdir.
 . "${srcdir:=.}/tests/support/tap.sh"
 be_patient
 trap 'rm -rf "$work" "$name" "$name.tar.gz"; [ -z "$decoy" ] || rm -rf "$decoy"' EXIT
@@ -50,12 +48,6 @@ check 'all files have that time' eval '[ -z "$(TZ=UTC tar -tvzf "$work/dated.tar
 check 'and without it they have another' eval '! cmp -s "$work/one.tar.gz" "$work/dated.tar.gz"'
 check 'no user of this system' eval '[ -z "$(tar -tvzf "$work/one.tar.gz" |
     grep -v "^[-drwx]* 0/0 " | tee "$work/out")" ]'
-
-mkdir "$work/bin"
-printf '#!/bin/sh\nexit 1\n' > "$work/bin/dpkg-query" && chmod +x "$work/bin/dpkg-query"
-check_run 'make deb without its packages fails' eval \
-    '! PATH="$work/bin:$PATH" sh "$srcdir/packaging/deb.sh" archive "$work/deb"'
-it_says '^make deb: install these packages first: build-essential debhelper lintian$'
 
 if [ "$srcdir" = . ] || [ -e quickstart ]; then
     skip 'a folder of a file'"'"'s name' "this build directory is the source's, or has a quickstart of its own"

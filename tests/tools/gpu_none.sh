@@ -24,25 +24,14 @@ gpu() {
 
 gpu 0 --help
 it_says ' 77 there is no GPU\.$'
-gpu 2 --fast
-check 'an unknown option' grep -q 'gpu.sh: there is no option --fast' "$work/err"
-gpu 2 --out
-check 'no value' grep -q 'gpu.sh: --out lacks its value' "$work/err"
 gpu 2 --out "$work"
 check 'a folder that is no report' grep -q 'exists and is no report' "$work/err"
-gpu 2 --out "$work/none" --build "$work/nowhere"
-check 'a build directory that is missing' grep -q 'nowhere is no folder' "$work/err"
 
 gpu 77 --out "$work/none" --build .
 it_says '^There is no GPU here that OpenCL knows: nothing was run'
 check 'it leaves the devices and no results' \
     eval '[ -s "$work/none/devices.json" ] && [ ! -e "$work/none/bits.txt" ] &&
           [ ! -e "$work/none/bench.json" ]'
-
-OCL_ICD_VENDORS=/none
-gpu 77 --out "$work/none" --build .
-it_says '^There is no GPU here that OpenCL knows: nothing was run'
-OCL_ICD_VENDORS=$work/vendors
 
 gpu 0 --rehearse --quick --out "$work/any" --build .
 it_says '^DRY RUN on any device .*: this says nothing about GPUs'
@@ -52,13 +41,8 @@ it_says "^bits_of_three: $problems problems, 0 failed"
 it_says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
 it_says '^build: mb2ic1,relu,add, without compiled programs: [0-9.]+ s$'
 it_says '^build: mb2ic1,f16, with them: [0-9.]+ s$'
-# Two problems, each as one replica and as two of one context and of two.
 it_says '^launches: 12 passes, each command of them$'
-check 'each command has its times' grep -qE \
-    '^  forward_apply_rows +replica 0: start +[0-9.]+, took +[0-9.]+, gap before +[0-9.-]+$' \
-    "$work/any/launches.txt"
-check 'passes in a row' grep -qE '^row: mb2ic64ih14iw14, one replica, forward: [0-9.]+ us of the host, [0-9.]+ a pass$' \
-    "$work/any/launches.txt"
+it_says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
 it_says '^bench: 3 problems timed, with right results$'
 goals=
 if command -v python3 > /dev/null; then
@@ -69,8 +53,6 @@ else
 fi
 it_says '^All right. All of it is in '
 check 'the report is what it printed' cmp "$work/out" "$work/any/report.txt"
-it_says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
-it_says '^  apply/forward_apply_rows: work-group 256 of at most [0-9]+, multiple [0-9]+, [0-9]+ B local, [0-9]+ B private$'
 it_says '^The one file to send back: .*/any/report.tar.gz$'
 mkdir "$work/sent" && tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
 missing=

@@ -46,7 +46,7 @@ tools_scripts = \
 	tests/tools/timeline.sh \
 	tests/tools/tune.sh
 dist_check_SCRIPTS += $(tools_scripts) tests/tools/demo.sh
-EXTRA_DIST += tests/tools/consumer.c tests/tools/ctypes_consumer.py
+EXTRA_DIST += tests/tools/consumer.c
 TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
 PATIENT_TESTS += tests/tools/bench_wrong tests/tools/check.sh tests/tools/dist.sh tests/tools/gpu_none.sh \
