@@ -1,13 +1,8 @@
 /* syncbn devices */
-#include <getopt.h>
 #include <stdio.h>
 
-#include "syncbn/command.h"
-#include "syncbn/command_run.h"
 #include "syncbn/driver_advice.h"
-#include "syncbn/json.h"
 #include "syncbn/options.h"
-#include "check/problem.h"
 
 static const char help[] =
     "usage: syncbn devices [--json FILE]\n"
@@ -60,20 +55,12 @@ static void print_list(const device_list *list)
 
 static json_t *device_json(const device_info *d, size_t index)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "index", json_integer((json_int_t)index));
-    json_object_set_new(object, "name", json_text(d->name));
-    json_object_set_new(object, "vendor", json_text(d->vendor));
-    json_object_set_new(object, "driver", json_text(d->driver));
-    json_object_set_new(object, "version", json_text(d->version));
-    json_object_set_new(object, "type", json_text(d->type));
-    json_object_set_new(object, "compute_units", json_integer(d->compute_units));
-    json_object_set_new(object, "memory", json_integer((json_int_t)d->memory));
-    json_object_set_new(object, "form", json_text(form_name(d->form)));
-    json_object_set_new(object, "usable", json_boolean(d->usable));
-    if (!d->usable)
-        json_object_set_new(object, "reason", json_text(d->reason));
-    return object;
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:s, s:i, s:I, s:s, s:b, s:o*}", "index",
+                     (json_int_t)index, "name", json_text(d->name), "vendor", json_text(d->vendor),
+                     "driver", json_text(d->driver), "version", json_text(d->version), "type",
+                     d->type, "compute_units", (int)d->compute_units, "memory",
+                     (json_int_t)d->memory, "form", form_name(d->form), "usable", d->usable,
+                     "reason", d->usable ? NULL : json_text(d->reason));
 }
 
 static json_t *list_json(const device_list *list)
@@ -81,24 +68,21 @@ static json_t *list_json(const device_list *list)
     json_t *platforms = json_array();
     for (size_t p = 0; p < list->platforms; ++p) {
         const platform_info *platform = &list->platform[p];
-        json_t *object = json_object(), *devices = json_array();
-        json_object_set_new(object, "name", json_text(platform->name));
-        json_object_set_new(object, "vendor", json_text(platform->vendor));
-        json_object_set_new(object, "version", json_text(platform->version));
+        json_t *devices = json_array();
         for (size_t i = 0; i < list->devices; ++i)
             if (list->device[i].platform == p)
                 json_array_append_new(devices, device_json(&list->device[i], i));
-        json_object_set_new(object, "devices", devices);
-        json_array_append_new(platforms, object);
+        json_array_append_new(platforms,
+                              json_pack("{s:o, s:o, s:o, s:o}", "name", json_text(platform->name),
+                                        "vendor", json_text(platform->vendor), "version",
+                                        json_text(platform->version), "devices", devices));
     }
-    json_t *all = json_report();
-    json_object_set_new(all, "platforms", platforms);
-    return all;
+    return json_pack("{s:o}", "platforms", platforms);
 }
 
-static int run(const device_list *list, const void *options, json_output *json)
+static int run(const device_list *list, const command_options *o, json_output *json)
 {
-    (void)options;
+    (void)o;
     const int failed = !any_usable(list);
     if (!json_output_is_stdout(json)) {
         print_list(list);
@@ -112,15 +96,15 @@ static int run(const device_list *list, const void *options, json_output *json)
     return json_output_write(json, list_json(list)) | failed;
 }
 
-int command_devices(int argc, char **argv)
+static int settle(command_options *o)
 {
-    static const usage devices_usage = {"devices", ":h", help, NULL, NULL, NULL};
-    command_options o = {0};
-    const int ended = options_read(argc, argv, &devices_usage, &o);
-    if (ended)
-        return ended - 1;
-    if (optind < argc)
-        return usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
-                           argv[optind]);
-    return command_run(o.json, run, NULL);
+    return *o->operands ? usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
+                                      *o->operands)
+                        : 0;
 }
+
+const command devices_command = {.name = "devices",
+                                 .letters = ":h",
+                                 .help = help,
+                                 .settle = settle,
+                                 .run = run};

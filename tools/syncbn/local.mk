@@ -1,29 +1,20 @@
-# The command `syncbn`.
-bin_PROGRAMS += tools/syncbn/syncbn
-tools_syncbn_syncbn_SOURCES = \
-	tools/syncbn/bench_options.c \
+# The command `syncbn`: its parts, which tests link, too, and main.
+syncbn_parts = \
 	tools/syncbn/bench_report.c \
 	tools/syncbn/bench_report.h \
-	tools/syncbn/bench_report_json.c \
-	tools/syncbn/check_options.c \
-	tools/syncbn/command.h \
 	tools/syncbn/command_bench.c \
 	tools/syncbn/command_check.c \
 	tools/syncbn/command_devices.c \
 	tools/syncbn/command_inspect.c \
 	tools/syncbn/command_tune.c \
-	tools/syncbn/command_run.c \
-	tools/syncbn/command_run.h \
 	tools/syncbn/inspect.c \
 	tools/syncbn/inspect.h \
 	tools/syncbn/device_choice.c \
 	tools/syncbn/device_choice.h \
 	tools/syncbn/driver_advice.c \
 	tools/syncbn/driver_advice.h \
-	tools/syncbn/json.h \
 	tools/syncbn/json_output.c \
 	tools/syncbn/json_output.h \
-	tools/syncbn/main.c \
 	tools/syncbn/options.c \
 	tools/syncbn/options.h \
 	tools/syncbn/problem_list.c \
@@ -32,12 +23,14 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/progress.h \
 	tools/syncbn/report.c \
 	tools/syncbn/report.h \
-	tools/syncbn/report_json.c \
-	tools/syncbn/report_json.h \
 	tools/syncbn/safe_text.c \
 	tools/syncbn/safe_text.h \
 	tools/syncbn/standard_input.c \
-	tools/syncbn/standard_input.h \
+	tools/syncbn/standard_input.h
+bin_PROGRAMS += tools/syncbn/syncbn
+tools_syncbn_syncbn_SOURCES = \
+	tools/syncbn/main.c \
+	$(syncbn_parts) \
 	src/base/text.c \
 	src/base/text.h \
 	src/program/cache_folder.c \

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "check/nearest.h"
-#include "syncbn/safe_text.h"
-#include "syncbn/json_output.h"
 
 static const struct option json_alone[] = {{"json", required_argument, NULL, 'j'},
                                            {"help", no_argument, NULL, 'h'},
@@ -20,33 +18,33 @@ static const struct option json_alone[] = {{"json", required_argument, NULL, 'j'
  * The sentence for what getopt_long, with an option string that begins with ':', stopped at and
  * returned as '?' or ':'.
  */
-static int refuse(int option, char **argv, const char *command, const struct option *options)
+static int refuse(int option, char **argv, const char *name, const struct option *options)
 {
     const char *word = argv[optind - 1];
     const size_t length = strcspn(word, "=");
     const char *names[32];
     size_t like = 0, count = 0;
     if (strncmp(word, "--", 2) != 0)
-        return usage_error("%s has no option -%c; see syncbn %s --help", command, optopt, command);
+        return usage_error("%s has no option -%c; see syncbn %s --help", name, optopt, name);
     if (option == ':')
-        return usage_error("%s lacks its value; see syncbn %s --help", word, command);
+        return usage_error("%s lacks its value; see syncbn %s --help", word, name);
     for (const struct option *o = options; o->name; ++o) {
         if (count < sizeof names / sizeof *names)
             names[count++] = o->name;
         like += strncmp(o->name, word + 2, length - 2) == 0;
         if (optopt && o->val == optopt)
-            return usage_error("--%s takes no value; see syncbn %s --help", o->name, command);
+            return usage_error("--%s takes no value; see syncbn %s --help", o->name, name);
     }
     if (like > 1) {
-        return usage_error("%s: several options of %s begin so; see syncbn %s --help", word,
-                           command, command);
+        return usage_error("%s: several options of %s begin so; see syncbn %s --help", word, name,
+                           name);
     }
     const char *meant = nearest_word(word + 2, length - 2, names, count, "");
     if (meant)
-        return usage_error("%s has no option %.*s: did you mean --%s?", command, (int)length, word,
+        return usage_error("%s has no option %.*s: did you mean --%s?", name, (int)length, word,
                            meant);
-    return usage_error("%s has no option %.*s; see syncbn %s --help", command, (int)length, word,
-                       command);
+    return usage_error("%s has no option %.*s; see syncbn %s --help", name, (int)length, word,
+                       name);
 }
 
 /* Returns 0 unless the text is a number from 1 to `most`. */
@@ -90,35 +88,37 @@ static int read_option(int option, command_options *o)
     }
 }
 
-static int read_all(int argc, char **argv, const usage *u, command_options *o)
+static int read_all(int argc, char **argv, const command *c, command_options *o)
 {
-    const struct option *options = u->options ? u->options : json_alone;
+    const struct option *options = c->options ? c->options : json_alone;
     int option, failed = 0;
     opterr = 0;
-    while (!failed && (option = getopt_long(argc, argv, u->letters, options, NULL)) != -1) {
+    while (!failed && (option = getopt_long(argc, argv, c->letters, options, NULL)) != -1) {
         if (option == 'h') {
-            fputs(u->help, stdout);
+            fputs(c->help, stdout);
             return 1;
         }
-        failed = option == '?' || option == ':' ? refuse(option, argv, u->command, options)
+        failed = option == '?' || option == ':' ? refuse(option, argv, c->name, options)
                                                 : read_option(option, o);
     }
-    if (!failed && u->builtin)
-        failed = problem_list_operands(&o->list, argc, argv, o->listed, u->builtin);
+    o->operands = argv + optind;
+    if (!failed && c->builtin)
+        failed = problem_list_operands(&o->list, o->operands, o->listed, c->builtin);
     for (size_t i = 0; i < o->list.count && !failed; ++i) {
         if (o->replicas)
             problem_set_replicas(&o->list.problems[i], o->replicas);
         if (o->form != SBN_FORM_AUTO)
             o->list.problems[i].form = o->form;
     }
-    if (!failed && u->settle)
-        failed = u->settle(o);
+    if (!failed && c->settle)
+        failed = c->settle(o);
     return failed ? failed + 1 : 0;
 }
 
-int options_read(int argc, char **argv, const usage *u, command_options *o)
+int options_read(int argc, char **argv, const command *c, command_options *o)
 {
-    const int ended = read_all(argc, argv, u, o);
+    *o = (command_options){.budget.seconds = c->seconds};
+    const int ended = read_all(argc, argv, c, o);
     if (ended)
         options_free(o);
     return ended;

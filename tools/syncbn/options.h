@@ -1,10 +1,12 @@
-/* What a command line asks for. */
+/* The commands, and what a command line asks of them. */
 #ifndef TOOLS_SYNCBN_OPTIONS_H
 #define TOOLS_SYNCBN_OPTIONS_H
 
 #include "bench/timing.h"
 #include "syncbn/device_choice.h"
+#include "syncbn/json_output.h"
 #include "syncbn/problem_list.h"
+#include "syncbn/safe_text.h"
 
 /* Of what check prints on standard output; JSON takes it alone. */
 typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_DIGESTS, REPORT_NONE } report_format;
@@ -22,6 +24,7 @@ typedef struct command_options {
     int verbose;          /* text: all figures of a problem, not the worst alone */
     timing_budget budget; /* for a problem, or to compare two plans on it */
     int forget;
+    char **operands; /* up to NULL, where they are no problems */
 } command_options;
 
 /* The options of every command that takes problems, for getopt_long. */
@@ -32,22 +35,25 @@ typedef struct command_options {
         "help", no_argument, NULL, 'h' \
     }
 
-/* How a command is used. */
-typedef struct usage {
-    const char *command, *letters, *help;
-    const struct option *options; /* of getopt_long; NULL: --json and --help */
+typedef struct command {
+    const char *name, *letters, *help;
+    const struct option *options; /* of getopt_long, as `letters`; NULL: --json and --help */
     const char *const *builtin;   /* problems where none are named, up to NULL; or it takes none */
+    double seconds;               /* where --seconds does not say */
     /* The last checks, or NULL. 0, or EXIT_USAGE after a sentence. */
     int (*settle)(command_options *o);
-} usage;
+    int no_devices; /* `run` gets no list */
+    /* Returns the exit status. */
+    int (*run)(const device_list *list, const command_options *o, json_output *json);
+} command;
 
-extern const usage check_usage, bench_usage, tune_usage;
+extern const command devices_command, check_command, bench_command, tune_command, inspect_command;
 
 /*
  * Reads the command line and the files it names into options with their defaults. Returns 0, or the
  * exit status plus one: 1 after --help, EXIT_USAGE + 1 after a sentence about what is wrong.
  */
-int options_read(int argc, char **argv, const usage *u, command_options *o);
+int options_read(int argc, char **argv, const command *c, command_options *o);
 void options_free(command_options *o);
 
 #endif

@@ -2,7 +2,6 @@
 #include "syncbn/problem_list.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,19 +27,15 @@ static int add(problem_list *list, const char *line, const char *words, const ch
     return 0;
 }
 
-int problem_list_add(problem_list *list, const char *line)
-{
-    return add(list, line, "", NULL, 0);
-}
-
-int problem_list_operands(problem_list *list, int argc, char **argv, int listed,
+int problem_list_operands(problem_list *list, char **operands, int listed,
                           const char *const *builtin)
 {
     int failed = 0;
-    for (int i = optind; i < argc && !failed; ++i)
-        failed = problem_list_add(list, argv[i]);
-    for (; !listed && optind >= argc && *builtin && !failed; ++builtin)
-        failed = problem_list_add(list, *builtin);
+    const int any = listed || *operands;
+    for (; *operands && !failed; ++operands)
+        failed = add(list, *operands, "", NULL, 0);
+    for (; !any && *builtin && !failed; ++builtin)
+        failed = add(list, *builtin, "", NULL, 0);
     return failed;
 }
 

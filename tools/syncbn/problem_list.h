@@ -12,17 +12,16 @@ typedef struct problem_list {
 } problem_list;
 
 /*
- * A line of a file may have digests behind the problem (digests.h). Both return
- * 0, or EXIT_USAGE after a sentence about what is wrong.
+ * Adds a file's problems; a line may have digests behind the problem (digests.h). Returns 0, or
+ * EXIT_USAGE after a sentence about what is wrong.
  */
-int problem_list_add(problem_list *list, const char *line);
 int problem_list_read(problem_list *list, const char *file);
 
 /*
- * Adds what getopt_long has left of a command line; where that is nothing and no file was `listed`,
- * the command's own problems, up to NULL. Returns as above.
+ * Adds the operands of a command line, up to NULL; where there is none and no file was `listed`, the
+ * command's own problems, up to NULL. Returns as above.
  */
-int problem_list_operands(problem_list *list, int argc, char **argv, int listed,
+int problem_list_operands(problem_list *list, char **operands, int listed,
                           const char *const *builtin);
 
 void problem_list_free(problem_list *list);

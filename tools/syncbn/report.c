@@ -1,10 +1,9 @@
-/* Text and TAP reports. */
+/* Text, TAP, digests and JSON. */
 #include "syncbn/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "syncbn/safe_text.h"
 #include "syncbn/progress.h"
 
 enum { LINE = PROBLEM_LINE + 512 };
@@ -30,6 +29,7 @@ static void write_rerun(const report *r, const problem *p, char *text, size_t si
 void report_begin(report *r)
 {
     r->start = check_clock();
+    r->problems = json_array();
     if (r->options->format == REPORT_TAP)
         printf("1..%zu\n", r->options->list.count);
     int listed = r->options->format == REPORT_TAP || r->options->format == REPORT_TEXT;
@@ -75,8 +75,7 @@ static void summarise(const check_result *result, char *text, size_t size)
 }
 
 /* Why a problem failed, line by line. */
-static void explain(const report *r, const problem *p, const check_result *result,
-                    const char *prefix)
+static void explain(const check_result *result, const char *prefix, const char *again)
 {
     char text[LINE];
     if (*result->error) {
@@ -95,8 +94,7 @@ static void explain(const report *r, const problem *p, const check_result *resul
                prefix, output_names[id], v->failures, result->outputs.of[id].count, text, v->got,
                v->expected, v->error, v->tolerance);
     }
-    write_rerun(r, p, text, sizeof text);
-    printf("%sagain: %s\n", prefix, text);
+    printf("%sagain: %s\n", prefix, again);
 }
 
 /* A line of a table: the output that used most of its tolerance, and the problem. */
@@ -115,6 +113,44 @@ static void print_worst(const check_result *result, const char *line)
     printf("  %s\n", line);
 }
 
+static json_t *output_json(const check_result *result, output_id id)
+{
+    const verdict *v = &result->comparison.of[id];
+    const output *o = &result->outputs.of[id];
+    char text[96];
+    snprintf(text, sizeof text, "%016" PRIx64, o->digest);
+    json_t *object = json_pack("{s:s, s:I, s:I, s:I, s:o}", "digest", text, "values",
+                               (json_int_t)o->count, "failures", (json_int_t)v->failures,
+                               "unbounded", (json_int_t)v->unbounded, "ratio",
+                               json_number_or_name(v->ratio));
+    if (v->judged && o->count) {
+        compare_where(&result->placement, id, v->index, text, sizeof text);
+        json_t *worst = json_pack("{s:s, s:o, s:o, s:o, s:o}", "where", text, "error",
+                                  json_number_or_name(v->error), "tolerance",
+                                  json_number_or_name(v->tolerance), "got",
+                                  json_number_or_name(v->got), "expected",
+                                  json_number_or_name(v->expected));
+        json_object_update(object, worst);
+        json_decref(worst);
+    }
+    return object;
+}
+
+static json_t *result_json(const check_result *result, const char *line, const char *again)
+{
+    json_t *of = json_object(), *wide = NULL;
+    wide = result->outputs.wide < 0 ? json_null() : json_boolean(result->outputs.wide);
+    for (int id = 0; id < OUTPUTS; ++id)
+        if (result->outputs.of[id].data)
+            json_object_set_new(of, output_names[id], output_json(result, (output_id)id));
+    return json_pack("{s:s, s:b, s:b, s:s, s:o*, s:b, s:f, s:o, s:s, s:o}", "problem", line, "ok",
+                     result->ok, "refused", result->refused, "status",
+                     sbn_status_name(result->status), "error",
+                     *result->error ? json_text(result->error) : NULL, "bits_compared",
+                     result->bits_known, "seconds", result->seconds, "wide", wide, "again", again,
+                     "outputs", of);
+}
+
 void report_result(report *r, const problem *p, const check_result *result)
 {
     char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT], again[LINE];
@@ -125,10 +161,8 @@ void report_result(report *r, const problem *p, const check_result *result)
     ++r->done;
     r->failed += !result->ok;
     r->recorded += result->ok && result->bits_known;
-    if (r->options->json) {
-        write_rerun(r, p, again, sizeof again);
-        report_json_result(&r->json, p, result, again);
-    }
+    write_rerun(r, p, again, sizeof again);
+    json_array_append_new(r->problems, result_json(result, line, again));
     switch (r->options->format) {
     case REPORT_NONE: return;
     case REPORT_TAP:
@@ -141,7 +175,7 @@ void report_result(report *r, const problem *p, const check_result *result)
             printf("      %s\n", ratios);
     }
     if (!result->ok)
-        explain(r, p, result, r->options->format == REPORT_TEXT ? "      " : "# ");
+        explain(result, r->options->format == REPORT_TEXT ? "      " : "# ", again);
     fflush(stdout);
 }
 
@@ -154,8 +188,13 @@ int report_end(report *r)
             printf(", %zu with the recorded bits", r->recorded);
         printf("; %.1f s\n", check_clock() - r->start);
     }
-    int unwritten = r->options->json
-                        ? report_json_end(&r->json, r->devices, r->chosen, r->num_chosen, r->failed)
-                        : 0;
+    json_t *devices = json_array();
+    for (size_t i = 0; i < r->num_chosen; ++i)
+        json_array_append_new(devices,
+                              json_pack("{s:I, s:o}", "index", (json_int_t)r->chosen[i], "name",
+                                        json_text(r->devices->device[r->chosen[i]].name)));
+    const int unwritten = json_output_write(r->out, json_pack("{s:o, s:I, s:o}", "devices", devices,
+                                                              "failed", (json_int_t)r->failed,
+                                                              "problems", r->problems));
     return r->failed || unwritten ? EXIT_FAILED : 0;
 }

@@ -4,7 +4,6 @@
 
 #include "check/check.h"
 #include "syncbn/options.h"
-#include "syncbn/report_json.h"
 
 typedef struct report {
     const command_options *options;
@@ -14,7 +13,8 @@ typedef struct report {
     size_t done, failed;
     size_t recorded; /* that had the recorded bits */
     double start;
-    report_json json;
+    json_output *out;
+    json_t *problems; /* the results so far */
 } report;
 
 void report_begin(report *r);
