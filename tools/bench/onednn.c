@@ -167,7 +167,7 @@ static int check(void *self)
     scene *s = sh->scene;
     float *plain = malloc(s->g.elements * sizeof *plain);
     if (!plain)
-        return job_failed_here(s->error, o->layout->name, SBN_OUT_OF_MEMORY);
+        return job_failed_here(s->error, "reading a result", SBN_OUT_OF_MEMORY);
     elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[Y]);
     elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[DX]);
     elements_spoil(SBN_F32, s->g.channels, sh->vector[WEIGHT_GRAD]);
@@ -177,15 +177,14 @@ static int check(void *self)
     int status = run(o, BENCH_FORWARD);
     status = status ? status : run(o, BENCH_BACKWARD);
     lay_out(o, plain, Y, 0);
-    status = status ? status : bench_judge_numbers(s, o->layout->name, plain, OUT_Y);
+    status = status ? status : bench_judge_numbers(s, plain, OUT_Y);
     lay_out(o, plain, DX, 0);
-    status = status ? status : bench_judge_numbers(s, o->layout->name, plain, OUT_DX);
+    status = status ? status : bench_judge_numbers(s, plain, OUT_DX);
     free(plain);
     if (status || !s->p.affine)
         return status;
-    status = bench_judge_numbers(s, o->layout->name, sh->vector[WEIGHT_GRAD], OUT_WEIGHT_GRAD);
-    return status ? status
-                  : bench_judge_numbers(s, o->layout->name, sh->vector[BIAS_GRAD], OUT_BIAS_GRAD);
+    status = bench_judge_numbers(s, sh->vector[WEIGHT_GRAD], OUT_WEIGHT_GRAD);
+    return status ? status : bench_judge_numbers(s, sh->vector[BIAS_GRAD], OUT_BIAS_GRAD);
 }
 
 static void close(void *self)
@@ -258,7 +257,7 @@ static dnnl_status_t make_primitives(onednn *o)
     return status;
 }
 
-static int open_layout(shared *sh, const layout *of, contender *made, size_t *count)
+static int open_layout(shared *sh, const layout *of, contender_list *all)
 {
     onednn *o = calloc(1, sizeof *o);
     if (!o)
@@ -274,19 +273,18 @@ static int open_layout(shared *sh, const layout *of, contender *made, size_t *co
         return status == dnnl_unimplemented ? SBN_SUCCESS
                                             : failed(sh->scene, "making a primitive", status);
     }
-    made[(*count)++] = (contender){.name = of->name,
-                                   .passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD,
-                                   .self = o,
-                                   .run = run,
-                                   .check = check,
-                                   .close = close,
-                                   .spins = 1};
+    all->of[all->count++] = (contender){.name = of->name,
+                                        .passes = BENCH_TRAINING,
+                                        .self = o,
+                                        .run = run,
+                                        .check = check,
+                                        .close = close,
+                                        .spins = 1};
     return SBN_SUCCESS;
 }
 
-int bench_onednn_open(scene *s, contender *made, size_t *count)
+int bench_onednn_open(scene *s, contender_list *all)
 {
-    *count = 0;
     if (problem_is_fused(&s->p) && (s->p.activation != SBN_RELU || s->p.residual))
         return SBN_SUCCESS;
     shared *sh = calloc(1, sizeof *sh);
@@ -296,7 +294,7 @@ int bench_onednn_open(scene *s, contender *made, size_t *count)
     sh->users = 1;
     int status = fill(sh);
     for (size_t i = 0; i < BENCH_ONEDNN_LAYOUTS && !status; ++i)
-        status = open_layout(sh, &layouts[i], made, count);
+        status = open_layout(sh, &layouts[i], all);
     release(sh);
     return status;
 }

@@ -17,7 +17,7 @@ enum { BENCH_ONEDNN_LAYOUTS = 4 };
  * layouts that oneDNN lacks on this CPU. A ReLU is fused in them; problems with a residual or a leaky
  * ReLU have none.
  */
-int bench_onednn_open(scene *s, contender *made, size_t *count);
+int bench_onednn_open(scene *s, contender_list *all);
 
 /* "2.6.3", or NULL where it is left out. */
 const char *bench_onednn_version(void);

@@ -14,8 +14,7 @@ static int join(job *j, output_id id)
     return status ? job_failed_here(j->error, "joining the ranks' results", status) : SBN_SUCCESS;
 }
 
-/* Reads a tensor of every replica and puts it where global order, or replica order, wants it. */
-static int collect(job *j, tensor_id from, output_id to)
+int job_collect_tensor(job *j, tensor_id from, output_id to)
 {
     int vector = from == TENSOR_WEIGHT_GRAD || from == TENSOR_BIAS_GRAD;
     size_t channels = j->p->channels;
@@ -59,7 +58,7 @@ static int collect_tensors(job *j)
     int status = SBN_SUCCESS;
     for (size_t i = 0; i < sizeof list / sizeof *list && !status; ++i)
         if (list[i].wanted)
-            status = collect(j, list[i].from, list[i].to);
+            status = job_collect_tensor(j, list[i].from, list[i].to);
     return status;
 }
 

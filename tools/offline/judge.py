@@ -54,13 +54,6 @@ def device_like(measured, listed, problems):
                            bandwidth=rate / device.reached if rate else device.bandwidth)
 
 
-def modelled(device, kernels, plans, problem, is_backward):
-    """Microseconds of a pass."""
-    own = {kernel: plan for (name, which, kernel), plan in plans.items()
-           if (name, which) == (device.name, problem)}
-    return pass_facts(device, TARGETS[device.target], kernels, problem, own, is_backward).time
-
-
 def judge(arguments):
     with open(arguments.bench, encoding='utf-8') as file:
         bench = json.load(file)
@@ -90,7 +83,9 @@ def judge(arguments):
             if not one:
                 continue
             got = 1e6 * one['seconds']['median']
-            said = modelled(device, kernels, plans, problem['problem'], name == 'backward')
+            said = pass_facts(device, TARGETS[device.target], kernels, problem['problem'],
+                              check.plans_by_kernel(plans, device, problem['problem']),
+                              name == 'backward').time
             logs.append(math.log(got / said))
             print('%-40s %-9s %12.1f %12.1f %10.2f' %
                   (problem['problem'], name, got, said, got / said))

@@ -2,6 +2,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "bench/spread.h"
 
 enum { MOST_COMMANDS = 256 };
 
@@ -26,6 +29,79 @@ static void record(const char *name, cl_command_queue queue, const cl_event *eve
     clRetainEvent(*event);
 }
 
+/* --- what a driver says of kernels ---------------------------------------------------------------- */
+
+static struct {
+    cl_kernel kernel;
+    cl_program program;
+} described[MOST_COMMANDS];
+static size_t described_count;
+static int describes;
+
+static void print_kernel(cl_kernel kernel, cl_device_id device)
+{
+    char name[64] = "?";
+    size_t items = 0, local[3] = {0, 0, 0}, multiple = 0;
+    cl_ulong local_bytes = 0, private_bytes = 0;
+    const struct {
+        cl_kernel_work_group_info question;
+        size_t size;
+        void *answer;
+    } ask[] = {
+        {CL_KERNEL_WORK_GROUP_SIZE, sizeof items, &items},
+        {CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof local, local},
+        {CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof multiple, &multiple},
+        {CL_KERNEL_LOCAL_MEM_SIZE, sizeof local_bytes, &local_bytes},
+        {CL_KERNEL_PRIVATE_MEM_SIZE, sizeof private_bytes, &private_bytes},
+    };
+    clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+    for (size_t i = 0; i < sizeof ask / sizeof *ask; ++i)
+        clGetKernelWorkGroupInfo(kernel, device, ask[i].question, ask[i].size, ask[i].answer, NULL);
+    printf("  %s: work-group %zu of at most %zu, multiple %zu, %llu B local, %llu B private\n",
+           name, local[0] * local[1] * local[2], items, multiple, (unsigned long long)local_bytes,
+           (unsigned long long)private_bytes);
+}
+
+static void print_log(cl_program program, cl_device_id device)
+{
+    size_t size = 0;
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    char *rest, *log = calloc(size + 1, 1);
+    if (log && !clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL))
+        for (char *line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+            printf("  log: %s\n", line);
+    free(log);
+}
+
+static void describe(cl_kernel kernel, cl_command_queue queue)
+{
+    cl_device_id device = NULL;
+    cl_program program = NULL;
+    int is_known = 0;
+    clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    for (size_t i = 0; i < described_count; ++i) {
+        if (described[i].kernel == kernel)
+            return;
+        is_known |= described[i].program == program;
+    }
+    if (described_count == MOST_COMMANDS)
+        return;
+    described[described_count].kernel = kernel;
+    described[described_count++].program = program;
+    print_kernel(kernel, device);
+    if (!is_known)
+        print_log(program, device);
+}
+
+void timeline_describe(int on)
+{
+    describes = on;
+    described_count = 0;
+}
+
+/* --- what is enqueued ----------------------------------------------------------------------------- */
+
 #define WRAP(f, parameters) \
     cl_int __real_##f parameters; \
     cl_int __wrap_##f parameters; \
@@ -38,6 +114,8 @@ WRAP(clEnqueueNDRangeKernel, (cl_command_queue queue, cl_kernel kernel, cl_uint 
     char name[64] = "?";
     const cl_int code = __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
                                                       local, count, list, event);
+    if (describes && code == CL_SUCCESS)
+        describe(kernel, queue);
     if (records && code == CL_SUCCESS) {
         clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
         record(name, queue, event);
@@ -91,16 +169,9 @@ static struct {
         span[TIMELINE_PASSES];
 } all;
 
-static int compare(const void *a, const void *b)
+static double median(const double *values)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare);
-    return count ? values[count / 2] : 0.0;
+    return spread_of(values, all.passes).median;
 }
 
 void timeline_begin(void)
@@ -147,11 +218,10 @@ void timeline_print(const char *what, cl_command_queue first)
 {
     printf(
         "pass: %s: %zu commands, kernels %.2f us, gaps %.2f, from first start to last end %.2f\n",
-        what, all.count, median(all.kernels, all.passes), median(all.gaps, all.passes),
-        median(all.span, all.passes));
+        what, all.count, median(all.kernels), median(all.gaps), median(all.span));
     for (size_t i = 0; i < all.count; ++i)
         printf("  %-32s replica %d: start %9.2f, took %9.2f, gap before %8.2f\n", commands[i].name,
-               commands[i].queue != first, median(all.start[i], all.passes),
-               median(all.took[i], all.passes), median(all.gap[i], all.passes));
+               commands[i].queue != first, median(all.start[i]), median(all.took[i]),
+               median(all.gap[i]));
     all.passes = 0;
 }

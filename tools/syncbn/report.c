@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "syncbn/progress.h"
 
 enum { LINE = PROBLEM_LINE + 512 };
@@ -28,7 +29,7 @@ static void write_rerun(const report *r, const problem *p, char *text, size_t si
 
 void report_begin(report *r)
 {
-    r->start = check_clock();
+    r->start = sbn__seconds();
     r->problems = json_array();
     if (r->options->format == REPORT_TAP)
         printf("1..%zu\n", r->options->list.count);
@@ -46,7 +47,7 @@ void report_begin(report *r)
 void report_progress(report *r, const problem *p)
 {
     char line[PROBLEM_LINE];
-    if (check_clock() - r->start < progress_after)
+    if (sbn__seconds() - r->start < progress_after)
         return;
     problem_print(p, line, sizeof line);
     progress_show(r->done + 1, r->options->list.count, r->failed, line, 0);
@@ -85,14 +86,11 @@ static void explain(const check_result *result, const char *prefix, const char *
                result->outputs.count, result->placement.values, result->outputs.batches);
     }
     for (int id = 0; id < OUTPUTS; ++id) {
-        const verdict *v = &result->comparison.of[id];
-        if (v->failures == 0)
+        if (result->comparison.of[id].failures == 0)
             continue;
-        compare_where(&result->placement, (output_id)id, v->index, text, sizeof text);
-        printf("%s%s: %zu of %zu values beyond tolerance; worst at %s: got %.9g, expected %.9g, "
-               "error %.3g, tolerance %.3g\n",
-               prefix, output_names[id], v->failures, result->outputs.of[id].count, text, v->got,
-               v->expected, v->error, v->tolerance);
+        compare_explain(&result->placement, &result->outputs, &result->comparison, (output_id)id,
+                        text, sizeof text);
+        printf("%s%s\n", prefix, text);
     }
     printf("%sagain: %s\n", prefix, again);
 }
@@ -186,7 +184,7 @@ int report_end(report *r)
         printf("%zu problem%s, %zu failed", r->done, r->done == 1 ? "" : "s", r->failed);
         if (r->recorded)
             printf(", %zu with the recorded bits", r->recorded);
-        printf("; %.1f s\n", check_clock() - r->start);
+        printf("; %.1f s\n", sbn__seconds() - r->start);
     }
     json_t *devices = json_array();
     for (size_t i = 0; i < r->num_chosen; ++i)
