@@ -1,4 +1,3 @@
-/* One problem measured. */
 #include "bench/bench.h"
 
 #include <stdio.h>
@@ -97,32 +96,6 @@ static int program_for(bench *b, scene *s)
     return status;
 }
 
-/* The group of one replica on the first device, and the library's layer and buffers on it. */
-static int open_scene(bench *b, const problem *p, scene *s)
-{
-    cl_command_queue *queue;
-    s->p = *p;
-    problem_set_replicas(&s->p, 1);
-    s->p.passes = PASS_FORWARD | PASS_BACKWARD | PASS_EVALUATE;
-    s->device = b->config.devices[0]->id;
-    s->form = p->form == SBN_FORM_AUTO ? b->config.devices[0]->form : p->form;
-    int status = placement_make(&s->p, 1, &s->g);
-    status = status ? status : inputs_make(&s->p, &s->g, &s->in);
-    if (status)
-        return job_failed_here(s->error, "making inputs", status);
-    status = queues_group(b->queues, &s->p, 1, &s->group, &queue);
-    if (status)
-        return job_failed(s->error, "making the group", status);
-    s->queue = *queue;
-    status = clGetCommandQueueInfo(s->queue, CL_QUEUE_CONTEXT, sizeof s->context, &s->context,
-                                   NULL);
-    if (status)
-        return job_failed_here(s->error, "clGetCommandQueueInfo", status);
-    s->job = (job){.p = &s->p, .g = &s->g, .in = &s->in, .out = &s->right, .error = s->error};
-    status = job_open(&s->job, s->group, queue);
-    return status ? status : bench_finish(s);
-}
-
 /* The device memory of a new group after its first passes. */
 static int weigh(scene *s, size_t before, size_t *workspace)
 {
@@ -132,14 +105,6 @@ static int weigh(scene *s, size_t before, size_t *workspace)
     status = status ? status : bench_finish(s);
     *workspace = sbn_device_memory() - before;
     return status;
-}
-
-static void close_scene(scene *s)
-{
-    job_close(&s->job);
-    outputs_free(&s->right);
-    inputs_free(&s->in);
-    placement_free(&s->g);
 }
 
 static int open_contenders(bench *b, const problem *p, scene *s, contender_list *all)
@@ -212,7 +177,7 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     /* A group keeps its working memory, and this problem's is to be measured alone. */
     queues_forget_groups(b->queues);
     const size_t before = sbn_device_memory();
-    int status = open_scene(b, p, s);
+    int status = scene_open(s, b->config.devices[0], b->queues, p);
     status = status ? status : weigh(s, before, &result->workspace);
     result->bytes = s->g.elements * element_size(p->type);
     result->residual = p->residual;
@@ -222,7 +187,7 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     memcpy(result->error, s->error, sizeof result->error);
     for (size_t i = result->contenders.count; i-- > 0;)
         result->contenders.of[i].close(result->contenders.of[i].self);
-    close_scene(s);
+    scene_close(s);
     free(s);
     result->seconds = sbn__seconds() - start;
 }

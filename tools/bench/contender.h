@@ -7,6 +7,7 @@
 
 #include "program/opencl.h"
 #include "check/collect.h"
+#include "check/devices.h"
 #include "check/queues.h"
 
 typedef enum bench_pass {
@@ -38,6 +39,10 @@ typedef struct scene {
     cl_program program;   /* these kernels */
     char error[RUNNER_ERROR];
 } scene;
+
+/* On the first device of these queues. A status, with a sentence in the scene's error; close it in any case. */
+int scene_open(scene *s, const device_info *device, queues *q, const problem *p);
+void scene_close(scene *s);
 
 typedef struct contender {
     const char *name;

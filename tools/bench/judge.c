@@ -1,4 +1,3 @@
-/* Judging outputs. */
 #include "bench/judge.h"
 
 #include <math.h>

@@ -1,4 +1,3 @@
-/* Building and running the benchmark's own kernels. */
 #include "bench/kernels.h"
 
 #include <stdio.h>

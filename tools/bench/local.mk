@@ -8,6 +8,7 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/kernels.c tools/bench/kernels.h \
 	tools/bench/onednn.h \
 	tools/bench/replicas.c \
+	tools/bench/scene.c \
 	tools/bench/source.h \
 	tools/bench/unordered.c \
 	tools/bench/variant.c \

@@ -26,10 +26,20 @@ static const layout layouts[BENCH_ONEDNN_LAYOUTS] = {{BENCH_ONEDNN "nchw", dnnl_
                                                      {BENCH_ONEDNN "nChw16c", dnnl_nChw16c, 16},
                                                      {BENCH_ONEDNN "nhwc", dnnl_nhwc, 0}};
 
-/* One memory for all layouts: times do not depend on the values in it. */
+struct shared;
+
+/* One layout. */
+typedef struct onednn {
+    struct shared *shared;
+    const layout *layout;
+    dnnl_memory_t tensor[ONEDNN_TENSORS], vector[ONEDNN_VECTORS];
+    dnnl_memory_t signs; /* of what a ReLU is given; NULL without one */
+    dnnl_primitive_t forward, backward;
+} onednn;
+
+/* All of them, with one memory: times do not depend on the values in it. */
 typedef struct shared {
     scene *scene;
-    size_t users;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     dnnl_dims_t dims;      /* N, C, H, W */
@@ -37,16 +47,8 @@ typedef struct shared {
     size_t bytes;          /* of a tensor, in the layout that pads most */
     void *tensor[ONEDNN_TENSORS];
     float *vector[ONEDNN_VECTORS]; /* of C each */
+    onednn of[BENCH_ONEDNN_LAYOUTS];
 } shared;
-
-/* One layout. */
-typedef struct onednn {
-    shared *shared;
-    const layout *layout;
-    dnnl_memory_t tensor[ONEDNN_TENSORS], vector[ONEDNN_VECTORS];
-    dnnl_memory_t signs; /* of what a ReLU is given; NULL without one */
-    dnnl_primitive_t forward, backward;
-} onednn;
 
 static int failed(scene *s, const char *call, dnnl_status_t status)
 {
@@ -55,19 +57,6 @@ static int failed(scene *s, const char *call, dnnl_status_t status)
 }
 
 /* --- what the layouts share ----------------------------------------------------------------- */
-
-static void release(shared *sh)
-{
-    if (--sh->users)
-        return;
-    for (int i = 0; i < ONEDNN_TENSORS; ++i)
-        free(sh->tensor[i]);
-    for (int i = 0; i < ONEDNN_VECTORS; ++i)
-        free(sh->vector[i]);
-    dnnl_stream_destroy(sh->stream);
-    dnnl_engine_destroy(sh->engine);
-    free(sh);
-}
 
 static void *zeros(size_t bytes)
 {
@@ -187,18 +176,31 @@ static int check(void *self)
     return status ? status : bench_judge_numbers(s, sh->vector[BIAS_GRAD], OUT_BIAS_GRAD);
 }
 
+static void keep_open(void *self)
+{
+    (void)self;
+}
+
+/* The last of the layouts closes them all. */
 static void close(void *self)
 {
-    onednn *o = self;
+    shared *sh = ((onednn *)self)->shared;
+    for (onednn *o = sh->of; o < sh->of + BENCH_ONEDNN_LAYOUTS; ++o) {
+        for (int i = 0; i < ONEDNN_TENSORS; ++i)
+            dnnl_memory_destroy(o->tensor[i]);
+        for (int i = 0; i < ONEDNN_VECTORS; ++i)
+            dnnl_memory_destroy(o->vector[i]);
+        dnnl_memory_destroy(o->signs);
+        dnnl_primitive_destroy(o->forward);
+        dnnl_primitive_destroy(o->backward);
+    }
     for (int i = 0; i < ONEDNN_TENSORS; ++i)
-        dnnl_memory_destroy(o->tensor[i]);
+        free(sh->tensor[i]);
     for (int i = 0; i < ONEDNN_VECTORS; ++i)
-        dnnl_memory_destroy(o->vector[i]);
-    dnnl_memory_destroy(o->signs);
-    dnnl_primitive_destroy(o->forward);
-    dnnl_primitive_destroy(o->backward);
-    release(o->shared);
-    free(o);
+        free(sh->vector[i]);
+    dnnl_stream_destroy(sh->stream);
+    dnnl_engine_destroy(sh->engine);
+    free(sh);
 }
 
 static dnnl_status_t make_memory(const shared *sh, int count, const dnnl_dims_t dims,
@@ -257,28 +259,21 @@ static dnnl_status_t make_primitives(onednn *o)
     return status;
 }
 
-static int open_layout(shared *sh, const layout *of, contender_list *all)
+static int open_layout(onednn *o, contender_list *all)
 {
-    onednn *o = calloc(1, sizeof *o);
-    if (!o)
-        return job_failed_here(sh->scene->error, of->name, SBN_OUT_OF_MEMORY);
-    o->shared = sh;
-    o->layout = of;
-    ++sh->users;
     dnnl_status_t status = make_memories(o);
     status = status ? status : make_primitives(o);
     /* Not on this CPU. */
-    if (status) {
-        close(o);
-        return status == dnnl_unimplemented ? SBN_SUCCESS
-                                            : failed(sh->scene, "making a primitive", status);
-    }
-    all->of[all->count++] = (contender){.name = of->name,
+    if (status)
+        return status == dnnl_unimplemented
+                   ? SBN_SUCCESS
+                   : failed(o->shared->scene, "making a primitive", status);
+    all->of[all->count++] = (contender){.name = o->layout->name,
                                         .passes = BENCH_TRAINING,
                                         .self = o,
                                         .run = run,
                                         .check = check,
-                                        .close = close,
+                                        .close = keep_open,
                                         .spins = 1};
     return SBN_SUCCESS;
 }
@@ -287,15 +282,21 @@ int bench_onednn_open(scene *s, contender_list *all)
 {
     if (problem_is_fused(&s->p) && (s->p.activation != SBN_RELU || s->p.residual))
         return SBN_SUCCESS;
+    const size_t before = all->count;
     shared *sh = calloc(1, sizeof *sh);
     if (!sh)
         return job_failed_here(s->error, "oneDNN", SBN_OUT_OF_MEMORY);
     sh->scene = s;
-    sh->users = 1;
     int status = fill(sh);
-    for (size_t i = 0; i < BENCH_ONEDNN_LAYOUTS && !status; ++i)
-        status = open_layout(sh, &layouts[i], all);
-    release(sh);
+    for (size_t i = 0; i < BENCH_ONEDNN_LAYOUTS; ++i) {
+        sh->of[i].shared = sh;
+        sh->of[i].layout = &layouts[i];
+        status = status ? status : open_layout(&sh->of[i], all);
+    }
+    if (all->count > before)
+        all->of[all->count - 1].close = close;
+    else
+        close(sh->of);
     return status;
 }
 

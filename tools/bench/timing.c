@@ -1,4 +1,3 @@
-/* Timing in turns. */
 #include "bench/timing.h"
 
 #include <math.h>

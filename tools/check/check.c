@@ -1,4 +1,3 @@
-/* One problem from its line to the judgement. */
 #include "check/check.h"
 
 #include <stdio.h>

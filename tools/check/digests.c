@@ -1,4 +1,3 @@
-/* Digests behind a problem. */
 #include "check/digests.h"
 
 #include <ctype.h>
@@ -10,25 +9,21 @@
 #include "check/mix.h"
 #include "exact/format.h"
 
-static uint64_t of_inputs(const placement *g, const inputs *in)
+static uint64_t of_inputs(const placement *g, inputs in)
 {
-    const float *const tensors[] = {in->x, in->dy};
-    const float *const vectors[] = {in->weight,      in->bias,         in->weight_before,
-                                    in->bias_before, in->running_mean, in->running_var};
-    uint64_t digest = (uint64_t)in->batches;
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
-        digest = mix(digest, digest_floats(tensors[i], g->elements));
-    if (in->residual)
-        digest = mix(digest, digest_floats(in->residual, g->elements));
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
-        digest = mix(digest, digest_floats(vectors[i], g->channels));
+    const input_arrays arrays = inputs_arrays(&in);
+    uint64_t digest = (uint64_t)in.batches;
+    for (int i = 0; i < INPUT_ARRAYS; ++i)
+        if (*arrays.of[i])
+            digest = mix(digest, digest_floats(*arrays.of[i],
+                                               i < INPUT_TENSORS ? g->elements : g->channels));
     return digest;
 }
 
 void digests_take(const placement *g, const inputs *in, const outputs *out, digests *d)
 {
     d->order = SBN_ORDER_VERSION;
-    d->inputs = of_inputs(g, in);
+    d->inputs = of_inputs(g, *in);
     for (int id = 0; id < OUTPUTS; ++id)
         d->of[id] = out->of[id].digest;
 }

@@ -1,4 +1,3 @@
-/* Dealing samples to replicas, and moving tensors between global order and shards. */
 #include "check/placement.h"
 
 #include <stdlib.h>

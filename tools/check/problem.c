@@ -1,4 +1,3 @@
-/* Problems: names, and others made of one. */
 #include "check/problem.h"
 
 #include <string.h>

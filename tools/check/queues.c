@@ -1,4 +1,3 @@
-/* Contexts, queues and groups, kept between problems. */
 #include "check/queues.h"
 
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* Rows in memory. */
 #include "check/rows.h"
 
 #include <string.h>

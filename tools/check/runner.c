@@ -1,4 +1,3 @@
-/* Running a problem: group, layer, shards, passes. */
 #include "check/runner.h"
 
 #include <string.h>

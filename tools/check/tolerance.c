@@ -1,4 +1,3 @@
-/* Tolerances of y and dx. */
 #include "check/tolerance.h"
 
 #include <math.h>

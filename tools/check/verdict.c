@@ -1,4 +1,3 @@
-/* Judging one value. */
 #include "check/verdict.h"
 
 #include <math.h>

@@ -18,17 +18,6 @@ static command commands[MOST_COMMANDS];
 static size_t command_count;
 static int records;
 
-static void record(const char *name, cl_command_queue queue, const cl_event *event)
-{
-    if (!records || !event || command_count == MOST_COMMANDS)
-        return;
-    command *c = &commands[command_count++];
-    snprintf(c->name, sizeof c->name, "%s", name);
-    c->queue = queue;
-    c->event = *event;
-    clRetainEvent(*event);
-}
-
 /* --- what a driver says of kernels ---------------------------------------------------------------- */
 
 static struct {
@@ -102,57 +91,49 @@ void timeline_describe(int on)
 
 /* --- what is enqueued ----------------------------------------------------------------------------- */
 
-#define WRAP(f, parameters) \
+static void record(const char *name, cl_kernel kernel, cl_command_queue queue,
+                   const cl_event *event)
+{
+    if (describes && kernel)
+        describe(kernel, queue);
+    if (!records || !event || command_count == MOST_COMMANDS)
+        return;
+    command *c = &commands[command_count++];
+    snprintf(c->name, sizeof c->name, "%s", name);
+    if (kernel)
+        clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof c->name, c->name, NULL);
+    c->queue = queue;
+    c->event = *event;
+    clRetainEvent(*event);
+}
+
+/* All of these have a `queue`, `count` and `list` of what they wait for, and an `event`. */
+#define WRAP(f, name, kernel, parameters, arguments) \
     cl_int __real_##f parameters; \
     cl_int __wrap_##f parameters; \
-    cl_int __wrap_##f parameters
-
-WRAP(clEnqueueNDRangeKernel, (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                              const size_t *offset, const size_t *global, const size_t *local,
-                              cl_uint count, const cl_event *list, cl_event *event))
-{
-    char name[64] = "?";
-    const cl_int code = __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
-                                                      local, count, list, event);
-    if (describes && code == CL_SUCCESS)
-        describe(kernel, queue);
-    if (records && code == CL_SUCCESS) {
-        clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
-        record(name, queue, event);
+    cl_int __wrap_##f parameters \
+    { \
+        const cl_int code = __real_##f arguments; \
+        if (code == CL_SUCCESS) \
+            record(name, kernel, queue, event); \
+        return code; \
     }
-    return code;
-}
+#define WAITS cl_uint count, const cl_event *list, cl_event *event
 
-WRAP(clEnqueueReadBuffer,
+WRAP(clEnqueueNDRangeKernel, "?", kernel,
+     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+      const size_t *global, const size_t *local, WAITS),
+     (queue, kernel, dimensions, offset, global, local, count, list, event))
+WRAP(clEnqueueReadBuffer, "(read)", NULL,
      (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void *to,
-      cl_uint count, const cl_event *list, cl_event *event))
-{
-    const cl_int code = __real_clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, count,
-                                                   list, event);
-    if (code == CL_SUCCESS)
-        record("(read)", queue, event);
-    return code;
-}
-
-WRAP(clEnqueueWriteBuffer,
+      WAITS),
+     (queue, buffer, blocking, offset, size, to, count, list, event))
+WRAP(clEnqueueWriteBuffer, "(write)", NULL,
      (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-      const void *from, cl_uint count, const cl_event *list, cl_event *event))
-{
-    const cl_int code = __real_clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
-                                                    count, list, event);
-    if (code == CL_SUCCESS)
-        record("(write)", queue, event);
-    return code;
-}
-
-WRAP(clEnqueueMarkerWithWaitList,
-     (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event))
-{
-    const cl_int code = __real_clEnqueueMarkerWithWaitList(queue, count, list, event);
-    if (code == CL_SUCCESS)
-        record("(marker)", queue, event);
-    return code;
-}
+      const void *from, WAITS),
+     (queue, buffer, blocking, offset, size, from, count, list, event))
+WRAP(clEnqueueMarkerWithWaitList, "(marker)", NULL, (cl_command_queue queue, WAITS),
+     (queue, count, list, event))
 
 static double at(const command *c, cl_profiling_info what)
 {

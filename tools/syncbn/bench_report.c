@@ -1,4 +1,3 @@
-/* What `syncbn bench` prints, and its JSON. */
 #include "syncbn/bench_report.h"
 
 #include <stdio.h>
@@ -129,18 +128,19 @@ static json_t *problem_json(const problem *p, const bench_result *result)
 
 /* --- both -------------------------------------------------------------------------------------- */
 
-void bench_report_begin(bench_report *r, const device_list *list, const size_t *chosen,
-                        size_t num_chosen, json_output *out)
+void bench_report_begin(bench_report *r, const device_list *list, const device_choice *chosen,
+                        json_output *out)
 {
     *r = (bench_report){.out = out, .devices = json_array(), .problems = json_array()};
-    for (size_t i = 0; i < num_chosen; ++i) {
-        const device_info *d = &list->device[chosen[i]];
+    for (size_t i = 0; i < chosen->count; ++i) {
+        const size_t number = chosen->numbers[i];
+        const device_info *d = &list->device[number];
         json_array_append_new(r->devices,
-                              json_pack("{s:I, s:o, s:o, s:s}", "index", (json_int_t)chosen[i],
-                                        "name", json_text(d->name), "driver", json_text(d->driver),
-                                        "type", d->type));
+                              json_pack("{s:I, s:o, s:o, s:s}", "index", (json_int_t)number, "name",
+                                        json_text(d->name), "driver", json_text(d->driver), "type",
+                                        d->type));
         if (!json_output_is_stdout(out))
-            printf("device %zu: %s\n", chosen[i], d->name);
+            printf("device %zu: %s\n", number, d->name);
     }
     fflush(stdout);
 }

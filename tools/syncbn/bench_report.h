@@ -3,6 +3,7 @@
 #define TOOLS_SYNCBN_BENCH_REPORT_H
 
 #include "bench/bench.h"
+#include "syncbn/device_choice.h"
 #include "syncbn/json_output.h"
 
 typedef struct bench_report {
@@ -10,8 +11,8 @@ typedef struct bench_report {
     json_t *devices, *problems;
 } bench_report;
 
-void bench_report_begin(bench_report *r, const device_list *list, const size_t *chosen,
-                        size_t num_chosen, json_output *out);
+void bench_report_begin(bench_report *r, const device_list *list, const device_choice *chosen,
+                        json_output *out);
 void bench_report_problem(bench_report *r, const problem *p, const bench_result *result);
 
 /* Writes JSON, where there is an output; returns as json_output_write. */

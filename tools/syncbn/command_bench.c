@@ -101,25 +101,22 @@ static int run_list(bench *b, const command_options *o, bench_report *report)
 
 static int run(const device_list *list, const command_options *o, json_output *out)
 {
-    size_t chosen[DEVICE_CHOICE_MAX];
     const device_info *devices[DEVICE_CHOICE_MAX];
     char error[RUNNER_ERROR];
-    bench_config config = {.devices = devices,
-                           .build_options = o->build_options,
-                           .budget = o->budget};
+    const bench_config config = {.devices = devices,
+                                 .num_devices = o->devices.count,
+                                 .build_options = o->build_options,
+                                 .budget = o->budget};
     bench_report report;
     bench *b;
-    int exit_status = device_choice_resolve(&o->devices, list, chosen, &config.num_devices);
-    if (exit_status)
-        return exit_status;
-    for (size_t i = 0; i < config.num_devices; ++i)
-        devices[i] = &list->device[chosen[i]];
+    for (size_t i = 0; i < o->devices.count; ++i)
+        devices[i] = &list->device[o->devices.numbers[i]];
     if (bench_open(&config, &b, error)) {
         fprintf(stderr, "syncbn: %s\n", error);
         return EXIT_FAILED;
     }
-    bench_report_begin(&report, list, chosen, config.num_devices, out);
-    exit_status = run_list(b, o, &report);
+    bench_report_begin(&report, list, &o->devices, out);
+    const int exit_status = run_list(b, o, &report);
     bench_close(b);
     const int unwritten = bench_report_end(&report);
     return unwritten ? unwritten : exit_status;

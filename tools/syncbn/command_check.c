@@ -143,14 +143,11 @@ static int settle(command_options *o)
 
 static int run(const device_list *list, const command_options *o, json_output *json)
 {
-    size_t chosen[DEVICE_CHOICE_MAX], count;
+    const size_t count = o->devices.count;
     cl_device_id ids[DEVICE_CHOICE_MAX];
     char error[RUNNER_ERROR];
-    int exit_status = device_choice_resolve(&o->devices, list, chosen, &count);
-    if (exit_status)
-        return exit_status;
     for (size_t i = 0; i < count; ++i)
-        ids[i] = list->device[chosen[i]].id;
+        ids[i] = list->device[o->devices.numbers[i]].id;
     runner_config config = {.devices = ids,
                             .num_devices = count,
                             .build_options = o->build_options};
@@ -159,7 +156,7 @@ static int run(const device_list *list, const command_options *o, json_output *j
         fprintf(stderr, "syncbn: %s\n", error);
         return EXIT_FAILED;
     }
-    report to = {.options = o, .devices = list, .num_chosen = count, .chosen = chosen, .out = json};
+    report to = {.options = o, .devices = list, .out = json};
     report_begin(&to);
     for (size_t i = 0; i < o->list.count; ++i) {
         check_result result;

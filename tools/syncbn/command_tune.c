@@ -228,10 +228,7 @@ static json_t *begin(tuning_run *r, size_t index)
 
 static int run(const device_list *list, const command_options *o, json_output *out)
 {
-    size_t chosen[DEVICE_CHOICE_MAX], count;
-    int exit_status = device_choice_resolve(&o->devices, list, chosen, &count);
-    if (exit_status)
-        return exit_status;
+    int exit_status = 0;
     const int folder = o->forget ? sbn__cache_find(NULL) : sbn__cache_open(NULL);
     if (folder < 0 && !o->forget) {
         fputs(
@@ -241,13 +238,14 @@ static int run(const device_list *list, const command_options *o, json_output *o
         return EXIT_FAILED;
     }
     json_t *devices = json_array();
-    for (size_t i = 0; i < count && !exit_status; ++i) {
-        const device_info *d = &list->device[chosen[i]];
+    for (size_t i = 0; i < o->devices.count && !exit_status; ++i) {
+        const size_t number = o->devices.numbers[i];
+        const device_info *d = &list->device[number];
         tuning_run r = {.options = o,
                         .device = d,
                         .form = o->form == SBN_FORM_AUTO ? d->form : o->form,
                         .quiet = json_output_is_stdout(out)};
-        r.object = begin(&r, chosen[i]);
+        r.object = begin(&r, number);
         json_array_append_new(devices, r.object);
         if (o->forget ? forget(&r, folder) : tune_device(&r, folder)) {
             fprintf(stderr, "syncbn: %s\n", r.error);

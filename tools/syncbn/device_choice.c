@@ -1,4 +1,3 @@
-/* Choosing devices. */
 #include "syncbn/device_choice.h"
 
 #include <ctype.h>
@@ -40,12 +39,11 @@ int device_choice_read(const char *text, device_choice *choice)
     }
 }
 
-int device_choice_resolve(const device_choice *choice, const device_list *list,
-                          size_t chosen[DEVICE_CHOICE_MAX], size_t *count)
+int device_choice_resolve(device_choice *choice, const device_list *list)
 {
-    *count = 0;
+    const int all = choice->count == 0;
     for (size_t i = 0; i < choice->count; ++i) {
-        size_t index = choice->numbers[i];
+        const size_t index = choice->numbers[i];
         if (index >= list->devices) {
             return usage_error("--devices names %zu, but there are only %zu, numbered from 0; see "
                                "syncbn devices",
@@ -56,14 +54,13 @@ int device_choice_resolve(const device_choice *choice, const device_list *list,
                     list->device[index].reason);
             return EXIT_FAILED;
         }
-        chosen[(*count)++] = index;
     }
-    for (size_t i = 0; i < list->devices && !choice->count && *count < DEVICE_CHOICE_MAX; ++i) {
+    for (size_t i = 0; i < list->devices && all && choice->count < DEVICE_CHOICE_MAX; ++i) {
         const device_info *d = &list->device[i];
         if (d->usable && (!choice->type || strcmp(choice->type, d->type) == 0))
-            chosen[(*count)++] = i;
+            choice->numbers[choice->count++] = i;
     }
-    if (*count == 0) {
+    if (choice->count == 0) {
         fprintf(stderr, "syncbn: there is no usable OpenCL device%s%s; see syncbn devices\n",
                 choice->type ? " of type " : "", choice->type ? choice->type : "");
         return EXIT_FAILED;

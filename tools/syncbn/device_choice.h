@@ -16,11 +16,9 @@ typedef struct device_choice {
 int device_choice_read(const char *text, device_choice *choice);
 
 /*
- * Indices into the list of the devices that were chosen, or of all that can be
- * used. Returns 0, or an exit status after a sentence: one does not exist, cannot
- * be used, or there is none.
+ * Puts the numbers of the devices that were chosen, or of all that can be used, into the choice. Returns 0,
+ * or an exit status after a sentence: one does not exist, cannot be used, or there is none.
  */
-int device_choice_resolve(const device_choice *choice, const device_list *list,
-                          size_t chosen[DEVICE_CHOICE_MAX], size_t *count);
+int device_choice_resolve(device_choice *choice, const device_list *list);
 
 #endif

@@ -96,7 +96,7 @@ static int print_version(int argc, char **argv)
     return 0;
 }
 
-static int run_with(const command *c, const command_options *o, json_output *json)
+static int run_with(const command *c, command_options *o, json_output *json)
 {
     device_list list;
     if (c->no_devices)
@@ -106,7 +106,8 @@ static int run_with(const command *c, const command_options *o, json_output *jso
         fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
         return EXIT_FAILED;
     }
-    const int exit_status = c->run(&list, o, json);
+    int exit_status = c->builtin ? device_choice_resolve(&o->devices, &list) : 0;
+    exit_status = exit_status ? exit_status : c->run(&list, o, json);
     devices_free(&list);
     return exit_status;
 }

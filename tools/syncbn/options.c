@@ -1,4 +1,3 @@
-/* Reading command lines. */
 #include "syncbn/options.h"
 
 #include <ctype.h>

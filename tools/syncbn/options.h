@@ -13,8 +13,8 @@ typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_DIGESTS, REPORT_NON
 
 /* Of all commands; each reads what its options set. */
 typedef struct command_options {
-    const char *json; /* a file, "-" for standard output, or NULL */
-    device_choice devices;
+    const char *json;       /* a file, "-" for standard output, or NULL */
+    device_choice devices;  /* for `run`: resolved */
     sbn_kernel_form form;   /* SBN_FORM_AUTO: the problems' own */
     unsigned long replicas; /* 0: the problems' own */
     const char *build_options;

@@ -1,4 +1,3 @@
-/* Lists of problems. */
 #include "syncbn/problem_list.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-/* Text, TAP, digests and JSON. */
 #include "syncbn/report.h"
 
 #include <inttypes.h>
@@ -18,9 +17,9 @@ static void write_rerun(const report *r, const problem *p, char *text, size_t si
     char line[PROBLEM_LINE], devices[8 * DEVICE_CHOICE_MAX] = "";
     size_t used = 0;
     problem_print(p, line, sizeof line);
-    for (size_t i = 0; i < r->num_chosen; ++i) {
+    for (size_t i = 0; i < r->options->devices.count; ++i) {
         used += (size_t)snprintf(devices + used, sizeof devices - used, "%s%zu", i ? "," : "",
-                                 r->chosen[i]);
+                                 r->options->devices.numbers[i]);
     }
     const char *options = r->options->build_options;
     snprintf(text, size, "syncbn check --devices %s %s%s%s%s", devices,
@@ -34,10 +33,10 @@ void report_begin(report *r)
     if (r->options->format == REPORT_TAP)
         printf("1..%zu\n", r->options->list.count);
     int listed = r->options->format == REPORT_TAP || r->options->format == REPORT_TEXT;
-    for (size_t i = 0; i < r->num_chosen && listed; ++i) {
-        const device_info *d = &r->devices->device[r->chosen[i]];
-        printf("%sdevice %zu: %s\n", r->options->format == REPORT_TAP ? "# " : "", r->chosen[i],
-               d->name);
+    for (size_t i = 0; i < r->options->devices.count && listed; ++i) {
+        const device_info *d = &r->devices->device[r->options->devices.numbers[i]];
+        printf("%sdevice %zu: %s\n", r->options->format == REPORT_TAP ? "# " : "",
+               r->options->devices.numbers[i], d->name);
     }
     if (r->options->format == REPORT_TEXT)
         printf("%-4s  %-22s  problem\n", "", "error / tolerance in");
@@ -187,10 +186,11 @@ int report_end(report *r)
         printf("; %.1f s\n", sbn__seconds() - r->start);
     }
     json_t *devices = json_array();
-    for (size_t i = 0; i < r->num_chosen; ++i)
-        json_array_append_new(devices,
-                              json_pack("{s:I, s:o}", "index", (json_int_t)r->chosen[i], "name",
-                                        json_text(r->devices->device[r->chosen[i]].name)));
+    for (size_t i = 0; i < r->options->devices.count; ++i)
+        json_array_append_new(
+            devices,
+            json_pack("{s:I, s:o}", "index", (json_int_t)r->options->devices.numbers[i], "name",
+                      json_text(r->devices->device[r->options->devices.numbers[i]].name)));
     const int unwritten = json_output_write(r->out, json_pack("{s:o, s:I, s:o}", "devices", devices,
                                                               "failed", (json_int_t)r->failed,
                                                               "problems", r->problems));

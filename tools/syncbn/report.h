@@ -8,8 +8,6 @@
 typedef struct report {
     const command_options *options;
     const device_list *devices;
-    size_t num_chosen; /* devices that the problems run on, indices into the list */
-    const size_t *chosen;
     size_t done, failed;
     size_t recorded; /* that had the recorded bits */
     double start;
