@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "bench/kernels.h"
-#include "bench/onednn.h"
 #include "check/check.h"
 #include "check/elements.h"
 
@@ -118,7 +117,6 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender_list 
     int status = program_for(b, s);
     status = status ? status : bench_library_open(s, all);
     status = status ? status : bench_copy_open(s, all);
-    status = status ? status : bench_variants_open(s, all);
     if (!status && plain)
         status = bench_unordered_open(s, all);
     if (!status)

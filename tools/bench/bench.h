@@ -2,7 +2,6 @@
 #ifndef TOOLS_BENCH_BENCH_H
 #define TOOLS_BENCH_BENCH_H
 
-#include "bench/onednn.h"
 #include "check/devices.h"
 #include "check/queues.h"
 #include "bench/timing.h"

@@ -6,7 +6,6 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/copy.c \
 	tools/bench/judge.c tools/bench/judge.h \
 	tools/bench/kernels.c tools/bench/kernels.h \
-	tools/bench/onednn.h \
 	tools/bench/replicas.c \
 	tools/bench/scene.c \
 	tools/bench/source.h \
@@ -18,8 +17,6 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/tuner.c tools/bench/tuner.h
 if HAVE_DNNL
 libsyncbn_bench_la_SOURCES += tools/bench/onednn.c
-else
-libsyncbn_bench_la_SOURCES += tools/bench/onednn_none.c
 endif
 nodist_libsyncbn_bench_la_SOURCES = tools/bench/source.c
 libsyncbn_bench_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)

@@ -1,5 +1,6 @@
 /* oneDNN, through its C interface (version 2). */
-#include "bench/onednn.h"
+
+#include "bench/contender.h"
 
 #include <dnnl.h>
 #include <stdio.h>
@@ -96,38 +97,26 @@ static int fill(shared *sh)
 
 /* --- a layout -------------------------------------------------------------------------------- */
 
-static int execute(const onednn *o, dnnl_primitive_t primitive, const dnnl_exec_arg_t *arguments,
-                   int count)
-{
-    dnnl_status_t status = dnnl_primitive_execute(primitive, o->shared->stream, count, arguments);
-    if (!status)
-        status = dnnl_stream_wait(o->shared->stream);
-    return status ? failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
-}
-
+/* A primitive takes of these what it has a use for. */
 static int run(void *self, bench_pass pass)
 {
-    onednn *o = self;
-    dnnl_exec_arg_t forward[7] = {{DNNL_ARG_SRC, o->tensor[X]},
-                                  {DNNL_ARG_DST, o->tensor[Y]},
-                                  {DNNL_ARG_MEAN, o->vector[MEAN]},
-                                  {DNNL_ARG_VARIANCE, o->vector[VAR]},
-                                  {DNNL_ARG_SCALE, o->vector[WEIGHT]},
-                                  {DNNL_ARG_SHIFT, o->vector[BIAS]}};
-    dnnl_exec_arg_t backward[10] = {{DNNL_ARG_SRC, o->tensor[X]},
-                                    {DNNL_ARG_DIFF_DST, o->tensor[DY]},
-                                    {DNNL_ARG_DIFF_SRC, o->tensor[DX]},
-                                    {DNNL_ARG_MEAN, o->vector[MEAN]},
-                                    {DNNL_ARG_VARIANCE, o->vector[VAR]},
-                                    {DNNL_ARG_SCALE, o->vector[WEIGHT]},
-                                    {DNNL_ARG_DIFF_SCALE, o->vector[WEIGHT_GRAD]},
-                                    {DNNL_ARG_DIFF_SHIFT, o->vector[BIAS_GRAD]},
-                                    {DNNL_ARG_SHIFT, o->vector[BIAS]}};
-    const int affine = o->shared->scene->p.affine, relu = o->signs != NULL;
-    const int forwards = affine ? 6 : 4, backwards = affine ? 9 : 5;
-    forward[forwards] = backward[backwards] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, o->signs};
-    return pass == BENCH_FORWARD ? execute(o, o->forward, forward, forwards + relu)
-                                 : execute(o, o->backward, backward, backwards + relu);
+    const onednn *o = self;
+    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, o->tensor[X]},
+                                         {DNNL_ARG_DST, o->tensor[Y]},
+                                         {DNNL_ARG_DIFF_DST, o->tensor[DY]},
+                                         {DNNL_ARG_DIFF_SRC, o->tensor[DX]},
+                                         {DNNL_ARG_MEAN, o->vector[MEAN]},
+                                         {DNNL_ARG_VARIANCE, o->vector[VAR]},
+                                         {DNNL_ARG_SCALE, o->vector[WEIGHT]},
+                                         {DNNL_ARG_SHIFT, o->vector[BIAS]},
+                                         {DNNL_ARG_DIFF_SCALE, o->vector[WEIGHT_GRAD]},
+                                         {DNNL_ARG_DIFF_SHIFT, o->vector[BIAS_GRAD]},
+                                         {DNNL_ARG_WORKSPACE, o->signs}};
+    dnnl_status_t status = dnnl_primitive_execute(pass == BENCH_FORWARD ? o->forward : o->backward,
+                                                  o->shared->stream, 10 + (o->signs != NULL),
+                                                  arguments);
+    status = status ? status : dnnl_stream_wait(o->shared->stream);
+    return status ? failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
 }
 
 /* Between the order of the scene's inputs, which is nchw, and this layout. */

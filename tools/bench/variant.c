@@ -171,21 +171,16 @@ static int open_separate(scene *s, contender_list *all)
 
 int bench_library_open(scene *s, contender_list *all)
 {
-    return open_variant(s, "syncbn", NULL, all);
-}
-
-int bench_variants_open(scene *s, contender_list *all)
-{
     const problem *p = &s->p;
     problem f32 = *p, from_x = *p, dense = *p, alone = *p;
     f32.type = SBN_F32;
     from_x.from_output = 0;
     dense.gap = 0;
     alone.activation = SBN_IDENTITY;
-    int status = SBN_SUCCESS;
-    if (p->type != SBN_F32)
+    int status = open_variant(s, "syncbn", NULL, all);
+    if (!status && p->type != SBN_F32)
         status = open_variant(s, "f32", &f32, all);
-    else if (problem_is_fused(p) && !p->gap && !p->from_output &&
+    else if (!status && problem_is_fused(p) && !p->gap && !p->from_output &&
              (p->activation != SBN_LEAKY_RELU || p->slope > 0))
         status = open_separate(s, all);
     if (!status && p->from_output)

@@ -8,8 +8,6 @@
 
 #include "check/elements.h"
 #include "check/fusion.h"
-#include "check/tolerance.h"
-#include "check/verdict.h"
 
 /* Everything that a judgement looks at. */
 typedef struct judge {

@@ -18,15 +18,12 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/parser.h \
 	tools/check/problem.c tools/check/problem.h \
 	tools/check/problem_parse.c \
-	tools/check/problem_shape.c \
 	tools/check/queues.c tools/check/queues.h \
 	tools/check/reference.c tools/check/reference.h \
-	tools/check/rows.c tools/check/rows.h \
 	tools/check/runner.c tools/check/runner.h \
 	tools/check/runner_config.h \
 	tools/check/elements.c tools/check/elements.h \
 	tools/check/tensors.c tools/check/tensors.h \
-	tools/check/tolerance.c tools/check/tolerance.h \
 	tools/check/verdict.c tools/check/verdict.h \
 	src/base/clock.c src/base/clock.h \
 	src/safetensors/half.c src/safetensors/half.h

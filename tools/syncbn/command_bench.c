@@ -4,7 +4,6 @@
 
 #include "syncbn/bench_report.h"
 #include "syncbn/options.h"
-#include "syncbn/progress.h"
 
 static const char help[] =
     "usage: syncbn bench [options] [problem...]\n"

@@ -12,7 +12,6 @@ syncbn_parts = \
 	tools/syncbn/json_output.c tools/syncbn/json_output.h \
 	tools/syncbn/options.c tools/syncbn/options.h \
 	tools/syncbn/problem_list.c tools/syncbn/problem_list.h \
-	tools/syncbn/progress.c tools/syncbn/progress.h \
 	tools/syncbn/report.c tools/syncbn/report.h \
 	tools/syncbn/safe_text.c tools/syncbn/safe_text.h \
 	tools/syncbn/standard_input.c tools/syncbn/standard_input.h

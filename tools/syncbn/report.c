@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "syncbn/progress.h"
 
 enum { LINE = PROBLEM_LINE + 512 };
 
