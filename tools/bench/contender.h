@@ -104,23 +104,15 @@ int bench_library_open(scene *s, contender_list *all);
 int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build_options,
                         contender_list *all);
 
-/* oneDNN's batch normalisation on the CPU, in each of its layouts. Left out if configure does not find oneDNN. */
-enum { BENCH_ONEDNN_LAYOUTS = 4 };
-
-/* The names of its contenders begin with this. */
+/* The names of oneDNN's contenders begin with this. */
 #define BENCH_ONEDNN "onednn "
 
 /*
- * "onednn nchw", "onednn nChw8c", "onednn nChw16c", "onednn nhwc", forward and backward, except
+ * oneDNN's batch normalisation on the CPU, left out if configure does not find oneDNN: "onednn nchw", "onednn nChw8c", "onednn nChw16c", "onednn nhwc", forward and backward, except
  * layouts that oneDNN lacks on this CPU. A ReLU is fused in them; problems with a residual or a leaky
  * ReLU have none. And the version, "2.6.3", or NULL where it is left out.
  */
-#ifdef HAVE_DNNL
 int bench_onednn_open(scene *s, contender_list *all);
 const char *bench_onednn_version(void);
-#else
-#define bench_onednn_open(s, all) SBN_SUCCESS
-#define bench_onednn_version() NULL
-#endif
 
 #endif

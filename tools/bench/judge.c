@@ -111,12 +111,13 @@ int bench_judge_results(scene *s)
     return status ? status : judge(s, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD);
 }
 
-int bench_overwrite(scene *s, const tensors *t)
+int bench_overwrite(scene *s, const job *j)
 {
     static const tensor_id written[] = {TENSOR_WEIGHT_GRAD, TENSOR_BIAS_GRAD, TENSOR_Y,
                                         TENSOR_EVAL,        TENSOR_DX,        TENSOR_RESIDUAL_GRAD};
     int status = SBN_SUCCESS;
-    for (size_t i = 0; i < sizeof written / sizeof *written && !status; ++i)
-        status = t->mem[written[i]] ? tensors_overwrite(t, written[i]) : SBN_SUCCESS;
+    for (const tensors *t = j->tensors; t < j->tensors + j->replicas; ++t)
+        for (size_t i = 0; i < sizeof written / sizeof *written && !status; ++i)
+            status = t->mem[written[i]] ? tensors_overwrite(t, written[i]) : SBN_SUCCESS;
     return status ? job_failed_here(s->error, "overwriting the outputs", status) : SBN_SUCCESS;
 }

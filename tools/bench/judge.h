@@ -33,7 +33,7 @@ int bench_judge_results(scene *s);
 /* The same for numbers that are already in the order of `right`. */
 int bench_judge_numbers(scene *s, const float *got, output_id right);
 
-/* Overwrites what passes write: y, dx and the gradients, of the scene or of a replica. */
-int bench_overwrite(scene *s, const tensors *t);
+/* Overwrites what passes write: y, dx and the gradients, of all replicas of a job. */
+int bench_overwrite(scene *s, const job *j);
 
 #endif

@@ -6,6 +6,7 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/copy.c \
 	tools/bench/judge.c tools/bench/judge.h \
 	tools/bench/kernels.c tools/bench/kernels.h \
+	tools/bench/onednn.c \
 	tools/bench/replicas.c \
 	tools/bench/scene.c \
 	tools/bench/source.h \
@@ -15,9 +16,6 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/spread.c tools/bench/spread.h \
 	tools/bench/timing.c tools/bench/timing.h \
 	tools/bench/tuner.c tools/bench/tuner.h
-if HAVE_DNNL
-libsyncbn_bench_la_SOURCES += tools/bench/onednn.c
-endif
 nodist_libsyncbn_bench_la_SOURCES = tools/bench/source.c
 libsyncbn_bench_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 libsyncbn_bench_la_LIBADD = libsyncbn_check.la $(DNNL_LIBS)

@@ -1,7 +1,7 @@
 /* oneDNN, through its C interface (version 2). */
-
 #include "bench/contender.h"
 
+#ifdef HAVE_DNNL
 #include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,8 @@ enum { PAGE = 4096, PADDING = 16 };
 
 enum { X, DY, Y, DX, ONEDNN_TENSORS };
 enum { MEAN, VAR, WEIGHT, BIAS, WEIGHT_GRAD, BIAS_GRAD, ONEDNN_VECTORS };
+
+enum { BENCH_ONEDNN_LAYOUTS = 4 };
 
 /* `block` channels of a pixel lie together; 0: all of them. */
 typedef struct layout {
@@ -296,3 +298,17 @@ const char *bench_onednn_version(void)
     snprintf(text, sizeof text, "%d.%d.%d", version->major, version->minor, version->patch);
     return text;
 }
+
+#else
+
+int bench_onednn_open(scene *s, contender_list *all)
+{
+    (void)s, (void)all;
+    return SBN_SUCCESS;
+}
+
+const char *bench_onednn_version(void)
+{
+    return NULL;
+}
+#endif

@@ -74,22 +74,12 @@ static int run_apart(void *self, bench_pass pass)
     return status ? status : finish(r);
 }
 
-static int overwrite(replicas *r)
-{
-    for (size_t i = 0; i < r->count; ++i) {
-        int status = bench_overwrite(r->scene, &r->together.tensors[i]);
-        if (status)
-            return status;
-    }
-    return SBN_SUCCESS;
-}
-
 /* The bits must equal those of one replica with the whole batch, which have been verified. */
 static int check_together(void *self)
 {
     static const output_id same[] = {OUT_MEAN, OUT_VAR, OUT_Y, OUT_DX, OUT_RESIDUAL_GRAD};
     replicas *r = self;
-    int status = overwrite(r);
+    int status = bench_overwrite(r->scene, &r->together);
     status = status ? status : run_together(r, BENCH_FORWARD);
     status = status ? status : run_together(r, BENCH_BACKWARD);
     status = status ? status : job_collect(&r->together);
@@ -107,7 +97,7 @@ static int check_together(void *self)
 static int check_apart(void *self)
 {
     replicas *r = self;
-    int status = overwrite(r);
+    int status = bench_overwrite(r->scene, &r->together);
     for (size_t i = 0; i < r->count && !status; ++i)
         status = job_reset(&r->apart[i].job);
     status = status ? status : run_apart(r, BENCH_FORWARD);

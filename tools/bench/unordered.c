@@ -95,7 +95,7 @@ static int run(void *self, bench_pass pass)
 static int check(void *self)
 {
     unordered *u = self;
-    int status = bench_overwrite(u->scene, u->scene->job.tensors);
+    int status = bench_overwrite(u->scene, &u->scene->job);
     status = status ? status : run(u, BENCH_FORWARD);
     status = status ? status : run(u, BENCH_BACKWARD);
     return status ? status : bench_judge_results(u->scene);

@@ -45,7 +45,7 @@ static int finish(void *self)
 /* Overwrites what the passes write, and makes them. */
 static int run_again(variant *v, bench_pass last)
 {
-    int status = bench_overwrite(v->scene, v->job->tensors);
+    int status = bench_overwrite(v->scene, v->job);
     status = status ? status : job_reset(v->job);
     for (bench_pass pass = BENCH_FORWARD; pass <= last && !status; ++pass)
         status = run(v, pass);

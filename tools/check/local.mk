@@ -15,7 +15,7 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/mix.h \
 	tools/check/nearest.c tools/check/nearest.h \
 	tools/check/outputs.c tools/check/outputs.h \
-	tools/check/parser.h \
+	tools/check/parser.c tools/check/parser.h \
 	tools/check/problem.c tools/check/problem.h \
 	tools/check/problem_parse.c \
 	tools/check/queues.c tools/check/queues.h \

@@ -139,7 +139,7 @@ static int keep(tuning_run *r, int folder, int gain)
 {
     char name[SBN_TUNING_NAME], text[SBN_TUNING_TEXT];
     const int done = gain ? sbn__tuning_keep(folder, r->device->id, r->form, &r->best, name)
-                          : sbn__tuning_forget(folder, r->device->id, r->form);
+                          : folder < 0 || sbn__tuning_forget(folder, r->device->id, r->form);
     if (!done) {
         snprintf(r->error, sizeof r->error, "the cache's file of tuned numbers cannot be %s",
                  gain ? "written" : "removed");
@@ -149,12 +149,11 @@ static int keep(tuning_run *r, int folder, int gain)
     json_object_set_new(r->object, "kept", gain ? json_string(text) : json_null());
     if (gain)
         json_object_set_new(r->object, "file", json_string(name));
-    if (r->quiet)
-        return SBN_SUCCESS;
-    if (gain)
+    if (gain && !r->quiet)
         printf("  kept: %s, in %s in the cache's folder\n", text, name);
-    else
-        puts("  nothing is kept: no number gains more than 2 % and than noise");
+    else if (!r->quiet)
+        printf("  nothing is kept%s\n",
+               r->options->forget ? "" : ": no number gains more than 2 % and than noise");
     return SBN_SUCCESS;
 }
 
@@ -203,18 +202,6 @@ static int tune_device(tuning_run *r, int folder)
     return status;
 }
 
-static int forget(tuning_run *r, int folder)
-{
-    if (folder >= 0 && !sbn__tuning_forget(folder, r->device->id, r->form)) {
-        snprintf(r->error, sizeof r->error, "the cache's file of tuned numbers cannot be removed");
-        return SBN_IO_ERROR;
-    }
-    json_object_set_new(r->object, "kept", json_null());
-    if (!r->quiet)
-        puts("  nothing is kept");
-    return SBN_SUCCESS;
-}
-
 static json_t *begin(tuning_run *r, size_t index)
 {
     r->tried = json_array();
@@ -247,7 +234,7 @@ static int run(const device_list *list, const command_options *o, json_output *o
                         .quiet = json_output_is_stdout(out)};
         r.object = begin(&r, number);
         json_array_append_new(devices, r.object);
-        if (o->forget ? forget(&r, folder) : tune_device(&r, folder)) {
+        if (o->forget ? keep(&r, folder, 0) : tune_device(&r, folder)) {
             fprintf(stderr, "syncbn: %s\n", r.error);
             exit_status = EXIT_FAILED;
         }

@@ -34,25 +34,24 @@ static void add_problem(layer_report *report, const char *format, ...)
     va_end(arguments);
 }
 
-static void judge_range(layer_report *report, const char *name, const tensor_range *range)
-{
-    if (range->not_finite) {
-        add_problem(report, "%s: NaN or Inf in %zu of %zu channels", name, range->not_finite,
-                    report->layer.channels);
-    }
-}
-
 static void judge(layer_report *report, const float *var)
 {
+    const struct {
+        const char *name;
+        const tensor_range *range;
+    } ranges[] = {{"weight", &report->weight},
+                  {"bias", &report->bias},
+                  {"mean", &report->mean},
+                  {"variance", &report->var}};
     size_t negative = 0, zero = 0;
     for (size_t c = 0; c < report->layer.channels; ++c) {
         negative += var[c] < 0;
         zero += var[c] == 0;
     }
-    judge_range(report, "weight", &report->weight);
-    judge_range(report, "bias", &report->bias);
-    judge_range(report, "mean", &report->mean);
-    judge_range(report, "variance", &report->var);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; ++i)
+        if (ranges[i].range->not_finite)
+            add_problem(report, "%s: NaN or Inf in %zu of %zu channels", ranges[i].name,
+                        ranges[i].range->not_finite, report->layer.channels);
     if (negative) {
         add_problem(report, "variance: negative in %zu of %zu channels", negative,
                     report->layer.channels);
