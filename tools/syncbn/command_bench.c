@@ -1,5 +1,4 @@
 /* syncbn bench */
-#include <getopt.h>
 #include <stdio.h>
 
 #include "syncbn/bench_report.h"
@@ -60,12 +59,6 @@ static const char *const builtin[] = {
     "mb32ic64ih56iw56", "mb32ic64ih56iw56,last", "mb32ic512ih7iw7", "mb1024ic1024", NULL,
 };
 
-static const struct option options[] = {OPTIONS_OF_PROBLEMS,
-                                        {"build-options", required_argument, NULL, 'b'},
-                                        {"seconds", required_argument, NULL, 's'},
-                                        {"repeats", required_argument, NULL, 'n'},
-                                        {NULL, 0, NULL, 0}};
-
 /* Problems that cannot be measured are found before anything is. */
 static int settle(command_options *o)
 {
@@ -122,9 +115,8 @@ static int run(const device_list *list, const command_options *o, json_output *o
 }
 
 const command bench_command = {.name = "bench",
-                               .letters = ":h",
+                               .takes = "dflbsn",
                                .help = help,
-                               .options = options,
                                .builtin = builtin,
                                .seconds = 2,
                                .settle = settle,

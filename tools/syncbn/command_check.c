@@ -1,5 +1,4 @@
 /* syncbn check */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,14 +121,6 @@ static const char *const builtin[] = {
     NULL,
 };
 
-static const struct option options[] = {OPTIONS_OF_PROBLEMS,
-                                        {"replicas", required_argument, NULL, 'r'},
-                                        {"build-options", required_argument, NULL, 'b'},
-                                        {"verbose", no_argument, NULL, 'v'},
-                                        {"tap", no_argument, NULL, 't'},
-                                        {"digests", no_argument, NULL, 'g'},
-                                        {NULL, 0, NULL, 0}};
-
 static int settle(command_options *o)
 {
     if (!o->json || strcmp(o->json, "-") != 0)
@@ -172,9 +163,8 @@ static int run(const device_list *list, const command_options *o, json_output *j
 }
 
 const command check_command = {.name = "check",
-                               .letters = ":hv",
+                               .takes = "dflrbvtg",
                                .help = help,
-                               .options = options,
                                .builtin = builtin,
                                .settle = settle,
                                .run = run};

@@ -104,7 +104,7 @@ static int settle(command_options *o)
 }
 
 const command devices_command = {.name = "devices",
-                                 .letters = ":h",
+                                 .takes = "",
                                  .help = help,
                                  .settle = settle,
                                  .run = run};

@@ -195,9 +195,5 @@ static int settle(command_options *o)
     return *o->operands ? 0 : usage_error("inspect: expected a file; see syncbn inspect --help");
 }
 
-const command inspect_command = {.name = "inspect",
-                                 .letters = ":h",
-                                 .help = help,
-                                 .settle = settle,
-                                 .no_devices = 1,
-                                 .run = run};
+const command inspect_command =
+    {.name = "inspect", .takes = "", .help = help, .settle = settle, .no_devices = 1, .run = run};

@@ -1,5 +1,4 @@
 /* syncbn tune */
-#include <getopt.h>
 #include <string.h>
 
 #include "bench/bench.h"
@@ -38,11 +37,6 @@ static const char help[] =
 static const char *const builtin[] = {
     "mb32ic64ih112iw112", "mb32ic256ih28iw28,last", "mb8ic256ih14iw14", "mb1024ic1024", NULL,
 };
-
-static const struct option options[] = {OPTIONS_OF_PROBLEMS,
-                                        {"seconds", required_argument, NULL, 's'},
-                                        {"forget", no_argument, NULL, 'x'},
-                                        {NULL, 0, NULL, 0}};
 
 static int settle(command_options *o)
 {
@@ -245,9 +239,8 @@ static int run(const device_list *list, const command_options *o, json_output *o
 }
 
 const command tune_command = {.name = "tune",
-                              .letters = ":h",
+                              .takes = "dflsx",
                               .help = help,
-                              .options = options,
                               .builtin = builtin,
                               .seconds = 0.5,
                               .settle = settle,

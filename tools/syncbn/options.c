@@ -9,9 +9,17 @@
 
 #include "check/nearest.h"
 
-static const struct option json_alone[] = {{"json", required_argument, NULL, 'j'},
-                                           {"help", no_argument, NULL, 'h'},
-                                           {NULL, 0, NULL, 0}};
+/* All options, and the letters that commands take them by. */
+static const struct option all[] = {
+    {"devices", required_argument, NULL, 'd'}, {"form", required_argument, NULL, 'f'},
+    {"file", required_argument, NULL, 'l'},    {"replicas", required_argument, NULL, 'r'},
+    {"verbose", no_argument, NULL, 'v'},       {"build-options", required_argument, NULL, 'b'},
+    {"tap", no_argument, NULL, 't'},           {"digests", no_argument, NULL, 'g'},
+    {"seconds", required_argument, NULL, 's'}, {"repeats", required_argument, NULL, 'n'},
+    {"forget", no_argument, NULL, 'x'},        {"json", required_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},
+};
+enum { OPTIONS = sizeof all / sizeof *all };
 
 /*
  * The sentence for what getopt_long, with an option string that begins with ':', stopped at and
@@ -21,15 +29,14 @@ static int refuse(int option, char **argv, const char *name, const struct option
 {
     const char *word = argv[optind - 1];
     const size_t length = strcspn(word, "=");
-    const char *names[32];
+    const char *names[OPTIONS];
     size_t like = 0, count = 0;
     if (strncmp(word, "--", 2) != 0)
         return usage_error("%s has no option -%c; see syncbn %s --help", name, optopt, name);
     if (option == ':')
         return usage_error("%s lacks its value; see syncbn %s --help", word, name);
     for (const struct option *o = options; o->name; ++o) {
-        if (count < sizeof names / sizeof *names)
-            names[count++] = o->name;
+        names[count++] = o->name;
         like += strncmp(o->name, word + 2, length - 2) == 0;
         if (optopt && o->val == optopt)
             return usage_error("--%s takes no value; see syncbn %s --help", o->name, name);
@@ -89,10 +96,14 @@ static int read_option(int option, command_options *o)
 
 static int read_all(int argc, char **argv, const command *c, command_options *o)
 {
-    const struct option *options = c->options ? c->options : json_alone;
+    struct option options[OPTIONS + 1] = {{NULL, 0, NULL, 0}};
     int option, failed = 0;
+    for (size_t i = 0, count = 0; i < OPTIONS; ++i)
+        if (strchr("jh", all[i].val) || strchr(c->takes, all[i].val))
+            options[count++] = all[i];
     opterr = 0;
-    while (!failed && (option = getopt_long(argc, argv, c->letters, options, NULL)) != -1) {
+    while (!failed && (option = getopt_long(argc, argv, strchr(c->takes, 'v') ? ":hv" : ":h",
+                                            options, NULL)) != -1) {
         if (option == 'h') {
             fputs(c->help, stdout);
             return 1;

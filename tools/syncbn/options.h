@@ -27,19 +27,11 @@ typedef struct command_options {
     char **operands; /* up to NULL, where they are no problems */
 } command_options;
 
-/* The options of every command that takes problems, for getopt_long. */
-#define OPTIONS_OF_PROBLEMS \
-    {"devices", required_argument, NULL, 'd'}, {"form", required_argument, NULL, 'f'}, \
-        {"file", required_argument, NULL, 'l'}, {"json", required_argument, NULL, 'j'}, \
-    { \
-        "help", no_argument, NULL, 'h' \
-    }
-
 typedef struct command {
-    const char *name, *letters, *help;
-    const struct option *options; /* of getopt_long, as `letters`; NULL: --json and --help */
-    const char *const *builtin;   /* problems where none are named, up to NULL; or it takes none */
-    double seconds;               /* where --seconds does not say */
+    const char *name, *help;
+    const char *takes;          /* letters of its options (options.c), besides --json and --help */
+    const char *const *builtin; /* problems where none are named, up to NULL; or it takes none */
+    double seconds;             /* where --seconds does not say */
     /* The last checks, or NULL. 0, or EXIT_USAGE after a sentence. */
     int (*settle)(command_options *o);
     int no_devices; /* `run` gets no list */
