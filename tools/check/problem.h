@@ -1,7 +1,7 @@
 /*
  * A problem: one line that says what `syncbn check` computes, after the habit
  * of oneDNN's benchdnn. The line is a shape, then settings, with commas
- * between and no blanks. `syncbn check --help` (tools/syncbn/options.c) explains
+ * between and no blanks. `syncbn check --help` (tools/syncbn/command_check.c) explains
  * every word; first, f32 and form=auto name defaults. Extents other than ic may be 0.
  *
  * In f16 and bf16 the numbers of a kind of data are rounded to the type, and a kind's
