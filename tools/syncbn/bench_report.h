@@ -3,8 +3,7 @@
 #define TOOLS_SYNCBN_BENCH_REPORT_H
 
 #include "bench/bench.h"
-#include "syncbn/device_choice.h"
-#include "syncbn/json_output.h"
+#include "syncbn/options.h"
 
 typedef struct bench_report {
     json_output *out;

@@ -7,11 +7,9 @@ syncbn_parts = \
 	tools/syncbn/command_inspect.c \
 	tools/syncbn/command_tune.c \
 	tools/syncbn/inspect.c tools/syncbn/inspect.h \
-	tools/syncbn/device_choice.c tools/syncbn/device_choice.h \
 	tools/syncbn/driver_advice.c tools/syncbn/driver_advice.h \
 	tools/syncbn/json_output.c tools/syncbn/json_output.h \
 	tools/syncbn/options.c tools/syncbn/options.h \
-	tools/syncbn/problem_list.c tools/syncbn/problem_list.h \
 	tools/syncbn/report.c tools/syncbn/report.h \
 	tools/syncbn/safe_text.c tools/syncbn/safe_text.h \
 	tools/syncbn/standard_input.c tools/syncbn/standard_input.h

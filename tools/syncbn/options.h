@@ -3,10 +3,24 @@
 #define TOOLS_SYNCBN_OPTIONS_H
 
 #include "bench/timing.h"
-#include "syncbn/device_choice.h"
+#include "check/devices.h"
+#include "check/digests.h"
 #include "syncbn/json_output.h"
-#include "syncbn/problem_list.h"
 #include "syncbn/safe_text.h"
+
+/* The devices that a command line chooses, by the numbers of `syncbn devices`. */
+enum { DEVICE_CHOICE_MAX = 64 };
+typedef struct device_choice {
+    const char *type; /* of devices.h: every usable one of it, not by numbers; or NULL */
+    size_t count;     /* 0: every usable one */
+    size_t numbers[DEVICE_CHOICE_MAX];
+} device_choice;
+
+typedef struct problem_list {
+    size_t count;
+    problem *problems;
+    digests *recorded; /* of each, for who checks them */
+} problem_list;
 
 /* Of what check prints on standard output; JSON takes it alone. */
 typedef enum report_format { REPORT_TEXT, REPORT_TAP, REPORT_DIGESTS, REPORT_NONE } report_format;
@@ -47,5 +61,11 @@ extern const command devices_command, check_command, bench_command, tune_command
  */
 int options_read(int argc, char **argv, const command *c, command_options *o);
 void options_free(command_options *o);
+
+/*
+ * Puts the numbers of the devices that were chosen, or of all that can be used, into the choice. Returns 0,
+ * or an exit status after a sentence: one does not exist, cannot be used, or there is none.
+ */
+int device_choice_resolve(device_choice *choice, const device_list *list);
 
 #endif
