@@ -5,7 +5,6 @@
 
 #include "syncbn/inspect.h"
 #include "syncbn/options.h"
-#include "syncbn/standard_input.h"
 
 static const char help[] =
     "usage: syncbn inspect [--json FILE] FILE...\n"

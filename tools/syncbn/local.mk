@@ -10,8 +10,7 @@ syncbn_parts = \
 	tools/syncbn/json_output.c tools/syncbn/json_output.h \
 	tools/syncbn/options.c tools/syncbn/options.h \
 	tools/syncbn/report.c tools/syncbn/report.h \
-	tools/syncbn/safe_text.c tools/syncbn/safe_text.h \
-	tools/syncbn/standard_input.c tools/syncbn/standard_input.h
+	tools/syncbn/safe_text.c tools/syncbn/safe_text.h
 bin_PROGRAMS += tools/syncbn/syncbn
 tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/main.c \
