@@ -18,8 +18,9 @@ doc_sources = $(public_headers) $(srcdir)/doc/Doxyfile $(srcdir)/doc/make-doc.sh
 man_folder = $$(test -e doc/man/stamp && echo doc/man || echo $(srcdir)/doc/man)
 if MAKE_MAN
 doc/man/stamp: $(doc_sources) $(srcdir)/configure.ac $(srcdir)/tools/syncbn/main.c \
-		$(srcdir)/tools/syncbn/bench_options.c $(srcdir)/tools/syncbn/check_options.c \
+		$(srcdir)/tools/syncbn/command_bench.c $(srcdir)/tools/syncbn/command_check.c \
 		$(srcdir)/tools/syncbn/command_devices.c $(srcdir)/tools/syncbn/command_inspect.c \
+		$(srcdir)/tools/syncbn/command_tune.c \
 		| tools/syncbn/syncbn
 	$(AM_V_GEN)$(make_doc) man doc/man '$(abs_srcdir)' '$(PACKAGE_VERSION)' \
 	  '$(abs_builddir)/tools/syncbn/syncbn' && touch $@

@@ -254,8 +254,7 @@ else
     configure
 fi
 cd "$build" || exit 1
-logged make make tools/syncbn/syncbn tools/offline/library \
-    tools/offline/resources tools/offline/launches
+logged make make tools/syncbn/syncbn tools/offline/library tools/offline/launches
 name_drivers
 
 # Compiled programs stay in the folder, and drivers' own caches.
@@ -279,7 +278,7 @@ fi
 
 # Before anything else is compiled, so that the first build of each program is one.
 say
-say '--- what builds and the commands of a pass take'
+say '--- what the driver says of the kernels, what builds and the commands of a pass take'
 list=$top/tools/bench/lists/resnet50_batch2
 if [ $quick = yes ]; then
     list=$out/launches.list
@@ -288,7 +287,9 @@ fi
 rm -rf "$out/programs" && mkdir "$out/programs" || exit 1
 # shellcheck disable=SC2086
 step launches "$build/tools/offline/launches" ${form:+--form $form} "$out/programs" "$list" $devices
-grep -E '^(device|build)' "$out/launches.txt" | tee -a "$out/report.txt"
+grep -E '^(device|build)|work-group' "$out/launches.txt" | tee -a "$out/report.txt"
+say "resources: $(grep -c 'work-group' "$out/launches.txt") kernels, $(
+    grep -c '^  log: ' "$out/launches.txt") lines of the compiler's"
 say "launches: $(grep -c '^pass: ' "$out/launches.txt") passes, each command of them"
 
 say
@@ -301,14 +302,6 @@ for list in "$top"/tests/inputs/*; do
     [ $full = yes ] || [ "$name" = shapes_basic ] || continue
     check "check_$name" --file "$list"
 done
-
-say
-say '--- what the driver says of the kernels'
-# shellcheck disable=SC2086
-step resources "$build/tools/offline/resources" $devices
-grep -E '^device|work-group' "$out/resources.txt" | tee -a "$out/report.txt"
-say "resources: $(grep -c 'work-group' "$out/resources.txt") kernels, $(
-    grep -c '^  log: ' "$out/resources.txt") lines of the compiler's"
 
 say
 say '--- how fast'

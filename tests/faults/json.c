@@ -14,9 +14,7 @@
 #include "support/tap.h"
 #include "support/vectors.h"
 #include "support/wraps.h"
-#include "syncbn/command.h"
-#include "syncbn/json_output.h"
-#include "syncbn/safe_text.h"
+#include "syncbn/options.h"
 
 enum { NOT_REACHED = 100, ROOM = 1 << 14 };
 
@@ -28,8 +26,10 @@ enum { FILES = 2 };
 /* In a process of its own, for it may end: the status, or NOT_REACHED where nothing failed. */
 static int inspect_with_failure(int n)
 {
-    static char name[] = "inspect", option[] = "--json", file[1024];
-    char *arguments[] = {name, option, report, file, NULL};
+    static char file[1024];
+    char *files[] = {file, NULL};
+    const command_options options = {.json = report, .operands = files};
+    json_output json;
     snprintf(file, sizeof file, "%s", data_path("troubled.safetensors"));
     fflush(stdout);
     const pid_t child = fork();
@@ -38,7 +38,11 @@ static int inspect_with_failure(int n)
             _exit(99);
         json_memory_or_exit();
         wraps_fail(WRAP_EVERY, n);
-        const int status = command_inspect(4, arguments);
+        int status = json_output_open(&json, options.json);
+        if (!status) {
+            status = inspect_command.run(NULL, &options, &json);
+            json_output_close(&json);
+        }
         exit(wraps_failed() < 0 ? NOT_REACHED : status);
     }
     int status = 0;

@@ -53,17 +53,7 @@ tests_faults_faults_mpi_LDADD = $(on_mpi)
 # Allocations of the command that reports in JSON, and of the library that it uses for that.
 check_PROGRAMS += tests/faults/faults_json
 faults_tests += tests/faults/faults_json
-tests_faults_faults_json_SOURCES = \
-	tests/faults/json.c \
-	tests/support/wraps_memory.c \
-	tools/syncbn/command_inspect.c \
-	tools/syncbn/device_choice.c \
-	tools/syncbn/inspect.c \
-	tools/syncbn/json_output.c \
-	tools/syncbn/options.c \
-	tools/syncbn/problem_list.c \
-	tools/syncbn/safe_text.c \
-	tools/syncbn/standard_input.c
+tests_faults_faults_json_SOURCES = tests/faults/json.c tests/support/wraps_memory.c $(syncbn_parts)
 tests_faults_faults_json_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_faults_faults_json_LDFLAGS = $(memory_wraps)
-tests_faults_faults_json_LDADD = $(LDADD) $(JANSSON_LIBS)
+tests_faults_faults_json_LDADD = libsyncbn_bench.la $(LDADD) $(JANSSON_LIBS)

@@ -24,17 +24,7 @@ tests_fuzz_checkpoint_SOURCES = tests/fuzz/checkpoint.c $(fuzz_common)
 tests_fuzz_checkpoint_LDFLAGS = $(fuzz_flags)
 tests_fuzz_header_SOURCES = tests/fuzz/header.c $(fuzz_common)
 tests_fuzz_header_LDFLAGS = $(fuzz_flags)
-tests_fuzz_options_SOURCES = \
-	tests/fuzz/options.c \
-	tools/bench/bench.h \
-	tools/syncbn/bench_options.c \
-	tools/syncbn/check_options.c \
-	tools/syncbn/device_choice.c \
-	tools/syncbn/json_output.c \
-	tools/syncbn/options.c \
-	tools/syncbn/problem_list.c \
-	tools/syncbn/safe_text.c \
-	$(fuzz_common)
+tests_fuzz_options_SOURCES = tests/fuzz/options.c $(syncbn_parts) $(fuzz_common)
 tests_fuzz_options_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_options_LDFLAGS = $(fuzz_flags) $(wrap)fopen $(wrap)usage_error
 tests_fuzz_options_LDADD = libsyncbn_bench.la $(LDADD) $(JANSSON_LIBS)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "syncbn/safe_text.h"
 #include "syncbn/options.h"
 
 enum { MOST = 24 };
@@ -82,11 +81,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const size_t length = strlen(text);
     content = bytes + length + 1;
     content_size = length < size ? size - length - 1 : 0;
-    const usage *const commands[] = {&check_usage, &bench_usage, &tune_usage};
+    const command *const commands[] = {&check_command, &bench_command, &tune_command};
     char *const texts[] = {text, again, more};
     reading = 1;
     for (size_t i = 0; i < 3; ++i) {
-        command_options options = {0};
+        command_options options;
         optind = 0;
         const int ended = options_read(split(texts[i], arguments), arguments, commands[i],
                                        &options);

@@ -107,8 +107,8 @@ static void run_problem(const char *line, runner *job, runner *single)
     char error[RUNNER_ERROR] = "", here[RUNNER_ERROR] = "";
     trial spread, alone;
     int expected = SBN_SUCCESS;
-    trial_make(&spread, line, runner_replicas(job));
-    trial_make(&alone, line, runner_replicas(job));
+    trial_make(&spread, line, queues_replicas(job));
+    trial_make(&alone, line, queues_replicas(job));
     if (mpi_job_rank() == 0)
         expected = trial_run(&alone, single, here);
     mpi_job_meet();

@@ -29,11 +29,11 @@ static const struct {
     const char *line, *names[NAMES];
 } faults[] = {
     {"mb4ic8ih6iw7",
-     {"copy plain: y is not x", "copy vector: y is not x", "copy nontemporal: y is not x",
-      "copy clEnqueueCopyBuffer: y is not x", "syncbn: evaluated", "unordered: y", "unordered: dx",
+     {"plain: y is not x", "vector: y is not x", "nontemporal: y is not x",
+      "clEnqueueCopyBuffer: y is not x", "syncbn: evaluated", "unordered: y", "unordered: dx",
       "synchronised: ", "apart: "}},
     {"mb4ic8ih6iw7,last", {"unordered: y", "unordered: dx"}},
-    {"mb4ic8ih6iw7,bf16", {"copy plain: y is not x", "syncbn: evaluated", "f32: y"}},
+    {"mb4ic8ih6iw7,bf16", {"plain: y is not x", "syncbn: evaluated", "f32: y"}},
     {"mb4ic8ih6iw7,leaky", {"norm alone: ", "separate: y", "separate: dx"}},
     {"mb4ic8ih6iw7,relu,add", {"separate: y", "separate: dx"}},
     {"mb4ic8ih6iw7,output", {"from x: "}},

@@ -90,7 +90,7 @@ for command in check bench; do
         refuses '--form fpga: expected auto, cpu or gpu' "$command" --form fpga
     kinds='normal, large_mean, one, tiny_var, outlier, constant, zero, denormal, wide, huge, nan, inf, ninf, exact, border, step, peak, infs, zeros'
     check "$command: an unknown kind of data" \
-        refuses "data=foo: there is no such kind of data; there are $kinds" "$command" mb2ic2,data=foo
+        refuses "data=foo: expected one of $kinds" "$command" mb2ic2,data=foo
     check "$command: a mistyped setting" \
         refuses '"lats" is no setting: did you mean last?' "$command" mb2ic2,lats
 done

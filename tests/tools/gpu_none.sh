@@ -42,7 +42,9 @@ it_says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
 it_says '^build: mb2ic1,relu,add, without compiled programs: [0-9.]+ s$'
 it_says '^build: mb2ic1,f16, with them: [0-9.]+ s$'
 it_says '^launches: 12 passes, each command of them$'
-it_says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
+check 'each command has its times' grep -qE \
+    '^  forward_apply_rows +replica 0: start +[0-9.]+, took +[0-9.]+, gap before +[0-9.-]+$' \
+    "$work/any/launches.txt"
 it_says '^bench: 3 problems timed, with right results$'
 goals=
 if command -v python3 > /dev/null; then
@@ -53,10 +55,12 @@ else
 fi
 it_says '^All right. All of it is in '
 check 'the report is what it printed' cmp "$work/out" "$work/any/report.txt"
+it_says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
+it_says '^  forward_apply_rows: work-group 256 of at most [0-9]+, multiple [0-9]+, [0-9]+ B local, [0-9]+ B private$'
 it_says '^The one file to send back: .*/any/report.tar.gz$'
 mkdir "$work/sent" && tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
 missing=
-for file in report.txt devices.json launches.txt bits.json bench.json $goals resources.txt make.log; do
+for file in report.txt devices.json launches.txt bits.json bench.json $goals make.log; do
     [ -s "$work/sent/$file" ] || missing="$missing $file"
 done
 check "the file to send back has all${missing:+, but for}$missing" [ -z "$missing" ]

@@ -78,7 +78,7 @@ static const char *const wrong[][2] = {
     {"mb4ic4il3,split2-2,sizes3x3-3x3", "expected"},
     {"mb4ic4,split2-2,sizes3-3", "space"},
     {"mb4ic4il3,split2-2,sizes3-3,shuffle1", "shuffle"},
-    {"mb4ic4,data=nonsense", "kind"},
+    {"mb4ic4,data=nonsense", "expected one of normal, large_mean"},
     {"mb4ic4,eps=-1", "eps"},
     {"mb4ic4,eps=nan", "eps"},
     {"mb4ic4,momentum=1.5", "momentum"},

@@ -1,12 +1,11 @@
-/* One problem measured. */
 #include "bench/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "bench/kernels.h"
-#include "bench/onednn.h"
 #include "check/check.h"
 #include "check/elements.h"
 
@@ -38,7 +37,7 @@ int bench_open(const bench_config *config, bench **made, char *error)
         ids[i] = config->devices[i]->id;
     int status = queues_open(&(runner_config){.devices = ids,
                                               .num_devices = config->num_devices,
-                                              .one_context = 1,
+                                              .contexts = RUNNER_PLATFORMS,
                                               .build_options = config->build_options},
                              &b->queues);
     if (status) {
@@ -51,19 +50,16 @@ int bench_open(const bench_config *config, bench **made, char *error)
 
 static void forget_program(bench *b)
 {
-    if (b->program) {
+    if (b->program)
         clReleaseProgram(b->program);
-        b->program = NULL;
-    }
+    b->program = NULL;
 }
 
 void bench_close(bench *b)
 {
-    if (b) {
-        forget_program(b);
-        queues_close(b->queues);
-        free(b);
-    }
+    forget_program(b);
+    queues_close(b->queues);
+    free(b);
 }
 
 const char *bench_refuses(const problem *p)
@@ -86,40 +82,17 @@ const char *bench_refuses(const problem *p)
 
 static int program_for(bench *b, scene *s)
 {
-    if (b->program && b->form == s->form)
-        return SBN_SUCCESS;
-    forget_program(b);
-    b->form = s->form;
-    int status = bench_program_make(s, &b->program);
-    if (status)
+    int status = SBN_SUCCESS;
+    if (!b->program || b->form != s->form) {
         forget_program(b);
+        status = bench_program_make(s);
+        b->program = s->program;
+        b->form = s->form;
+        if (status)
+            forget_program(b);
+    }
+    s->program = b->program;
     return status;
-}
-
-/* The group of one replica on the first device, and the library's layer and buffers on it. */
-static int open_scene(bench *b, const problem *p, scene *s)
-{
-    cl_command_queue *queue;
-    s->p = *p;
-    problem_set_replicas(&s->p, 1);
-    s->p.passes = PASS_FORWARD | PASS_BACKWARD | PASS_EVALUATE;
-    s->device = b->config.devices[0]->id;
-    s->form = p->form == SBN_FORM_AUTO ? b->config.devices[0]->form : p->form;
-    int status = placement_make(&s->p, 1, &s->g);
-    status = status ? status : inputs_make(&s->p, &s->g, &s->in);
-    if (status)
-        return job_failed_here(s->error, "making inputs", status);
-    status = queues_group(b->queues, &s->p, 1, &s->group, &queue);
-    if (status)
-        return job_failed(s->error, "making the group", status);
-    s->queue = *queue;
-    status = clGetCommandQueueInfo(s->queue, CL_QUEUE_CONTEXT, sizeof s->context, &s->context,
-                                   NULL);
-    if (status)
-        return job_failed_here(s->error, "clGetCommandQueueInfo", status);
-    s->job = (job){.p = &s->p, .g = &s->g, .in = &s->in, .out = &s->right, .error = s->error};
-    status = job_open(&s->job, s->group, queue);
-    return status ? status : bench_finish(s);
 }
 
 /* The device memory of a new group after its first passes. */
@@ -133,77 +106,66 @@ static int weigh(scene *s, size_t before, size_t *workspace)
     return status;
 }
 
-static void close_scene(scene *s)
+static int open_contenders(bench *b, const problem *p, scene *s, contender_list *all)
 {
-    job_close(&s->job);
-    outputs_free(&s->right);
-    inputs_free(&s->in);
-    placement_free(&s->g);
-}
-
-static int open_contenders(bench *b, const problem *p, scene *s, contender *list, size_t *count)
-{
-    size_t copies = 0, variants = 0, sums = 0, replicas = 0, layouts = 0;
-    *count = 0;
-    int status = program_for(b, s);
-    status = status ? status : bench_library_open(s, &list[*count]);
-    *count += !status;
-    status = status ? status : bench_copy_open(s, b->program, &list[*count], &copies);
-    *count += copies;
-    status = status ? status : bench_variants_open(s, b->program, &list[*count], &variants);
-    *count += variants;
     /* What only this library has. */
     const int own = s->p.gap || s->p.from_output;
     /* The benchmark's own kernels of sums read dense floats, and nothing follows them. */
     const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !own;
-    if (!status && plain) {
-        status = bench_unordered_open(s, b->program, &list[*count], &sums);
-        *count += sums;
-    }
-    status = status ? status
-                    : bench_replicas_open(s, p, b->queues, b->config.build_options, &list[*count],
-                                          &replicas);
-    *count += replicas;
     /* oneDNN runs on the CPU: beside another device its times mean nothing. */
-    if (!status && !own && strcmp(b->config.devices[0]->type, "cpu") == 0 &&
-        s->g.values >= PEER_VALUES) {
-        status = bench_onednn_open(s, &list[*count], &layouts);
-        *count += layouts;
-    }
+    const int is_cpu = strcmp(b->config.devices[0]->type, "cpu") == 0;
+    int status = program_for(b, s);
+    status = status ? status : bench_library_open(s, all);
+    status = status ? status : bench_copy_open(s, all);
+    if (!status && plain)
+        status = bench_unordered_open(s, all);
+    if (!status)
+        status = bench_replicas_open(s, p, b->queues, b->config.build_options, all);
+    if (!status && !own && is_cpu && s->g.values >= PEER_VALUES)
+        status = bench_onednn_open(s, all);
     return status;
 }
 
 /* A series for each pass of each contender. */
-static int make_series(bench_result *result, size_t contenders)
+static int make_series(bench_result *result)
 {
     result->series = calloc(BENCH_MAX_SERIES, sizeof *result->series);
-    for (size_t i = 0; i < contenders && result->series; ++i) {
-        for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; ++pass) {
-            if (result->contenders[i].passes & 1u << pass && result->count < BENCH_MAX_SERIES) {
-                result->series[result->count++] = (series){.of = &result->contenders[i],
-                                                           .pass = pass};
-            }
-        }
+    for (size_t i = 0; i < result->contenders.count && result->series; ++i) {
+        const contender *c = &result->contenders.of[i];
+        for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; ++pass)
+            if (c->passes & 1u << pass && result->count < BENCH_MAX_SERIES)
+                result->series[result->count++] = (series){.of = c, .pass = pass};
     }
     return result->series ? SBN_SUCCESS : SBN_OUT_OF_MEMORY;
 }
 
-static int measure(bench *b, scene *s, size_t contenders, bench_result *result)
+/* A sentence about a contender's results begins with its name. */
+static int check_contender(scene *s, const contender *c)
 {
-    int status = make_series(result, contenders);
+    char why[RUNNER_ERROR];
+    const int status = c->check(c->self);
+    if (status) {
+        memcpy(why, s->error, sizeof why);
+        snprintf(s->error, sizeof s->error, "%s: %.900s", c->name, why);
+    }
+    return status;
+}
+
+static int measure(bench *b, scene *s, bench_result *result)
+{
+    int status = make_series(result);
     if (status)
         return job_failed_here(s->error, "making room for measurements", status);
     status = timing_run(result->series, result->count, &b->config.budget, &result->rounds);
-    for (size_t i = 0; i < contenders && !status; ++i)
-        status = result->contenders[i].check(result->contenders[i].self);
+    for (size_t i = 0; i < result->contenders.count && !status; ++i)
+        status = check_contender(s, &result->contenders.of[i]);
     result->copy = bench_copy_fastest(result);
     return status;
 }
 
 void bench_run(bench *b, const problem *p, bench_result *result)
 {
-    double start = check_clock();
-    size_t contenders = 0;
+    const double start = sbn__seconds();
     scene *s = calloc(1, sizeof *s);
     *result = (bench_result){.ok = 0};
     if (!s) {
@@ -212,22 +174,20 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     }
     /* A group keeps its working memory, and this problem's is to be measured alone. */
     queues_forget_groups(b->queues);
-    size_t before = sbn_device_memory();
-    int status = open_scene(b, p, s);
+    const size_t before = sbn_device_memory();
+    int status = scene_open(s, b->config.devices[0], b->queues, p);
     status = status ? status : weigh(s, before, &result->workspace);
     result->bytes = s->g.elements * element_size(p->type);
     result->residual = p->residual;
-    status = status ? status : open_contenders(b, p, s, result->contenders, &contenders);
-    status = status ? status : measure(b, s, contenders, result);
+    status = status ? status : open_contenders(b, p, s, &result->contenders);
+    status = status ? status : measure(b, s, result);
     result->ok = !status;
     memcpy(result->error, s->error, sizeof result->error);
-    while (contenders) {
-        contender *c = &result->contenders[--contenders];
-        c->close(c->self);
-    }
-    close_scene(s);
+    for (size_t i = result->contenders.count; i-- > 0;)
+        result->contenders.of[i].close(result->contenders.of[i].self);
+    scene_close(s);
     free(s);
-    result->seconds = check_clock() - start;
+    result->seconds = sbn__seconds() - start;
 }
 
 void bench_result_free(bench_result *result)

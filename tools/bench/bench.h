@@ -2,12 +2,11 @@
 #ifndef TOOLS_BENCH_BENCH_H
 #define TOOLS_BENCH_BENCH_H
 
-#include "bench/onednn.h"
 #include "check/devices.h"
 #include "check/queues.h"
 #include "bench/timing.h"
 
-enum { BENCH_MAX_SERIES = 64, BENCH_MAX_CONTENDERS = 32 };
+enum { BENCH_MAX_SERIES = 64 };
 
 typedef struct bench_config {
     const device_info *const *devices; /* of one platform; the first is measured alone */
@@ -32,9 +31,9 @@ typedef struct bench_result {
     size_t rounds;
     size_t count;
     series *series;
-    contender contenders[BENCH_MAX_CONTENDERS]; /* closed, but for their names */
-    const char *copy;                           /* the fastest one's name */
-    double seconds;                             /* in all */
+    contender_list contenders; /* closed, but for their names */
+    const char *copy;          /* the fastest one's name */
+    double seconds;            /* in all */
 } bench_result;
 
 /* 0 if the problem can be measured, or a sentence that says why not. */

@@ -13,7 +13,6 @@ enum { CPU_STRIP = 4096, GPU_STRIP = 4 };
 
 typedef struct copy {
     scene *scene;
-    const char *name;
     size_t bytes;
     bench_kernel kernel; /* none: clEnqueueCopyBuffer */
 } copy;
@@ -47,15 +46,15 @@ static int check(void *self)
     status = status ? status : run(c, BENCH_COPY);
     char *y = status ? NULL : malloc(2 * bytes), *right = y + bytes;
     if (!y)
-        return status ? status : job_failed_here(s->error, c->name, SBN_OUT_OF_MEMORY);
+        return status ? status : job_failed_here(s->error, "comparing y", SBN_OUT_OF_MEMORY);
     elements_spoil(s->p.type, size, right);
     memcpy(right, t->staging[TENSOR_X], c->bytes);
     status = tensors_read_memory(t, TENSOR_Y, y);
     if (status) {
-        job_failed_here(s->error, c->name, status);
+        job_failed_here(s->error, "reading y", status);
     } else if (memcmp(y, right, bytes) != 0) {
         const int spoilt = memcmp(y, right, c->bytes) == 0;
-        snprintf(s->error, sizeof s->error, "copy %s: %s", c->name,
+        snprintf(s->error, sizeof s->error, "%s",
                  spoilt ? "y was written outside its contents" : "y is not x");
         status = RUNNER_SPOILT;
     }
@@ -70,46 +69,44 @@ static void close(void *self)
     free(c);
 }
 
-static int make(scene *s, cl_program program, const char *name, const char *kernel, size_t strip,
-                contender *made, size_t *count)
+static int make(scene *s, contender_list *all, const char *name, const char *kernel, size_t strip)
 {
     const tensors *t = s->job.tensors;
     /* In floats; of an odd number of elements the last takes a guard along, which y has too. */
     const size_t elements = sizeof(float) / element_size(s->p.type);
     const cl_ulong n = (t->count[TENSOR_X] + elements - 1) / elements, step = strip;
-    const sbn_argument arguments[] = {SBN_ARG(t->mem[TENSOR_X]), SBN_ARG(t->mem[TENSOR_Y]),
-                                      SBN_ARG(n), SBN_ARG(step)};
-    int gpu = s->form == SBN_FORM_GPU;
+    const int gpu = s->form == SBN_FORM_GPU;
     copy *c = calloc(1, sizeof *c);
     if (!c)
         return job_failed_here(s->error, name, SBN_OUT_OF_MEMORY);
     c->scene = s;
-    c->name = name;
     c->bytes = n * sizeof(float);
     int status = SBN_SUCCESS;
     if (kernel) {
-        status = bench_kernel_make(s, program, kernel, arguments, 4, (n + strip - 1) / strip,
-                                   strip == 1 || gpu ? 256 : 1, &c->kernel);
+        status =
+            bench_kernel_make(s, kernel,
+                              BENCH_ARGUMENTS(SBN_ARG(t->mem[TENSOR_X]), SBN_ARG(t->mem[TENSOR_Y]),
+                                              SBN_ARG(n), SBN_ARG(step)),
+                              (n + strip - 1) / strip, strip == 1 || gpu ? 256 : 1, &c->kernel);
         if (status || !c->kernel.kernel) {
             close(c);
             return status; /* or the compiler lacks the kernel */
         }
     }
-    made[(*count)++] = (contender){.name = name,
-                                   .passes = 1u << BENCH_COPY,
-                                   .self = c,
-                                   .run = run,
-                                   .check = check,
-                                   .close = close};
+    all->of[all->count++] = (contender){.name = name,
+                                        .passes = 1u << BENCH_COPY,
+                                        .self = c,
+                                        .run = run,
+                                        .check = check,
+                                        .close = close};
     return SBN_SUCCESS;
 }
 
-int bench_copy_open(scene *s, cl_program program, contender *made, size_t *count)
+int bench_copy_open(scene *s, contender_list *all)
 {
-    size_t strip = s->form == SBN_FORM_GPU ? GPU_STRIP : CPU_STRIP;
-    *count = 0;
-    int status = make(s, program, "plain", "copy_plain", 1, made, count);
-    status = status ? status : make(s, program, "vector", "copy_vector", strip, made, count);
-    status = status ? status : make(s, program, "nontemporal", "copy_stream", strip, made, count);
-    return status ? status : make(s, program, "clEnqueueCopyBuffer", NULL, 0, made, count);
+    const size_t strip = s->form == SBN_FORM_GPU ? GPU_STRIP : CPU_STRIP;
+    int status = make(s, all, "plain", "copy_plain", 1);
+    status = status ? status : make(s, all, "vector", "copy_vector", strip);
+    status = status ? status : make(s, all, "nontemporal", "copy_stream", strip);
+    return status ? status : make(s, all, "clEnqueueCopyBuffer", NULL, 0);
 }

@@ -1,42 +1,33 @@
-/* Judging outputs. */
 #include "bench/judge.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "check/bounds.h"
 #include "check/compare.h"
 #include "check/elements.h"
 
 /* The first output that failed, in a sentence. */
-static int refuse(scene *s, const char *name, const placement *g, const comparison *judged)
+static int refuse(scene *s, const placement *g, const outputs *out, const comparison *judged)
 {
-    char where[128];
-    snprintf(s->error, sizeof s->error, "%s: a wrong count of values or batches", name);
-    for (int id = 0; id < OUTPUTS; ++id) {
-        const verdict *v = &judged->of[id];
-        if (v->failures) {
-            compare_where(g, (output_id)id, v->index, where, sizeof where);
-            snprintf(s->error, sizeof s->error,
-                     "%s: %s: %zu values beyond tolerance; worst at %s: got %.9g, expected "
-                     "%.9g, error %.3g, tolerance %.3g",
-                     name, output_names[id], v->failures, where, v->got, v->expected, v->error,
-                     v->tolerance);
-            break;
-        }
-    }
+    int id = 0;
+    while (id < OUTPUTS && !judged->of[id].failures)
+        ++id;
+    if (id == OUTPUTS)
+        snprintf(s->error, sizeof s->error, "a wrong count of values or batches");
+    else
+        compare_explain(g, out, judged, (output_id)id, s->error, sizeof s->error);
     return RUNNER_SPOILT;
 }
 
-int bench_judge_library(scene *s, const char *name, const problem *p, const placement *g,
-                        const inputs *in, const outputs *out)
+int bench_judge_library(scene *s, const problem *p, const placement *g, const inputs *in,
+                        const outputs *out)
 {
     comparison judged;
     int status = compare(p, g, in, out, &judged);
     if (status)
         return job_failed_here(s->error, "comparing", status);
-    return judged.ok ? SBN_SUCCESS : refuse(s, name, g, &judged);
+    return judged.ok ? SBN_SUCCESS : refuse(s, g, out, &judged);
 }
 
 static double root_mean_square(const float *data, size_t count)
@@ -84,7 +75,7 @@ static double distance(sbn_type type, const float *got, const float *right, size
     return most;
 }
 
-int bench_judge_numbers(scene *s, const char *name, const float *got, output_id right)
+int bench_judge_numbers(scene *s, const float *got, output_id right)
 {
     const int stored = right == OUT_Y || right == OUT_DX;
     const float *z = right == OUT_DX && s->p.activation ? s->right.preactivation : NULL;
@@ -93,55 +84,40 @@ int bench_judge_numbers(scene *s, const char *name, const float *got, output_id 
     double allowed = allowed_for(s, right);
     if (off <= allowed)
         return SBN_SUCCESS;
-    snprintf(s->error, sizeof s->error, "%s: %s is off by up to %.2g, %.2g allowed", name,
+    snprintf(s->error, sizeof s->error, "%s is off by up to %.2g, %.2g allowed",
              output_names[right], off, allowed);
     return RUNNER_SPOILT;
 }
 
 /* Reads a tensor of the scene and judges it. */
-static int judge(scene *s, const char *name, tensor_id id, output_id right)
+static int judge(scene *s, tensor_id id, output_id right)
 {
-    const tensors *t = s->job.tensors;
-    int vector = id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD, spoilt = 0;
-    float *shard = malloc(t->count[id] * sizeof *shard), *global = shard;
-    int status = shard ? tensors_read(t, id, shard, &spoilt) : SBN_OUT_OF_MEMORY;
-    if (!status && !vector) {
-        global = malloc(t->count[id] * sizeof *global);
-        status = global ? SBN_SUCCESS : SBN_OUT_OF_MEMORY;
-    }
-    if (status) {
-        job_failed_here(s->error, name, status);
-    } else if (spoilt) {
-        snprintf(s->error, sizeof s->error, "%s: %s: written outside its contents", name,
-                 output_names[right]);
-        status = RUNNER_SPOILT;
-    } else {
-        if (!vector)
-            placement_gather(&s->g, s->p.layout, 0, shard, global);
-        status = bench_judge_numbers(s, name, global, right);
-    }
-    if (global != shard)
-        free(global);
-    free(shard);
+    outputs got = {.wide = 0};
+    job j = s->job;
+    j.out = &got;
+    int status = job_collect_tensor(&j, id, right);
+    status = status ? status : bench_judge_numbers(s, got.of[right].data, right);
+    outputs_free(&got);
     return status;
 }
 
-int bench_judge_results(scene *s, const char *name)
+int bench_judge_results(scene *s)
 {
-    int status = judge(s, name, TENSOR_Y, OUT_Y);
-    status = status ? status : judge(s, name, TENSOR_DX, OUT_DX);
+    int status = judge(s, TENSOR_Y, OUT_Y);
+    status = status ? status : judge(s, TENSOR_DX, OUT_DX);
     if (status || !s->p.affine)
         return status;
-    status = judge(s, name, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD);
-    return status ? status : judge(s, name, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD);
+    status = judge(s, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD);
+    return status ? status : judge(s, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD);
 }
 
-int bench_overwrite(scene *s, const tensors *t)
+int bench_overwrite(scene *s, const job *j)
 {
     static const tensor_id written[] = {TENSOR_WEIGHT_GRAD, TENSOR_BIAS_GRAD, TENSOR_Y,
                                         TENSOR_EVAL,        TENSOR_DX,        TENSOR_RESIDUAL_GRAD};
     int status = SBN_SUCCESS;
-    for (size_t i = 0; i < sizeof written / sizeof *written && !status; ++i)
-        status = t->mem[written[i]] ? tensors_overwrite(t, written[i]) : SBN_SUCCESS;
+    for (const tensors *t = j->tensors; t < j->tensors + j->replicas; ++t)
+        for (size_t i = 0; i < sizeof written / sizeof *written && !status; ++i)
+            status = t->mem[written[i]] ? tensors_overwrite(t, written[i]) : SBN_SUCCESS;
     return status ? job_failed_here(s->error, "overwriting the outputs", status) : SBN_SUCCESS;
 }

@@ -4,9 +4,9 @@
 
 #include "bench/contender.h"
 
-/* The library's outputs, by the float64 reference; `name` is the contender's. */
-int bench_judge_library(scene *s, const char *name, const problem *p, const placement *g,
-                        const inputs *in, const outputs *out);
+/* The library's outputs, by the float64 reference. */
+int bench_judge_library(scene *s, const problem *p, const placement *g, const inputs *in,
+                        const outputs *out);
 
 /*
  * All others are judged roughly, because their sums are rounded in another order, for which the
@@ -28,12 +28,12 @@ int bench_judge_library(scene *s, const char *name, const problem *p, const plac
 #define BENCH_ROUGH 1e-3
 
 /* y, dx and the gradients that a contender has left in the scene's tensors. */
-int bench_judge_results(scene *s, const char *name);
+int bench_judge_results(scene *s);
 
 /* The same for numbers that are already in the order of `right`. */
-int bench_judge_numbers(scene *s, const char *name, const float *got, output_id right);
+int bench_judge_numbers(scene *s, const float *got, output_id right);
 
-/* Overwrites what passes write: y, dx and the gradients, of the scene or of a replica. */
-int bench_overwrite(scene *s, const tensors *t);
+/* Overwrites what passes write: y, dx and the gradients, of all replicas of a job. */
+int bench_overwrite(scene *s, const job *j);
 
 #endif

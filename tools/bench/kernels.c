@@ -1,4 +1,3 @@
-/* Building and running the benchmark's own kernels. */
 #include "bench/kernels.h"
 
 #include <stdio.h>
@@ -7,39 +6,37 @@
 #include "bench/source.h"
 
 /* The compiler's log, as far as it fits. */
-static int build_failed(scene *s, cl_program program, cl_int status)
+static int build_failed(scene *s, cl_int status)
 {
     size_t size = 0;
-    clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    clGetProgramBuildInfo(s->program, s->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char *log = calloc(size + 1, 1);
     if (log)
-        clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+        clGetProgramBuildInfo(s->program, s->device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
     snprintf(s->error, sizeof s->error, "building the benchmark's kernels: %s: %s",
              sbn_strerror(status), log ? log : "");
     free(log);
     return status;
 }
 
-int bench_program_make(scene *s, cl_program *program)
+int bench_program_make(scene *s)
 {
     cl_int status;
     const char *options = s->form == SBN_FORM_GPU ? "-cl-std=CL1.2 -DGPU_FORM" : "-cl-std=CL1.2";
-    *program = clCreateProgramWithSource(s->context, 1, (const char *[]){bench_source},
-                                         (const size_t[]){bench_source_length}, &status);
-    if (status) {
-        *program = NULL;
+    s->program = clCreateProgramWithSource(s->context, 1, (const char *[]){bench_source},
+                                           (const size_t[]){bench_source_length}, &status);
+    if (status)
         return job_failed_here(s->error, "clCreateProgramWithSource", status);
-    }
-    status = clBuildProgram(*program, 1, &s->device, options, NULL, NULL);
-    return status ? build_failed(s, *program, status) : SBN_SUCCESS;
+    status = clBuildProgram(s->program, 1, &s->device, options, NULL, NULL);
+    return status ? build_failed(s, status) : SBN_SUCCESS;
 }
 
-int bench_kernel_make(scene *s, cl_program program, const char *name, const sbn_argument *arguments,
-                      size_t count, size_t items, size_t local, bench_kernel *made)
+int bench_kernel_make(scene *s, const char *name, const sbn_argument *arguments, size_t count,
+                      size_t items, size_t local, bench_kernel *made)
 {
     cl_int status;
     *made = (bench_kernel){.items = (items + local - 1) / local * local, .local = local};
-    made->kernel = clCreateKernel(program, name, &status);
+    made->kernel = clCreateKernel(s->program, name, &status);
     if (status) {
         made->kernel = NULL;
         return status == CL_INVALID_KERNEL_NAME ? SBN_SUCCESS
@@ -58,8 +55,17 @@ void bench_kernel_release(bench_kernel *k)
     }
 }
 
+int bench_buffer_make(scene *s, size_t floats, cl_mem *made)
+{
+    cl_int status;
+    *made = clCreateBuffer(s->context, CL_MEM_READ_WRITE, floats * sizeof(float), NULL, &status);
+    return status ? job_failed_here(s->error, "clCreateBuffer", status) : SBN_SUCCESS;
+}
+
 int bench_enqueue(scene *s, const bench_kernel *k)
 {
+    if (!k->kernel)
+        return SBN_SUCCESS;
     cl_int status = clEnqueueNDRangeKernel(s->queue, k->kernel, 1, NULL, &k->items, &k->local, 0,
                                            NULL, NULL);
     return status ? job_failed_here(s->error, "clEnqueueNDRangeKernel", status) : SBN_SUCCESS;

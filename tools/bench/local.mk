@@ -1,32 +1,21 @@
 # Contenders, timing and comparison: for the command and the tests.
 noinst_LTLIBRARIES += libsyncbn_bench.la
 libsyncbn_bench_la_SOURCES = \
-	tools/bench/bench.c \
-	tools/bench/bench.h \
+	tools/bench/bench.c tools/bench/bench.h \
 	tools/bench/compare.c \
 	tools/bench/copy.c \
-	tools/bench/judge.c \
-	tools/bench/judge.h \
-	tools/bench/kernels.c \
-	tools/bench/kernels.h \
-	tools/bench/library.c \
-	tools/bench/onednn.h \
+	tools/bench/judge.c tools/bench/judge.h \
+	tools/bench/kernels.c tools/bench/kernels.h \
+	tools/bench/onednn.c \
 	tools/bench/replicas.c \
+	tools/bench/scene.c \
 	tools/bench/source.h \
 	tools/bench/unordered.c \
 	tools/bench/variant.c \
 	tools/bench/contender.h \
-	tools/bench/spread.c \
-	tools/bench/spread.h \
-	tools/bench/timing.c \
-	tools/bench/timing.h \
-	tools/bench/tuner.c \
-	tools/bench/tuner.h
-if HAVE_DNNL
-libsyncbn_bench_la_SOURCES += tools/bench/onednn.c
-else
-libsyncbn_bench_la_SOURCES += tools/bench/onednn_none.c
-endif
+	tools/bench/spread.c tools/bench/spread.h \
+	tools/bench/timing.c tools/bench/timing.h \
+	tools/bench/tuner.c tools/bench/tuner.h
 nodist_libsyncbn_bench_la_SOURCES = tools/bench/source.c
 libsyncbn_bench_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 libsyncbn_bench_la_LIBADD = libsyncbn_check.la $(DNNL_LIBS)

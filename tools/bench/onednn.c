@@ -1,6 +1,7 @@
 /* oneDNN, through its C interface (version 2). */
-#include "bench/onednn.h"
+#include "bench/contender.h"
 
+#ifdef HAVE_DNNL
 #include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@ enum { PAGE = 4096, PADDING = 16 };
 enum { X, DY, Y, DX, ONEDNN_TENSORS };
 enum { MEAN, VAR, WEIGHT, BIAS, WEIGHT_GRAD, BIAS_GRAD, ONEDNN_VECTORS };
 
+enum { BENCH_ONEDNN_LAYOUTS = 4 };
+
 /* `block` channels of a pixel lie together; 0: all of them. */
 typedef struct layout {
     const char *name;
@@ -26,10 +29,20 @@ static const layout layouts[BENCH_ONEDNN_LAYOUTS] = {{BENCH_ONEDNN "nchw", dnnl_
                                                      {BENCH_ONEDNN "nChw16c", dnnl_nChw16c, 16},
                                                      {BENCH_ONEDNN "nhwc", dnnl_nhwc, 0}};
 
-/* One memory for all layouts: times do not depend on the values in it. */
+struct shared;
+
+/* One layout. */
+typedef struct onednn {
+    struct shared *shared;
+    const layout *layout;
+    dnnl_memory_t tensor[ONEDNN_TENSORS], vector[ONEDNN_VECTORS];
+    dnnl_memory_t signs; /* of what a ReLU is given; NULL without one */
+    dnnl_primitive_t forward, backward;
+} onednn;
+
+/* All of them, with one memory: times do not depend on the values in it. */
 typedef struct shared {
     scene *scene;
-    size_t users;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     dnnl_dims_t dims;      /* N, C, H, W */
@@ -37,16 +50,8 @@ typedef struct shared {
     size_t bytes;          /* of a tensor, in the layout that pads most */
     void *tensor[ONEDNN_TENSORS];
     float *vector[ONEDNN_VECTORS]; /* of C each */
+    onednn of[BENCH_ONEDNN_LAYOUTS];
 } shared;
-
-/* One layout. */
-typedef struct onednn {
-    shared *shared;
-    const layout *layout;
-    dnnl_memory_t tensor[ONEDNN_TENSORS], vector[ONEDNN_VECTORS];
-    dnnl_memory_t signs; /* of what a ReLU is given; NULL without one */
-    dnnl_primitive_t forward, backward;
-} onednn;
 
 static int failed(scene *s, const char *call, dnnl_status_t status)
 {
@@ -55,19 +60,6 @@ static int failed(scene *s, const char *call, dnnl_status_t status)
 }
 
 /* --- what the layouts share ----------------------------------------------------------------- */
-
-static void release(shared *sh)
-{
-    if (--sh->users)
-        return;
-    for (int i = 0; i < ONEDNN_TENSORS; ++i)
-        free(sh->tensor[i]);
-    for (int i = 0; i < ONEDNN_VECTORS; ++i)
-        free(sh->vector[i]);
-    dnnl_stream_destroy(sh->stream);
-    dnnl_engine_destroy(sh->engine);
-    free(sh);
-}
 
 static void *zeros(size_t bytes)
 {
@@ -107,38 +99,26 @@ static int fill(shared *sh)
 
 /* --- a layout -------------------------------------------------------------------------------- */
 
-static int execute(const onednn *o, dnnl_primitive_t primitive, const dnnl_exec_arg_t *arguments,
-                   int count)
-{
-    dnnl_status_t status = dnnl_primitive_execute(primitive, o->shared->stream, count, arguments);
-    if (!status)
-        status = dnnl_stream_wait(o->shared->stream);
-    return status ? failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
-}
-
+/* A primitive takes of these what it has a use for. */
 static int run(void *self, bench_pass pass)
 {
-    onednn *o = self;
-    dnnl_exec_arg_t forward[7] = {{DNNL_ARG_SRC, o->tensor[X]},
-                                  {DNNL_ARG_DST, o->tensor[Y]},
-                                  {DNNL_ARG_MEAN, o->vector[MEAN]},
-                                  {DNNL_ARG_VARIANCE, o->vector[VAR]},
-                                  {DNNL_ARG_SCALE, o->vector[WEIGHT]},
-                                  {DNNL_ARG_SHIFT, o->vector[BIAS]}};
-    dnnl_exec_arg_t backward[10] = {{DNNL_ARG_SRC, o->tensor[X]},
-                                    {DNNL_ARG_DIFF_DST, o->tensor[DY]},
-                                    {DNNL_ARG_DIFF_SRC, o->tensor[DX]},
-                                    {DNNL_ARG_MEAN, o->vector[MEAN]},
-                                    {DNNL_ARG_VARIANCE, o->vector[VAR]},
-                                    {DNNL_ARG_SCALE, o->vector[WEIGHT]},
-                                    {DNNL_ARG_DIFF_SCALE, o->vector[WEIGHT_GRAD]},
-                                    {DNNL_ARG_DIFF_SHIFT, o->vector[BIAS_GRAD]},
-                                    {DNNL_ARG_SHIFT, o->vector[BIAS]}};
-    const int affine = o->shared->scene->p.affine, relu = o->signs != NULL;
-    const int forwards = affine ? 6 : 4, backwards = affine ? 9 : 5;
-    forward[forwards] = backward[backwards] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, o->signs};
-    return pass == BENCH_FORWARD ? execute(o, o->forward, forward, forwards + relu)
-                                 : execute(o, o->backward, backward, backwards + relu);
+    const onednn *o = self;
+    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, o->tensor[X]},
+                                         {DNNL_ARG_DST, o->tensor[Y]},
+                                         {DNNL_ARG_DIFF_DST, o->tensor[DY]},
+                                         {DNNL_ARG_DIFF_SRC, o->tensor[DX]},
+                                         {DNNL_ARG_MEAN, o->vector[MEAN]},
+                                         {DNNL_ARG_VARIANCE, o->vector[VAR]},
+                                         {DNNL_ARG_SCALE, o->vector[WEIGHT]},
+                                         {DNNL_ARG_SHIFT, o->vector[BIAS]},
+                                         {DNNL_ARG_DIFF_SCALE, o->vector[WEIGHT_GRAD]},
+                                         {DNNL_ARG_DIFF_SHIFT, o->vector[BIAS_GRAD]},
+                                         {DNNL_ARG_WORKSPACE, o->signs}};
+    dnnl_status_t status = dnnl_primitive_execute(pass == BENCH_FORWARD ? o->forward : o->backward,
+                                                  o->shared->stream, 10 + (o->signs != NULL),
+                                                  arguments);
+    status = status ? status : dnnl_stream_wait(o->shared->stream);
+    return status ? failed(o->shared->scene, "running a primitive", status) : SBN_SUCCESS;
 }
 
 /* Between the order of the scene's inputs, which is nchw, and this layout. */
@@ -167,7 +147,7 @@ static int check(void *self)
     scene *s = sh->scene;
     float *plain = malloc(s->g.elements * sizeof *plain);
     if (!plain)
-        return job_failed_here(s->error, o->layout->name, SBN_OUT_OF_MEMORY);
+        return job_failed_here(s->error, "reading a result", SBN_OUT_OF_MEMORY);
     elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[Y]);
     elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[DX]);
     elements_spoil(SBN_F32, s->g.channels, sh->vector[WEIGHT_GRAD]);
@@ -177,29 +157,41 @@ static int check(void *self)
     int status = run(o, BENCH_FORWARD);
     status = status ? status : run(o, BENCH_BACKWARD);
     lay_out(o, plain, Y, 0);
-    status = status ? status : bench_judge_numbers(s, o->layout->name, plain, OUT_Y);
+    status = status ? status : bench_judge_numbers(s, plain, OUT_Y);
     lay_out(o, plain, DX, 0);
-    status = status ? status : bench_judge_numbers(s, o->layout->name, plain, OUT_DX);
+    status = status ? status : bench_judge_numbers(s, plain, OUT_DX);
     free(plain);
     if (status || !s->p.affine)
         return status;
-    status = bench_judge_numbers(s, o->layout->name, sh->vector[WEIGHT_GRAD], OUT_WEIGHT_GRAD);
-    return status ? status
-                  : bench_judge_numbers(s, o->layout->name, sh->vector[BIAS_GRAD], OUT_BIAS_GRAD);
+    status = bench_judge_numbers(s, sh->vector[WEIGHT_GRAD], OUT_WEIGHT_GRAD);
+    return status ? status : bench_judge_numbers(s, sh->vector[BIAS_GRAD], OUT_BIAS_GRAD);
 }
 
+static void keep_open(void *self)
+{
+    (void)self;
+}
+
+/* The last of the layouts closes them all. */
 static void close(void *self)
 {
-    onednn *o = self;
+    shared *sh = ((onednn *)self)->shared;
+    for (onednn *o = sh->of; o < sh->of + BENCH_ONEDNN_LAYOUTS; ++o) {
+        for (int i = 0; i < ONEDNN_TENSORS; ++i)
+            dnnl_memory_destroy(o->tensor[i]);
+        for (int i = 0; i < ONEDNN_VECTORS; ++i)
+            dnnl_memory_destroy(o->vector[i]);
+        dnnl_memory_destroy(o->signs);
+        dnnl_primitive_destroy(o->forward);
+        dnnl_primitive_destroy(o->backward);
+    }
     for (int i = 0; i < ONEDNN_TENSORS; ++i)
-        dnnl_memory_destroy(o->tensor[i]);
+        free(sh->tensor[i]);
     for (int i = 0; i < ONEDNN_VECTORS; ++i)
-        dnnl_memory_destroy(o->vector[i]);
-    dnnl_memory_destroy(o->signs);
-    dnnl_primitive_destroy(o->forward);
-    dnnl_primitive_destroy(o->backward);
-    release(o->shared);
-    free(o);
+        free(sh->vector[i]);
+    dnnl_stream_destroy(sh->stream);
+    dnnl_engine_destroy(sh->engine);
+    free(sh);
 }
 
 static dnnl_status_t make_memory(const shared *sh, int count, const dnnl_dims_t dims,
@@ -258,46 +250,44 @@ static dnnl_status_t make_primitives(onednn *o)
     return status;
 }
 
-static int open_layout(shared *sh, const layout *of, contender *made, size_t *count)
+static int open_layout(onednn *o, contender_list *all)
 {
-    onednn *o = calloc(1, sizeof *o);
-    if (!o)
-        return job_failed_here(sh->scene->error, of->name, SBN_OUT_OF_MEMORY);
-    o->shared = sh;
-    o->layout = of;
-    ++sh->users;
     dnnl_status_t status = make_memories(o);
     status = status ? status : make_primitives(o);
     /* Not on this CPU. */
-    if (status) {
-        close(o);
-        return status == dnnl_unimplemented ? SBN_SUCCESS
-                                            : failed(sh->scene, "making a primitive", status);
-    }
-    made[(*count)++] = (contender){.name = of->name,
-                                   .passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD,
-                                   .self = o,
-                                   .run = run,
-                                   .check = check,
-                                   .close = close,
-                                   .spins = 1};
+    if (status)
+        return status == dnnl_unimplemented
+                   ? SBN_SUCCESS
+                   : failed(o->shared->scene, "making a primitive", status);
+    all->of[all->count++] = (contender){.name = o->layout->name,
+                                        .passes = BENCH_TRAINING,
+                                        .self = o,
+                                        .run = run,
+                                        .check = check,
+                                        .close = keep_open,
+                                        .spins = 1};
     return SBN_SUCCESS;
 }
 
-int bench_onednn_open(scene *s, contender *made, size_t *count)
+int bench_onednn_open(scene *s, contender_list *all)
 {
-    *count = 0;
     if (problem_is_fused(&s->p) && (s->p.activation != SBN_RELU || s->p.residual))
         return SBN_SUCCESS;
+    const size_t before = all->count;
     shared *sh = calloc(1, sizeof *sh);
     if (!sh)
         return job_failed_here(s->error, "oneDNN", SBN_OUT_OF_MEMORY);
     sh->scene = s;
-    sh->users = 1;
     int status = fill(sh);
-    for (size_t i = 0; i < BENCH_ONEDNN_LAYOUTS && !status; ++i)
-        status = open_layout(sh, &layouts[i], made, count);
-    release(sh);
+    for (size_t i = 0; i < BENCH_ONEDNN_LAYOUTS; ++i) {
+        sh->of[i].shared = sh;
+        sh->of[i].layout = &layouts[i];
+        status = status ? status : open_layout(&sh->of[i], all);
+    }
+    if (all->count > before)
+        all->of[all->count - 1].close = close;
+    else
+        close(sh->of);
     return status;
 }
 
@@ -308,3 +298,17 @@ const char *bench_onednn_version(void)
     snprintf(text, sizeof text, "%d.%d.%d", version->major, version->minor, version->patch);
     return text;
 }
+
+#else
+
+int bench_onednn_open(scene *s, contender_list *all)
+{
+    (void)s, (void)all;
+    return SBN_SUCCESS;
+}
+
+const char *bench_onednn_version(void)
+{
+    return NULL;
+}
+#endif

@@ -31,7 +31,6 @@ typedef struct replicas {
     size_t count;
     cl_command_queue *queue;
     alone *apart;
-    int closed; /* of the two contenders that share this */
 } replicas;
 
 static int finish(const replicas *r)
@@ -75,30 +74,19 @@ static int run_apart(void *self, bench_pass pass)
     return status ? status : finish(r);
 }
 
-static int overwrite(replicas *r)
-{
-    for (size_t i = 0; i < r->count; ++i) {
-        int status = bench_overwrite(r->scene, &r->together.tensors[i]);
-        if (status)
-            return status;
-    }
-    return SBN_SUCCESS;
-}
-
 /* The bits must equal those of one replica with the whole batch, which have been verified. */
 static int check_together(void *self)
 {
     static const output_id same[] = {OUT_MEAN, OUT_VAR, OUT_Y, OUT_DX, OUT_RESIDUAL_GRAD};
     replicas *r = self;
-    int status = overwrite(r);
+    int status = bench_overwrite(r->scene, &r->together);
     status = status ? status : run_together(r, BENCH_FORWARD);
     status = status ? status : run_together(r, BENCH_BACKWARD);
     status = status ? status : job_collect(&r->together);
     for (size_t i = 0; i < sizeof same / sizeof *same && !status; ++i) {
         const output *got = &r->out.of[same[i]], *right = &r->scene->right.of[same[i]];
         if (digest_floats(got->data, got->count) != digest_floats(right->data, right->count)) {
-            snprintf(r->scene->error, RUNNER_ERROR,
-                     "synchronised: the bits of %s are not those of one replica",
+            snprintf(r->scene->error, RUNNER_ERROR, "the bits of %s are not those of one replica",
                      output_names[same[i]]);
             status = RUNNER_SPOILT;
         }
@@ -109,7 +97,7 @@ static int check_together(void *self)
 static int check_apart(void *self)
 {
     replicas *r = self;
-    int status = overwrite(r);
+    int status = bench_overwrite(r->scene, &r->together);
     for (size_t i = 0; i < r->count && !status; ++i)
         status = job_reset(&r->apart[i].job);
     status = status ? status : run_apart(r, BENCH_FORWARD);
@@ -118,17 +106,20 @@ static int check_apart(void *self)
         alone *a = &r->apart[i];
         status = job_collect(&a->job);
         status = status ? status : job_preactivation(&a->job, a->group, &r->queue[i]);
-        status = status ? status
-                        : bench_judge_library(r->scene, "apart", &a->p, &a->g, &a->in, &a->out);
+        status = status ? status : bench_judge_library(r->scene, &a->p, &a->g, &a->in, &a->out);
     }
     return status;
+}
+
+/* "apart" closes what "synchronised" uses, too. */
+static void keep_open(void *self)
+{
+    (void)self;
 }
 
 static void close(void *self)
 {
     replicas *r = self;
-    if (++r->closed < 2)
-        return;
     for (size_t i = 0; r->apart && i < r->count; ++i) {
         sbn_saved_destroy(r->apart[i].job.saved);
         sbn_batchnorm_destroy(r->apart[i].job.layer);
@@ -212,45 +203,34 @@ static int has_own_statistics(const placement *g)
     return g->replicas > 1;
 }
 
-static contender contender_of(replicas *r, const char *name, int (*run)(void *, bench_pass),
-                              int (*check)(void *))
-{
-    return (contender){.name = name,
-                       .passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD,
-                       .self = r,
-                       .run = run,
-                       .check = check,
-                       .close = close};
-}
-
 int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build_options,
-                        contender *made, size_t *count)
+                        contender_list *all)
 {
     replicas *r = calloc(1, sizeof *r);
-    *count = 0;
     if (!r)
         return job_failed_here(s->error, "replicas", SBN_OUT_OF_MEMORY);
     r->scene = s;
     r->p = *p;
     r->p.passes = PASS_FORWARD | PASS_BACKWARD;
     int status = placement_make(&r->p, DEFAULT_REPLICAS, &r->g);
-    if (status) {
-        free(r);
-        return job_failed_here(s->error, "laying out replicas", status);
+    if (status || !has_own_statistics(&r->g)) {
+        close(r);
+        return status ? job_failed_here(s->error, "laying out replicas", status) : SBN_SUCCESS;
     }
     r->count = r->g.replicas;
-    int possible = has_own_statistics(&r->g);
-    if (possible) {
-        status = open_together(r, q);
-        status = status ? status : open_apart(r, build_options);
-    }
-    if (status || !possible) {
-        r->closed = 1;
-        close(r);
-        return status;
-    }
-    made[0] = contender_of(r, "synchronised", run_together, check_together);
-    made[1] = contender_of(r, "apart", run_apart, check_apart);
-    *count = 2;
-    return SBN_SUCCESS;
+    contender apart = {.name = "apart",
+                       .passes = BENCH_TRAINING,
+                       .self = r,
+                       .run = run_apart,
+                       .check = check_apart,
+                       .close = close};
+    contender together = apart;
+    together.name = "synchronised";
+    together.run = run_together;
+    together.check = check_together;
+    together.close = keep_open;
+    all->of[all->count++] = together;
+    all->of[all->count++] = apart;
+    status = open_together(r, q);
+    return status ? status : open_apart(r, build_options);
 }

@@ -1,4 +1,3 @@
-/* Medians and quartiles. */
 #include "bench/spread.h"
 
 #include <math.h>

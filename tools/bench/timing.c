@@ -1,10 +1,10 @@
-/* Timing in turns. */
 #include "bench/timing.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "check/check.h"
 #include "check/mix.h"
 
@@ -33,12 +33,12 @@ static void deal(const series *list, size_t count, uint64_t round, size_t *order
 
 static int run_once(const series *s, double *seconds, double *returned)
 {
-    double start = check_clock();
+    double start = sbn__seconds();
     int status = s->of->run(s->of->self, s->pass);
-    *returned = s->of->finish ? check_clock() - start : NAN;
+    *returned = s->of->finish ? sbn__seconds() - start : NAN;
     if (!status && s->of->finish)
         status = s->of->finish(s->of->self);
-    *seconds = check_clock() - start;
+    *seconds = sbn__seconds() - start;
     return status;
 }
 
@@ -63,9 +63,9 @@ int timing_run(series *list, size_t count, const timing_budget *budget, size_t *
     for (size_t i = 0; i < count && !status; ++i)
         status = run_once(&list[i], &ignored, &ignored);
     settle(list, count);
-    start = check_clock();
+    start = sbn__seconds();
     for (size_t round = 0; round < most && !status; ++round) {
-        double elapsed = check_clock() - start;
+        double elapsed = sbn__seconds() - start;
         if (!budget->rounds && round >= TIMING_LEAST && elapsed >= budget->seconds)
             break;
         deal(list, count, round, order);

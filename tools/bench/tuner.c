@@ -2,26 +2,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "bench/kernels.h"
 #include "bench/timing.h"
 
-/* A problem's inputs and buffers, which all plans share. */
-typedef struct stage {
-    const problem *named;
-    problem p;
-    placement g;
-    inputs in;
-    outputs out; /* not read */
-    job base;
-} stage;
-
 struct tuner {
-    cl_context context;
-    cl_command_queue queue;
+    queues *queues;
     sbn_kernel_form form;
-    sbn_group *base; /* keeps the programs */
     size_t count;
-    stage stages[TUNER_PROBLEMS];
+    const problem *named[TUNER_PROBLEMS];
+    scene scenes[TUNER_PROBLEMS]; /* of each problem; their group keeps the programs */
     char *error;
 };
 
@@ -29,16 +20,16 @@ struct tuner {
 enum { BEFORE, AGAIN, AFTER, PLANS };
 
 typedef struct plan {
-    tuner *t;
     sbn_group *group;
-    job j; /* of the stage under way */
+    scene *scene; /* that is under way, and */
+    job j;        /* a layer of the plan's own on its buffers */
 } plan;
 
 static int make_group(tuner *t, const sbn_tuning *tuning, sbn_group **group)
 {
     char text[SBN_TUNING_TEXT];
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &t->queue;
+    config.queues = &t->scenes->queue;
     config.replicas = 1;
     config.form = t->form;
     sbn__tuning_print(tuning, text);
@@ -49,49 +40,29 @@ static int make_group(tuner *t, const sbn_tuning *tuning, sbn_group **group)
     return status ? job_failed(t->error, "sbn_group_create", status) : SBN_SUCCESS;
 }
 
-static int open_stage(tuner *t, stage *s)
-{
-    s->p = *s->named;
-    problem_set_replicas(&s->p, 1);
-    s->p.passes = PASS_FORWARD | PASS_BACKWARD;
-    int status = placement_make(&s->p, 1, &s->g);
-    status = status ? status : inputs_make(&s->p, &s->g, &s->in);
-    if (status)
-        return job_failed_here(t->error, "making inputs", status);
-    s->base = (job){.p = &s->p, .g = &s->g, .in = &s->in, .out = &s->out, .error = t->error};
-    return job_open(&s->base, t->base, &t->queue);
-}
-
-static int open_all(tuner *t, cl_device_id device, size_t count)
-{
-    static const sbn_tuning none;
-    cl_int status;
-    t->context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    if (status)
-        return job_failed_here(t->error, "clCreateContext", status);
-    t->queue = clCreateCommandQueue(t->context, device, 0, &status);
-    if (status)
-        return job_failed_here(t->error, "clCreateCommandQueue", status);
-    status = make_group(t, &none, &t->base);
-    for (size_t i = 0; i < count && !status; ++i) {
-        ++t->count;
-        status = open_stage(t, &t->stages[i]);
-    }
-    return status;
-}
-
 int tuner_open(const device_info *device, sbn_kernel_form form, const problem *const *problems,
                size_t count, char *error, tuner **made)
 {
+    const runner_config config = {.devices = &device->id, .num_devices = 1, .form = form};
     tuner *t = calloc(1, sizeof *t);
     *made = NULL;
     if (!t)
         return job_failed_here(error, "opening the device", SBN_OUT_OF_MEMORY);
     t->error = error;
     t->form = form;
-    for (size_t i = 0; i < count; ++i)
-        t->stages[i].named = problems[i];
-    const int status = open_all(t, device->id, count);
+    int status = queues_open(&config, &t->queues);
+    if (status)
+        job_failed_here(error, "opening the device", status);
+    else if (setenv("SYNCBN_TUNING", "", 1))
+        status = job_failed_here(error, "setenv", SBN_OUT_OF_MEMORY);
+    for (size_t i = 0; i < count && !status; ++i) {
+        scene *s = &t->scenes[t->count];
+        t->named[t->count++] = problems[i];
+        status = scene_open(s, device, t->queues, problems[i]);
+        if (status)
+            memcpy(error, s->error, sizeof s->error);
+    }
+    unsetenv("SYNCBN_TUNING");
     if (status)
         tuner_close(t);
     else
@@ -101,16 +72,9 @@ int tuner_open(const device_info *device, sbn_kernel_form form, const problem *c
 
 void tuner_close(tuner *t)
 {
-    for (size_t i = 0; i < t->count; ++i) {
-        job_close(&t->stages[i].base);
-        inputs_free(&t->stages[i].in);
-        placement_free(&t->stages[i].g);
-    }
-    sbn_group_destroy(t->base);
-    if (t->queue)
-        clReleaseCommandQueue(t->queue);
-    if (t->context)
-        clReleaseContext(t->context);
+    while (t->count)
+        scene_close(&t->scenes[--t->count]);
+    queues_close(t->queues);
     free(t);
 }
 
@@ -123,14 +87,13 @@ static int run(void *self, bench_pass pass)
 static int finish(void *self)
 {
     const plan *p = self;
-    const cl_int status = clFinish(p->t->queue);
-    return status ? job_failed_here(p->t->error, "clFinish", status) : SBN_SUCCESS;
+    return bench_finish(p->scene);
 }
 
-/* A layer of the plan's own, on the stage's buffers. */
-static int enter(plan *p, stage *s)
+static int enter(plan *p, scene *s)
 {
-    p->j = s->base;
+    p->scene = s;
+    p->j = s->job;
     p->j.layer = NULL;
     p->j.saved = NULL;
     return job_make_layer(&p->j, p->group);
@@ -148,13 +111,13 @@ static double error_of(const spread *s)
     return 1.2533 * (s->quartile3 - s->quartile1) / 1.349 / sqrt((double)s->count);
 }
 
-static tuner_line line_of(const stage *s, const series *list, int is_backward, size_t rounds)
+static tuner_line line_of(const problem *of, const series *list, int is_backward, size_t rounds)
 {
     const series *before = &list[2 * BEFORE + is_backward], *after = &list[2 * AFTER + is_backward];
     const series *again = &list[2 * AGAIN + is_backward];
     const spread q = spread_of_quotients(after->seconds, before->seconds, rounds);
     return (tuner_line){
-        .of = s->named,
+        .of = of,
         .is_backward = is_backward,
         .before = spread_of(before->seconds, rounds).median,
         .after = spread_of(after->seconds, rounds).median,
@@ -164,7 +127,7 @@ static tuner_line line_of(const stage *s, const series *list, int is_backward, s
     };
 }
 
-static int compare_stage(tuner *t, plan plans[PLANS], stage *s, double seconds,
+static int compare_scene(tuner *t, plan plans[PLANS], size_t which, double seconds,
                          tuner_comparison *result)
 {
     static series list[2 * PLANS];
@@ -173,18 +136,20 @@ static int compare_stage(tuner *t, plan plans[PLANS], stage *s, double seconds,
     const timing_budget budget = {.seconds = seconds};
     int status = SBN_SUCCESS;
     for (; entered < PLANS && !status; ++entered) {
-        status = enter(&plans[entered], s);
+        status = enter(&plans[entered], &t->scenes[which]);
         of[entered] = (contender){.self = &plans[entered], .run = run, .finish = finish};
         for (int is_backward = 0; is_backward < 2; ++is_backward)
             list[2 * entered + (size_t)is_backward] =
                 (series){.of = &of[entered], .pass = is_backward ? BENCH_BACKWARD : BENCH_FORWARD};
     }
     status = status ? status : timing_run(list, 2 * PLANS, &budget, &rounds);
-    clFinish(t->queue);
+    if (status)
+        memcpy(t->error, t->scenes[which].error, RUNNER_ERROR);
+    clFinish(t->scenes->queue);
     while (entered)
         leave(&plans[--entered]);
     for (int is_backward = 0; is_backward < 2 && !status; ++is_backward)
-        result->lines[result->count++] = line_of(s, list, is_backward, rounds);
+        result->lines[result->count++] = line_of(t->named[which], list, is_backward, rounds);
     return status;
 }
 
@@ -213,13 +178,13 @@ void tuner_judge(tuner_comparison *result)
 int tuner_compare(tuner *t, const sbn_tuning *before, const sbn_tuning *after, double seconds,
                   tuner_comparison *result)
 {
-    plan plans[PLANS] = {{.t = t}, {.t = t}, {.t = t}};
+    plan plans[PLANS] = {{.group = NULL}};
     int status = SBN_SUCCESS;
     *result = (tuner_comparison){0};
     for (int i = 0; i < PLANS && !status; ++i)
         status = make_group(t, i == AFTER ? after : before, &plans[i].group);
     for (size_t i = 0; i < t->count && !status; ++i)
-        status = compare_stage(t, plans, &t->stages[i], seconds, result);
+        status = compare_scene(t, plans, i, seconds, result);
     for (int i = 0; i < PLANS; ++i)
         sbn_group_destroy(plans[i].group);
     if (!status)

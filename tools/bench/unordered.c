@@ -9,12 +9,10 @@
 #include "bench/judge.h"
 #include "bench/kernels.h"
 
-enum { SUM, FINISH, APPLY, KERNELS, ALL = SUM, MAX_BLOCK = 64, VECTOR = 16 };
+enum { MAX_BLOCK = 64, VECTOR = 16, LAUNCHES = 3 };
 
 /* Elements of a work-item's rows, at most, and bytes of a work-item's planes. */
 enum { ROWS_TAKE = 32768, PLANES_TAKE = 1 << 20 };
-
-static const char name[] = "unordered";
 
 typedef struct unordered {
     scene *scene;
@@ -22,7 +20,7 @@ typedef struct unordered {
     cl_uint units;
     cl_ulong samples, channels, plane, count; /* count: of rows */
     cl_ulong slice, slices;                   /* of rows */
-    bench_kernel kernel[BENCH_PASSES][KERNELS];
+    bench_kernel kernel[BENCH_PASSES][LAUNCHES];
     cl_mem partial, saved, table;
 } unordered;
 
@@ -59,122 +57,48 @@ static cl_ulong block_of(const unordered *u, cl_ulong reads)
     return most >= step ? most / step * step : clamped(step, 1, u->channels);
 }
 
-static int make_buffer(const unordered *u, size_t floats, cl_mem *made)
+/* Launch `which` of a pass. All kernels have the same arguments (unordered.cl). */
+static int make(unordered *u, bench_pass pass, int which, const char *name, size_t items,
+                size_t local)
 {
-    cl_int status;
-    *made = clCreateBuffer(u->scene->context, CL_MEM_READ_WRITE, floats * sizeof(float), NULL,
-                           &status);
-    if (status)
-        *made = NULL;
-    return status ? job_failed_here(u->scene->error, "clCreateBuffer", status) : SBN_SUCCESS;
-}
-
-/* The arguments of a kernel, and how many there are. */
-#define LIST(...) \
-    (const sbn_argument[]){__VA_ARGS__}, \
-        sizeof((const sbn_argument[]){__VA_ARGS__}) / sizeof(sbn_argument)
-
-static int make(unordered *u, bench_pass pass, int which, cl_program program, const char *kernel,
-                const sbn_argument *arguments, size_t count, size_t items, size_t local)
-{
-    bench_kernel *k = &u->kernel[pass][which];
-    const int status = bench_kernel_make(u->scene, program, kernel, arguments, count, items, local,
-                                         k);
-    return status || k->kernel ? status
-                               : job_failed_here(u->scene->error, kernel, CL_INVALID_KERNEL_NAME);
-}
-
-static int make_planes(unordered *u, cl_program program)
-{
-    const cl_mem *mem = u->scene->job.tensors->mem;
-    const cl_float n = (cl_float)u->count, eps = (cl_float)u->scene->p.eps;
-    const cl_int affine = u->scene->p.affine;
+    scene *s = u->scene;
+    const cl_mem *mem = s->job.tensors->mem;
+    const cl_mem to = mem[pass == BENCH_FORWARD ? TENSOR_Y : TENSOR_DX];
+    const cl_mem partial = u->partial ? u->partial : u->table;
+    const cl_float n = (cl_float)u->count, eps = (cl_float)s->p.eps;
+    const cl_int affine = s->p.affine;
     const cl_int streams = sizeof(float) * u->count * u->channels > (cl_ulong)u->units << 21;
-    cl_ulong block = block_of(u, 1);
-    const int status = make(u, BENCH_FORWARD, ALL, program, "planes_forward",
-                            LIST(SBN_ARG(mem[TENSOR_X]), SBN_ARG(u->samples), SBN_ARG(u->channels),
-                                 SBN_ARG(u->plane), SBN_ARG(block), SBN_ARG(n), SBN_ARG(eps),
-                                 SBN_ARG(mem[TENSOR_WEIGHT]), SBN_ARG(mem[TENSOR_BIAS]),
-                                 SBN_ARG(affine), SBN_ARG(u->saved), SBN_ARG(u->table),
-                                 SBN_ARG(streams), SBN_ARG(mem[TENSOR_Y])),
-                            divided(u->channels, block), 1);
-    if (status)
-        return status;
-    block = block_of(u, 2);
-    return make(u, BENCH_BACKWARD, ALL, program, "planes_backward",
-                LIST(SBN_ARG(mem[TENSOR_X]), SBN_ARG(mem[TENSOR_DY]), SBN_ARG(u->samples),
-                     SBN_ARG(u->channels), SBN_ARG(u->plane), SBN_ARG(block), SBN_ARG(n),
-                     SBN_ARG(mem[TENSOR_WEIGHT]), SBN_ARG(affine), SBN_ARG(u->saved),
-                     SBN_ARG(mem[TENSOR_WEIGHT_GRAD]), SBN_ARG(mem[TENSOR_BIAS_GRAD]),
-                     SBN_ARG(u->table), SBN_ARG(streams), SBN_ARG(mem[TENSOR_DX])),
-                divided(u->channels, block), 1);
-}
-
-static int make_rows_forward(unordered *u, cl_program program)
-{
-    const cl_mem *mem = u->scene->job.tensors->mem;
-    const cl_float n = (cl_float)u->count, eps = (cl_float)u->scene->p.eps;
-    const cl_int affine = u->scene->p.affine;
-    int status = make(u, BENCH_FORWARD, SUM, program, "rows_forward",
-                      LIST(SBN_ARG(mem[TENSOR_X]), SBN_ARG(u->count), SBN_ARG(u->channels),
-                           SBN_ARG(u->slice), SBN_ARG(u->partial)),
-                      u->slices, 1);
-    if (!status)
-        status = make(u, BENCH_FORWARD, FINISH, program, "finish_forward",
-                      LIST(SBN_ARG(u->partial), SBN_ARG(u->slices), SBN_ARG(mem[TENSOR_X]),
-                           SBN_ARG(u->channels), SBN_ARG(n), SBN_ARG(eps),
-                           SBN_ARG(mem[TENSOR_WEIGHT]), SBN_ARG(mem[TENSOR_BIAS]), SBN_ARG(affine),
-                           SBN_ARG(u->saved), SBN_ARG(u->table)),
-                      u->channels, 64);
-    return status ? status
-                  : make(u, BENCH_FORWARD, APPLY, program, "rows_y",
-                         LIST(SBN_ARG(mem[TENSOR_X]), SBN_ARG(u->table), SBN_ARG(u->count),
-                              SBN_ARG(u->channels), SBN_ARG(u->slice), SBN_ARG(mem[TENSOR_Y])),
-                         u->slices, 1);
-}
-
-static int make_rows_backward(unordered *u, cl_program program)
-{
-    const cl_mem *mem = u->scene->job.tensors->mem;
-    const cl_float n = (cl_float)u->count;
-    const cl_int affine = u->scene->p.affine;
-    int status = make(u, BENCH_BACKWARD, SUM, program, "rows_backward",
-                      LIST(SBN_ARG(mem[TENSOR_X]), SBN_ARG(mem[TENSOR_DY]), SBN_ARG(u->saved),
-                           SBN_ARG(u->count), SBN_ARG(u->channels), SBN_ARG(u->slice),
-                           SBN_ARG(u->partial)),
-                      u->slices, 1);
-    if (!status)
-        status = make(u, BENCH_BACKWARD, FINISH, program, "finish_backward",
-                      LIST(SBN_ARG(u->partial), SBN_ARG(u->slices), SBN_ARG(u->channels),
-                           SBN_ARG(n), SBN_ARG(mem[TENSOR_WEIGHT]), SBN_ARG(affine),
-                           SBN_ARG(u->saved), SBN_ARG(mem[TENSOR_WEIGHT_GRAD]),
-                           SBN_ARG(mem[TENSOR_BIAS_GRAD]), SBN_ARG(u->table)),
-                      u->channels, 64);
-    return status ? status
-                  : make(u, BENCH_BACKWARD, APPLY, program, "rows_dx",
-                         LIST(SBN_ARG(mem[TENSOR_X]), SBN_ARG(mem[TENSOR_DY]), SBN_ARG(u->table),
-                              SBN_ARG(u->count), SBN_ARG(u->channels), SBN_ARG(u->slice),
-                              SBN_ARG(mem[TENSOR_DX])),
-                         u->slices, 1);
+    const cl_ulong block = u->rows ? u->slice : block_of(u, pass == BENCH_FORWARD ? 1 : 2);
+    bench_kernel *k = &u->kernel[pass][which];
+    const int status = bench_kernel_make(
+        s, name,
+        BENCH_ARGUMENTS(SBN_ARG(mem[TENSOR_X]), SBN_ARG(mem[TENSOR_DY]), SBN_ARG(to),
+                        SBN_ARG(mem[TENSOR_WEIGHT]), SBN_ARG(mem[TENSOR_BIAS]),
+                        SBN_ARG(mem[TENSOR_WEIGHT_GRAD]), SBN_ARG(mem[TENSOR_BIAS_GRAD]),
+                        SBN_ARG(u->saved), SBN_ARG(u->table), SBN_ARG(partial), SBN_ARG(u->samples),
+                        SBN_ARG(u->channels), SBN_ARG(u->plane), SBN_ARG(u->count), SBN_ARG(block),
+                        SBN_ARG(u->slices), SBN_ARG(n), SBN_ARG(eps), SBN_ARG(affine),
+                        SBN_ARG(streams)),
+        items ? items : divided(u->channels, block), local, k);
+    return status || k->kernel ? status : job_failed_here(s->error, name, CL_INVALID_KERNEL_NAME);
 }
 
 static int run(void *self, bench_pass pass)
 {
     unordered *u = self;
     int status = SBN_SUCCESS;
-    for (int i = 0; i < KERNELS && !status; ++i)
-        if (u->kernel[pass][i].kernel)
-            status = bench_enqueue(u->scene, &u->kernel[pass][i]);
+    for (int i = 0; i < LAUNCHES && !status; ++i)
+        status = bench_enqueue(u->scene, &u->kernel[pass][i]);
     return status ? status : bench_finish(u->scene);
 }
 
 static int check(void *self)
 {
     unordered *u = self;
-    int status = bench_overwrite(u->scene, u->scene->job.tensors);
+    int status = bench_overwrite(u->scene, &u->scene->job);
     status = status ? status : run(u, BENCH_FORWARD);
     status = status ? status : run(u, BENCH_BACKWARD);
-    return status ? status : bench_judge_results(u->scene, name);
+    return status ? status : bench_judge_results(u->scene);
 }
 
 static void close(void *self)
@@ -182,7 +106,7 @@ static void close(void *self)
     unordered *u = self;
     const cl_mem buffers[] = {u->partial, u->saved, u->table};
     for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass)
-        for (int i = 0; i < KERNELS; ++i)
+        for (int i = 0; i < LAUNCHES; ++i)
             bench_kernel_release(&u->kernel[pass][i]);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; ++i)
         if (buffers[i])
@@ -190,46 +114,53 @@ static void close(void *self)
     free(u);
 }
 
-static int open_kernels(unordered *u, cl_program program)
+static int open_rows(unordered *u, bench_pass pass, const char *const names[LAUNCHES])
 {
-    if (u->rows)
-        cut_rows(u);
-    int status = u->rows ? make_buffer(u, 2 * u->slices * u->channels, &u->partial) : SBN_SUCCESS;
-    status = status ? status : make_buffer(u, 2 * u->channels, &u->saved);
-    status = status ? status : make_buffer(u, 3 * u->channels, &u->table);
-    if (status || !u->rows)
-        return status ? status : make_planes(u, program);
-    status = make_rows_forward(u, program);
-    return status ? status : make_rows_backward(u, program);
+    int status = make(u, pass, 0, names[0], u->slices, 1);
+    status = status ? status : make(u, pass, 1, names[1], u->channels, 64);
+    return status ? status : make(u, pass, 2, names[2], u->slices, 1);
 }
 
-int bench_unordered_open(scene *s, cl_program program, contender *made, size_t *count)
+static int open_kernels(unordered *u)
+{
+    static const char *const forward[] = {"rows_forward", "finish_forward", "rows_y"};
+    static const char *const backward[] = {"rows_backward", "finish_backward", "rows_dx"};
+    scene *s = u->scene;
+    int status = bench_buffer_make(s, 2 * u->channels, &u->saved);
+    status = status ? status : bench_buffer_make(s, 3 * u->channels, &u->table);
+    if (!u->rows) {
+        status = status ? status : make(u, BENCH_FORWARD, 0, "planes_forward", 0, 1);
+        return status ? status : make(u, BENCH_BACKWARD, 0, "planes_backward", 0, 1);
+    }
+    cut_rows(u);
+    status = status ? status : bench_buffer_make(s, 2 * u->slices * u->channels, &u->partial);
+    status = status ? status : open_rows(u, BENCH_FORWARD, forward);
+    return status ? status : open_rows(u, BENCH_BACKWARD, backward);
+}
+
+int bench_unordered_open(scene *s, contender_list *all)
 {
     const cl_ulong plane = s->g.plane[0];
-    unordered u = {.scene = s,
-                   .rows = s->p.layout == SBN_LAYOUT_NHWC || plane == 1,
-                   .samples = s->g.samples,
-                   .channels = s->g.channels,
-                   .plane = plane,
-                   .count = s->g.samples * plane};
-    *count = 0;
-    clGetDeviceInfo(s->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof u.units, &u.units, NULL);
-    if (s->form == SBN_FORM_GPU || (!u.rows && (plane < VECTOR || u.channels < 2 * u.units)))
+    const int rows = s->p.layout == SBN_LAYOUT_NHWC || plane == 1;
+    cl_uint units = 0;
+    clGetDeviceInfo(s->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
+    if (s->form == SBN_FORM_GPU || (!rows && (plane < VECTOR || s->g.channels < 2 * units)))
         return SBN_SUCCESS;
-    unordered *kept = malloc(sizeof *kept);
-    if (!kept)
-        return job_failed_here(s->error, name, SBN_OUT_OF_MEMORY);
-    *kept = u;
-    const int status = open_kernels(kept, program);
-    if (status) {
-        close(kept);
-        return status;
-    }
-    made[(*count)++] = (contender){.name = name,
-                                   .passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD,
-                                   .self = kept,
-                                   .run = run,
-                                   .check = check,
-                                   .close = close};
-    return SBN_SUCCESS;
+    unordered *u = calloc(1, sizeof *u);
+    if (!u)
+        return job_failed_here(s->error, "unordered", SBN_OUT_OF_MEMORY);
+    *u = (unordered){.scene = s,
+                     .rows = rows,
+                     .units = units,
+                     .samples = s->g.samples,
+                     .channels = s->g.channels,
+                     .plane = plane,
+                     .count = s->g.samples * plane};
+    all->of[all->count++] = (contender){.name = "unordered",
+                                        .passes = BENCH_TRAINING,
+                                        .self = u,
+                                        .run = run,
+                                        .check = check,
+                                        .close = close};
+    return open_kernels(u);
 }

@@ -12,6 +12,18 @@
 #ifndef GPU_FORM
 #pragma OPENCL FP_CONTRACT ON
 
+/*
+ * Of all kernels: `to` is y or dx, `rows` samples and positions together; an item has `block` channels of
+ * planes, or `block` rows.
+ */
+#define ARGUMENTS \
+    global const float *restrict x, global const float *restrict dy, global float *restrict to, \
+        global const float *restrict weight, global const float *restrict bias, \
+        global float *restrict weight_grad, global float *restrict bias_grad, \
+        global float *restrict saved, global float *restrict table, \
+        global float *restrict partial, ulong samples, ulong channels, ulong plane, ulong rows, \
+        ulong block, ulong slices, float values, float eps, int affine, int streams
+
 #ifndef STREAM
 #define STREAM(v, at) STORE(v, at)
 #endif

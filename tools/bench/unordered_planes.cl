@@ -49,7 +49,7 @@ static float total(floats v)
  * Writes the planes of a sample, in whole vectors: one across two planes has the numbers of both. A plane
  * has 16 elements at least.
  */
-#define WRITE_SAMPLE(OF, PUT, to) \
+#define WRITE_SAMPLE(OF, PUT) \
     ulong i = (n * channels + c0) * plane, left = plane; \
     for (ulong c = c0; c < c1;) { \
         const float f = table[c], q = table[channels + c], r = table[2 * channels + c]; \
@@ -72,39 +72,30 @@ static float total(floats v)
     }
 
 /* The sample that was read last is still in the cache. */
-#define WRITE_PLANES(OF, to) \
+#define WRITE_PLANES(OF) \
     for (ulong n = samples; n-- > 0;) { \
         if (streams && ALIGNED(to + (n * channels + c0) * plane)) { \
-            WRITE_SAMPLE(OF, STREAM, to) \
+            WRITE_SAMPLE(OF, STREAM) \
         } else { \
-            WRITE_SAMPLE(OF, STORE, to) \
+            WRITE_SAMPLE(OF, STORE) \
         } \
     }
 
-kernel void planes_forward(global const float *restrict x, ulong samples, ulong channels,
-                           ulong plane, ulong block, float n_values, float eps,
-                           global const float *restrict weight, global const float *restrict bias,
-                           int affine, global float *restrict saved, global float *restrict table,
-                           int streams, global float *restrict y)
+kernel void planes_forward(ARGUMENTS)
 {
     SUM_PLANES(ADD_X, x[c * plane])
     for (ulong c = c0; c < c1; ++c)
-        forward_numbers(c, total(ss[c - c0]), total(qs[c - c0]), x[c * plane], channels, n_values,
-                        eps, weight, bias, affine, saved, table);
-    WRITE_PLANES(Y, y)
+        forward_numbers(c, total(ss[c - c0]), total(qs[c - c0]), x[c * plane], channels, values, eps,
+                        weight, bias, affine, saved, table);
+    WRITE_PLANES(Y)
 }
 
-kernel void planes_backward(global const float *restrict x, global const float *restrict dy,
-                            ulong samples, ulong channels, ulong plane, ulong block, float n_values,
-                            global const float *restrict weight, int affine,
-                            global const float *restrict saved, global float *restrict weight_grad,
-                            global float *restrict bias_grad, global float *restrict table,
-                            int streams, global float *restrict dx)
+kernel void planes_backward(ARGUMENTS)
 {
     SUM_PLANES(ADD_DY, saved[c])
     for (ulong c = c0; c < c1; ++c)
-        backward_numbers(c, total(ss[c - c0]), total(qs[c - c0]), channels, n_values, weight, affine,
+        backward_numbers(c, total(ss[c - c0]), total(qs[c - c0]), channels, values, weight, affine,
                          saved, weight_grad, bias_grad, table);
-    WRITE_PLANES(DX, dx)
+    WRITE_PLANES(DX)
 }
 #endif

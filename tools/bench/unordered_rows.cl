@@ -1,7 +1,7 @@
 /*
  * Unordered sums and what follows in three launches, on rows: channels last, or planes of one element.
- * Items sum `slice` rows each, into C values of s and C of q in `partial`; items with a channel each add
- * these and find the channel's numbers; items write `slice` rows each.
+ * Items sum `block` rows each, into C values of s and C of q in `partial`; items with a channel each add
+ * these and find the channel's numbers; items write `block` rows each.
  */
 #ifndef GPU_FORM
 
@@ -15,9 +15,9 @@
  * in `partial`. Remaining rows and channels are added one by one. The shifts are `from` here.
  */
 #define SUM_ROWS(ADD, from) \
-    const ulong k = get_global_id(0), end = min((k + 1) * slice, rows); \
+    const ulong k = get_global_id(0), end = min((k + 1) * block, rows); \
     global float *restrict ss = partial + 2 * k * channels, *restrict qs = ss + channels; \
-    ulong row = k * slice; \
+    ulong row = k * block; \
     for (ulong c = 0; c < channels; ++c) \
         ss[c] = qs[c] = 0; \
     for (; row + ROWS_AT_ONCE <= end; row += ROWS_AT_ONCE) { \
@@ -52,15 +52,12 @@
             ADD(float, *, ALL, ss[c], qs[c], row * channels + c, from[c]) \
     }
 
-kernel void rows_forward(global const float *restrict x, ulong rows, ulong channels, ulong slice,
-                         global float *restrict partial)
+kernel void rows_forward(ARGUMENTS)
 {
     SUM_ROWS(ADD_X, x)
 }
 
-kernel void rows_backward(global const float *restrict x, global const float *restrict dy,
-                          global const float *restrict saved, ulong rows, ulong channels,
-                          ulong slice, global float *restrict partial)
+kernel void rows_backward(ARGUMENTS)
 {
     SUM_ROWS(ADD_DY, saved)
 }
@@ -74,38 +71,32 @@ static float2 sums_of(global const float *restrict partial, ulong slices, ulong 
     return sums;
 }
 
-kernel void finish_forward(global const float *restrict partial, ulong slices,
-                           global const float *restrict x, ulong channels, float n, float eps,
-                           global const float *restrict weight, global const float *restrict bias,
-                           int affine, global float *restrict saved, global float *restrict table)
+kernel void finish_forward(ARGUMENTS)
 {
     const ulong c = get_global_id(0);
     if (c < channels) {
         const float2 sums = sums_of(partial, slices, channels, c);
-        forward_numbers(c, sums.x, sums.y, x[c], channels, n, eps, weight, bias, affine, saved,
+        forward_numbers(c, sums.x, sums.y, x[c], channels, values, eps, weight, bias, affine, saved,
                         table);
     }
 }
 
-kernel void finish_backward(global const float *restrict partial, ulong slices, ulong channels,
-                            float n, global const float *restrict weight, int affine,
-                            global const float *restrict saved, global float *restrict weight_grad,
-                            global float *restrict bias_grad, global float *restrict table)
+kernel void finish_backward(ARGUMENTS)
 {
     const ulong c = get_global_id(0);
     if (c < channels) {
         const float2 sums = sums_of(partial, slices, channels, c);
-        backward_numbers(c, sums.x, sums.y, channels, n, weight, affine, saved, weight_grad,
+        backward_numbers(c, sums.x, sums.y, channels, values, weight, affine, saved, weight_grad,
                          bias_grad, table);
     }
 }
 
 #define ROW_OF(OF) \
     OF(LOAD, at + c, LOAD(table + c), LOAD(table + channels + c), LOAD(table + 2 * channels + c))
-#define WRITE_ROWS(OF, to) \
-    const ulong end = min((get_global_id(0) + 1) * slice, rows); \
+#define WRITE_ROWS(OF) \
+    const ulong end = min((get_global_id(0) + 1) * block, rows); \
     const int aligned = ALIGNED(to) && channels % 16 == 0; \
-    for (ulong row = get_global_id(0) * slice; row < end; ++row) { \
+    for (ulong row = get_global_id(0) * block; row < end; ++row) { \
         const ulong at = row * channels; \
         ulong c = 0; \
         for (; aligned && c + 16 <= channels; c += 16) \
@@ -116,16 +107,13 @@ kernel void finish_backward(global const float *restrict partial, ulong slices, 
             to[at + c] = OF(*, at + c, table[c], table[channels + c], table[2 * channels + c]); \
     }
 
-kernel void rows_y(global const float *restrict x, global const float *restrict table, ulong rows,
-                   ulong channels, ulong slice, global float *restrict y)
+kernel void rows_y(ARGUMENTS)
 {
-    WRITE_ROWS(Y, y)
+    WRITE_ROWS(Y)
 }
 
-kernel void rows_dx(global const float *restrict x, global const float *restrict dy,
-                    global const float *restrict table, ulong rows, ulong channels, ulong slice,
-                    global float *restrict dx)
+kernel void rows_dx(ARGUMENTS)
 {
-    WRITE_ROWS(DX, dx)
+    WRITE_ROWS(DX)
 }
 #endif

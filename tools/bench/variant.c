@@ -1,4 +1,4 @@
-/* The library with other settings, and with what it fuses in kernels of their own. */
+/* The library, with other settings, and with what it fuses in kernels of their own. */
 #include "bench/contender.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@ enum { CPU_STRIP = 4096, GPU_STRIP = 4 };
 
 typedef struct variant {
     scene *scene;
-    const char *name;
-    problem p;
-    job job;
+    job *job;  /* the scene's, or */
+    problem p; /* ... one of its own */
+    job own;
     outputs out;
     int borrows; /* the scene's buffers */
     /* Of "separate": behind the forward pass, before the backward pass, which reads what it writes. */
@@ -22,20 +22,18 @@ typedef struct variant {
     sbn_shard shard;
 } variant;
 
-static int enqueue(const variant *v, const bench_kernel *k)
-{
-    return k->kernel ? bench_enqueue(v->scene, k) : SBN_SUCCESS;
-}
-
 static int run(void *self, bench_pass pass)
 {
     variant *v = self;
-    int status = pass == BENCH_BACKWARD ? enqueue(v, &v->gradient) : SBN_SUCCESS;
-    status = status ? status : bench_job_run(&v->job, pass);
-    if (status || pass != BENCH_FORWARD)
-        return status;
-    status = enqueue(v, &v->add);
-    return status ? status : enqueue(v, &v->activate);
+    if (pass == BENCH_EVALUATE)
+        return job_evaluate(v->job);
+    if (pass == BENCH_BACKWARD) {
+        const int status = bench_enqueue(v->scene, &v->gradient);
+        return status ? status : job_backward(v->job, NULL);
+    }
+    int status = job_forward(v->job, NULL);
+    status = status ? status : bench_enqueue(v->scene, &v->add);
+    return status ? status : bench_enqueue(v->scene, &v->activate);
 }
 
 static int finish(void *self)
@@ -44,29 +42,40 @@ static int finish(void *self)
     return bench_finish(v->scene);
 }
 
+/* Overwrites what the passes write, and makes them. */
+static int run_again(variant *v, bench_pass last)
+{
+    int status = bench_overwrite(v->scene, v->job);
+    status = status ? status : job_reset(v->job);
+    for (bench_pass pass = BENCH_FORWARD; pass <= last && !status; ++pass)
+        status = run(v, pass);
+    return status ? status : finish(v);
+}
+
 static int check(void *self)
 {
     variant *v = self;
-    return bench_job_check(v->scene, &v->job, v->name);
+    scene *s = v->scene;
+    int status = run_again(v, BENCH_EVALUATE);
+    status = status ? status : job_collect(v->job);
+    status = status ? status : job_preactivation(v->job, s->group, &s->queue);
+    return status ? status : bench_judge_library(s, v->job->p, v->job->g, v->job->in, v->job->out);
 }
 
 /* Its kernels round as they like. */
 static int check_separate(void *self)
 {
     variant *v = self;
-    int status = bench_overwrite(v->scene, v->scene->job.tensors);
-    status = status ? status : run(v, BENCH_FORWARD);
-    status = status ? status : run(v, BENCH_BACKWARD);
-    status = status ? status : finish(v);
-    return status ? status : bench_judge_results(v->scene, v->name);
+    const int status = run_again(v, BENCH_BACKWARD);
+    return status ? status : bench_judge_results(v->scene);
 }
 
 static void close(void *self)
 {
     variant *v = self;
     if (v->borrows)
-        v->job.replicas = 0, v->job.tensors = NULL, v->job.shards = NULL, v->job.done = NULL;
-    job_close(&v->job);
+        v->own.replicas = 0, v->own.tensors = NULL, v->own.shards = NULL, v->own.done = NULL;
+    job_close(&v->own);
     outputs_free(&v->out);
     bench_kernel_release(&v->add);
     bench_kernel_release(&v->activate);
@@ -76,49 +85,44 @@ static void close(void *self)
     free(v);
 }
 
+/* The scene's numbers in a layer of v->p, in the scene's group, queue and, if tensors are alike, buffers. */
 static int open_job(variant *v)
 {
     scene *s = v->scene;
-    v->job = (job){.p = &v->p, .g = &s->g, .in = &s->in, .out = &v->out, .error = s->error};
+    v->job = &v->own;
+    v->own = (job){.p = &v->p, .g = &s->g, .in = &s->in, .out = &v->out, .error = s->error};
+    v->borrows = v->p.type == s->p.type && v->p.gap == s->p.gap;
     if (!v->borrows)
-        return job_open(&v->job, s->group, &s->queue);
-    v->job.replicas = s->job.replicas;
-    v->job.tensors = s->job.tensors;
-    v->job.shards = s->job.shards;
-    v->job.done = s->job.done;
-    return job_make_layer(&v->job, s->group);
+        return job_open(&v->own, s->group, &s->queue);
+    v->own.replicas = s->job.replicas;
+    v->own.tensors = s->job.tensors;
+    v->own.shards = s->job.shards;
+    v->own.done = s->job.done;
+    return job_make_layer(&v->own, s->group);
 }
 
-/*
- * The scene's numbers in a layer of `p`, in the scene's group, queue and, if tensors are alike,
- * buffers.
- */
-static int open_variant(scene *s, const char *name, const problem *p, contender *made)
+/* `p` is a problem of its own, or NULL: the scene's job. */
+static int open_variant(scene *s, const char *name, const problem *p, contender_list *all)
 {
     variant *v = calloc(1, sizeof *v);
     if (!v)
         return job_failed_here(s->error, name, SBN_OUT_OF_MEMORY);
-    *v = (variant){.scene = s,
-                   .name = name,
-                   .p = *p,
-                   .borrows = p->type == s->p.type && p->gap == s->p.gap};
-    int status = open_job(v);
-    status = status ? status : bench_finish(s);
-    if (status) {
-        close(v);
-        return status;
-    }
-    *made = (contender){.name = name,
-                        .passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD | 1u << BENCH_EVALUATE,
-                        .self = v,
-                        .run = run,
-                        .finish = finish,
-                        .check = check,
-                        .close = close};
-    return SBN_SUCCESS;
+    v->scene = s;
+    v->job = &s->job;
+    if (p)
+        v->p = *p;
+    all->of[all->count++] = (contender){.name = name,
+                                        .passes = BENCH_TRAINING | 1 << BENCH_EVALUATE,
+                                        .self = v,
+                                        .run = run,
+                                        .finish = finish,
+                                        .check = check,
+                                        .close = close};
+    const int status = p ? open_job(v) : SBN_SUCCESS;
+    return status ? status : bench_finish(s);
 }
 
-static int make_separate(variant *v, cl_program program)
+static int make_separate(variant *v)
 {
     scene *s = v->scene;
     const cl_mem *mem = s->job.tensors->mem;
@@ -126,84 +130,64 @@ static int make_separate(variant *v, cl_program program)
     const cl_ulong n = s->g.elements, strip = gpu ? GPU_STRIP : CPU_STRIP;
     const size_t items = (n + strip - 1) / strip, local = gpu ? 256 : 1;
     const cl_float slope = s->p.activation == SBN_RELU ? 0 : (cl_float)s->p.slope;
-    cl_int code;
-    v->behind = clCreateBuffer(s->context, CL_MEM_READ_WRITE, n * sizeof(float), NULL, &code);
-    if (code) {
-        v->behind = NULL;
-        return job_failed_here(s->error, "clCreateBuffer", code);
-    }
-    const sbn_argument add[] = {SBN_ARG(mem[TENSOR_RESIDUAL]), SBN_ARG(mem[TENSOR_Y]), SBN_ARG(n),
-                                SBN_ARG(strip)};
-    const sbn_argument activate[] = {SBN_ARG(mem[TENSOR_Y]), SBN_ARG(slope), SBN_ARG(n),
-                                     SBN_ARG(strip)};
-    const sbn_argument gradient[] = {SBN_ARG(mem[TENSOR_Y]),
-                                     SBN_ARG(mem[TENSOR_DY]),
-                                     SBN_ARG(slope),
-                                     SBN_ARG(v->behind),
-                                     SBN_ARG(n),
-                                     SBN_ARG(strip)};
-    int status = SBN_SUCCESS;
-    if (s->p.residual)
-        status = bench_kernel_make(s, program, "separate_add", add, 4, items, local, &v->add);
+    int status = bench_buffer_make(s, n, &v->behind);
+    if (!status && s->p.residual)
+        status = bench_kernel_make(s, "separate_add",
+                                   BENCH_ARGUMENTS(SBN_ARG(mem[TENSOR_RESIDUAL]),
+                                                   SBN_ARG(mem[TENSOR_Y]), SBN_ARG(n),
+                                                   SBN_ARG(strip)),
+                                   items, local, &v->add);
     if (status || s->p.activation == SBN_IDENTITY)
         return status;
     v->shard = s->job.shards[0];
     v->shard.dy = (sbn_buffer){.mem = v->behind};
-    v->job.shards = &v->shard;
-    status = bench_kernel_make(s, program, "separate_activation", activate, 4, items, local,
-                               &v->activate);
-    return status ? status
-                  : bench_kernel_make(s, program, "separate_gradient", gradient, 6, items, local,
-                                      &v->gradient);
+    v->own.shards = &v->shard;
+    status = bench_kernel_make(s, "separate_activation",
+                               BENCH_ARGUMENTS(SBN_ARG(mem[TENSOR_Y]), SBN_ARG(slope), SBN_ARG(n),
+                                               SBN_ARG(strip)),
+                               items, local, &v->activate);
+    return status
+               ? status
+               : bench_kernel_make(s, "separate_gradient",
+                                   BENCH_ARGUMENTS(SBN_ARG(mem[TENSOR_Y]), SBN_ARG(mem[TENSOR_DY]),
+                                                   SBN_ARG(slope), SBN_ARG(v->behind), SBN_ARG(n),
+                                                   SBN_ARG(strip)),
+                                   items, local, &v->gradient);
 }
 
-static int open_separate(scene *s, cl_program program, contender *made)
+static int open_separate(scene *s, contender_list *all)
 {
     problem p = s->p;
     p.activation = SBN_IDENTITY;
     p.residual = 0;
-    int status = open_variant(s, "separate", &p, made);
+    const int status = open_variant(s, "separate", &p, all);
     if (status)
         return status;
-    made->passes = 1u << BENCH_FORWARD | 1u << BENCH_BACKWARD;
+    contender *made = &all->of[all->count - 1];
+    made->passes = BENCH_TRAINING;
     made->check = check_separate;
-    status = make_separate(made->self, program);
-    if (status)
-        made->close(made->self);
-    return status;
+    return make_separate(made->self);
 }
 
-int bench_variants_open(scene *s, cl_program program, contender *made, size_t *count)
+int bench_library_open(scene *s, contender_list *all)
 {
-    problem p = s->p;
-    int status = SBN_SUCCESS;
-    *count = 0;
-    if (p.type != SBN_F32) {
-        p.type = SBN_F32;
-        status = open_variant(s, "f32", &p, &made[*count]);
-        *count += !status;
-    } else if (problem_is_fused(&p) && !p.gap && !p.from_output &&
-               (p.activation != SBN_LEAKY_RELU || p.slope > 0)) {
-        status = open_separate(s, program, &made[*count]);
-        *count += !status;
-    }
-    if (!status && s->p.from_output) {
-        p = s->p;
-        p.from_output = 0;
-        status = open_variant(s, "from x", &p, &made[*count]);
-        *count += !status;
-    }
-    if (!status && s->p.gap) {
-        p = s->p;
-        p.gap = 0;
-        status = open_variant(s, "dense", &p, &made[*count]);
-        *count += !status;
-    }
-    if (!status && s->p.activation != SBN_IDENTITY && !s->p.residual && !s->p.from_output) {
-        p = s->p;
-        p.activation = SBN_IDENTITY;
-        status = open_variant(s, "norm alone", &p, &made[*count]);
-        *count += !status;
-    }
+    const problem *p = &s->p;
+    problem f32 = *p, from_x = *p, dense = *p, alone = *p;
+    f32.type = SBN_F32;
+    from_x.from_output = 0;
+    dense.gap = 0;
+    alone.activation = SBN_IDENTITY;
+    int status = open_variant(s, "syncbn", NULL, all);
+    if (!status && p->type != SBN_F32)
+        status = open_variant(s, "f32", &f32, all);
+    else if (!status && problem_is_fused(p) && !p->gap && !p->from_output &&
+             (p->activation != SBN_LEAKY_RELU || p->slope > 0))
+        status = open_separate(s, all);
+    if (!status && p->from_output)
+        status = open_variant(s, "from x", &from_x, all);
+    if (!status && p->gap)
+        status = open_variant(s, "dense", &dense, all);
+    if (!status && p->activation != SBN_IDENTITY && !p->residual && !p->from_output)
+        status = open_variant(s, "norm alone", &alone, all);
     return status;
 }

@@ -79,4 +79,11 @@ int bounds_make(const problem *p, const placement *g, const inputs *in, const re
                 bounds *b);
 void bounds_free(bounds *b);
 
+/*
+ * Backward from the output: how far x is off that y gives back (doc/from-output.md). Of x - mean, for an x
+ * of channel c; 0 for a layer whose backward pass reads x.
+ */
+double recovery_error(const problem *p, const inputs *in, const reference_channel *ch, size_t c,
+                      double x);
+
 #endif

@@ -1,16 +1,9 @@
-/* One problem from its line to the judgement. */
 #include "check/check.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-double check_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+#include "base/clock.h"
 
 static void own_failure(check_result *result, const char *what, int status)
 {
@@ -47,9 +40,9 @@ static void judge(const problem *p, const inputs *in, const digests *recorded, c
 void check_run(runner *r, const problem *p, const digests *recorded, check_result *result)
 {
     inputs in;
-    double start = check_clock();
+    double start = sbn__seconds();
     memset(result, 0, sizeof *result);
-    int status = placement_make(p, runner_replicas(r), &result->placement);
+    int status = placement_make(p, queues_replicas(r), &result->placement);
     if (!status)
         status = inputs_make(p, &result->placement, &in);
     if (status) {
@@ -59,7 +52,7 @@ void check_run(runner *r, const problem *p, const digests *recorded, check_resul
     result->status = runner_run(r, p, &result->placement, &in, &result->outputs, result->error);
     judge(p, &in, recorded, result);
     inputs_free(&in);
-    result->seconds = check_clock() - start;
+    result->seconds = sbn__seconds() - start;
 }
 
 void check_free(check_result *result)

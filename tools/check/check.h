@@ -27,7 +27,4 @@ typedef struct check_result {
 void check_run(runner *r, const problem *p, const digests *recorded, check_result *result);
 void check_free(check_result *result);
 
-/* Seconds of a clock that only goes forward. */
-double check_clock(void);
-
 #endif

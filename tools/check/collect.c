@@ -14,8 +14,7 @@ static int join(job *j, output_id id)
     return status ? job_failed_here(j->error, "joining the ranks' results", status) : SBN_SUCCESS;
 }
 
-/* Reads a tensor of every replica and puts it where global order, or replica order, wants it. */
-static int collect(job *j, tensor_id from, output_id to)
+int job_collect_tensor(job *j, tensor_id from, output_id to)
 {
     int vector = from == TENSOR_WEIGHT_GRAD || from == TENSOR_BIAS_GRAD;
     size_t channels = j->p->channels;
@@ -59,7 +58,7 @@ static int collect_tensors(job *j)
     int status = SBN_SUCCESS;
     for (size_t i = 0; i < sizeof list / sizeof *list && !status; ++i)
         if (list[i].wanted)
-            status = collect(j, list[i].from, list[i].to);
+            status = job_collect_tensor(j, list[i].from, list[i].to);
     return status;
 }
 
@@ -91,35 +90,36 @@ static int collect_given(job *j, output_id id)
     return spoilt ? RUNNER_SPOILT : status;
 }
 
+/* Two outputs of a number for each channel. */
+static int make_pair(job *j, output_id first, output_id second)
+{
+    const int status = output_make(j->out, first, j->p->channels);
+    return status ? status : output_make(j->out, second, j->p->channels);
+}
+
 /* What the library holds on the host. */
 static int collect_statistics(job *j)
 {
+    static const output_id all[] = {OUT_MEAN, OUT_VAR, OUT_RUNNING_MEAN, OUT_RUNNING_VAR};
     outputs *out = j->out;
     int status = SBN_SUCCESS;
     if (j->p->passes & PASS_FORWARD) {
-        status = output_make(out, OUT_MEAN, j->p->channels);
-        status = status ? status : output_make(out, OUT_VAR, j->p->channels);
-        if (!status) {
-            status = sbn_saved_stats(j->saved, out->of[OUT_MEAN].data, out->of[OUT_VAR].data,
-                                     &out->count);
-        }
+        status = make_pair(j, OUT_MEAN, OUT_VAR);
+        status = status ? status
+                        : sbn_saved_stats(j->saved, out->of[OUT_MEAN].data, out->of[OUT_VAR].data,
+                                          &out->count);
     }
     if (!status && j->p->track) {
-        status = output_make(out, OUT_RUNNING_MEAN, j->p->channels);
-        status = status ? status : output_make(out, OUT_RUNNING_VAR, j->p->channels);
-        if (!status) {
-            status = sbn_batchnorm_running_stats(j->layer, out->of[OUT_RUNNING_MEAN].data,
-                                                 out->of[OUT_RUNNING_VAR].data, &out->batches);
-        }
+        status = make_pair(j, OUT_RUNNING_MEAN, OUT_RUNNING_VAR);
+        status = status ? status
+                        : sbn_batchnorm_running_stats(j->layer, out->of[OUT_RUNNING_MEAN].data,
+                                                      out->of[OUT_RUNNING_VAR].data, &out->batches);
     }
     if (status)
         return job_failed(j->error, "reading statistics", status);
     for (int id = OUT_RUNNING_MEAN; id <= OUT_RUNNING_VAR && job_is_given(j) && !status; ++id)
         status = collect_given(j, (output_id)id);
-    if (status)
-        return status;
     /* Every rank has all of them: only where they are the same do they stay as they are. */
-    static const output_id all[] = {OUT_MEAN, OUT_VAR, OUT_RUNNING_MEAN, OUT_RUNNING_VAR};
     for (size_t i = 0; i < sizeof all / sizeof *all && !status; ++i)
         status = out->of[all[i]].data ? join(j, all[i]) : SBN_SUCCESS;
     return status;

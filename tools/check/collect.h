@@ -7,6 +7,9 @@
 /* After the passes: reads everything back into the job's outputs. */
 int job_collect(job *j);
 
+/* One tensor of every replica, where global order, or replica order, wants it. */
+int job_collect_tensor(job *j, tensor_id from, output_id to);
+
 /*
  * Fills in the `preactivation` of a fused problem's outputs: a layer of floats normalises the same
  * numbers in the same group and queues, with nothing behind it. A fused pass has the bits of the

@@ -8,9 +8,6 @@
 
 #include "check/elements.h"
 #include "check/fusion.h"
-#include "check/recovery.h"
-#include "check/tolerance.h"
-#include "check/verdict.h"
 
 /* Everything that a judgement looks at. */
 typedef struct judge {
@@ -257,4 +254,17 @@ void compare_where(const placement *g, output_id id, size_t index, char *text, s
     size_t within = index - g->sample[s].start;
     snprintf(text, size, "sample %zu (replica %zu) channel %zu position %zu", s,
              g->sample[s].replica, within / g->sample[s].plane, within % g->sample[s].plane);
+}
+
+void compare_explain(const placement *g, const outputs *out, const comparison *judged, output_id id,
+                     char *text, size_t size)
+{
+    char where[128];
+    const verdict *v = &judged->of[id];
+    compare_where(g, id, v->index, where, sizeof where);
+    snprintf(text, size,
+             "%s: %zu of %zu values beyond tolerance; worst at %s: got %.9g, expected %.9g, "
+             "error %.3g, tolerance %.3g",
+             output_names[id], v->failures, out->of[id].count, where, v->got, v->expected, v->error,
+             v->tolerance);
 }

@@ -55,4 +55,8 @@ int compare(const problem *p, const placement *g, const inputs *in, const output
 /* Where an output's element lies, in words: "sample 3 channel 0 position 17". */
 void compare_where(const placement *g, output_id id, size_t index, char *text, size_t size);
 
+/* A sentence about an output that has failures. */
+void compare_explain(const placement *g, const outputs *out, const comparison *judged, output_id id,
+                     char *text, size_t size);
+
 #endif

@@ -1,30 +1,23 @@
-/* Listing platforms and devices. */
 #include "check/devices.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What clGetPlatformInfo and clGetDeviceInfo have in common. */
-typedef cl_int (*get_info)(void *object, cl_uint what, size_t size, void *value, size_t *needed);
-
-static cl_int platform_info_of(void *object, cl_uint what, size_t size, void *value, size_t *needed)
+static cl_int ask(int of_platform, void *object, cl_uint what, size_t size, void *value,
+                  size_t *needed)
 {
-    return clGetPlatformInfo(object, what, size, value, needed);
-}
-
-static cl_int device_info_of(void *object, cl_uint what, size_t size, void *value, size_t *needed)
-{
-    return clGetDeviceInfo(object, what, size, value, needed);
+    return of_platform ? clGetPlatformInfo(object, what, size, value, needed)
+                       : clGetDeviceInfo(object, what, size, value, needed);
 }
 
 /* A string of the driver's, trimmed; "" where it has none. NULL without memory. */
-static char *text_of(get_info get, void *object, cl_uint what)
+static char *text_of(int of_platform, void *object, cl_uint what)
 {
     size_t size = 0;
-    if (get(object, what, 0, NULL, &size))
+    if (ask(of_platform, object, what, 0, NULL, &size))
         size = 0;
     char *text = calloc(size + 1, 1);
-    if (text && size && get(object, what, size, text, NULL))
+    if (text && size && ask(of_platform, object, what, size, text, NULL))
         *text = 0;
     if (text) {
         char *from = text + strspn(text, " ");
@@ -49,10 +42,10 @@ static int fill_device(device_info *d)
     cl_uint width = 0;
     clGetDeviceInfo(d->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width, NULL);
     d->form = type & CL_DEVICE_TYPE_CPU && width > 1 ? SBN_FORM_CPU : SBN_FORM_GPU;
-    d->name = text_of(device_info_of, d->id, CL_DEVICE_NAME);
-    d->vendor = text_of(device_info_of, d->id, CL_DEVICE_VENDOR);
-    d->driver = text_of(device_info_of, d->id, CL_DRIVER_VERSION);
-    d->version = text_of(device_info_of, d->id, CL_DEVICE_VERSION);
+    d->name = text_of(0, d->id, CL_DEVICE_NAME);
+    d->vendor = text_of(0, d->id, CL_DEVICE_VENDOR);
+    d->driver = text_of(0, d->id, CL_DRIVER_VERSION);
+    d->version = text_of(0, d->id, CL_DEVICE_VERSION);
     d->usable = sbn_device_check(d->id) == SBN_SUCCESS;
     d->reason = strdup(d->usable ? "" : sbn_last_error());
     return d->name && d->vendor && d->driver && d->version && d->reason ? SBN_SUCCESS
@@ -99,9 +92,9 @@ int devices_list(device_list *list)
     int status = ids && list->platform ? clGetPlatformIDs(count, ids, NULL) : SBN_OUT_OF_MEMORY;
     for (cl_uint i = 0; i < count && !status; ++i) {
         platform_info *p = &list->platform[list->platforms++];
-        p->name = text_of(platform_info_of, ids[i], CL_PLATFORM_NAME);
-        p->vendor = text_of(platform_info_of, ids[i], CL_PLATFORM_VENDOR);
-        p->version = text_of(platform_info_of, ids[i], CL_PLATFORM_VERSION);
+        p->name = text_of(1, ids[i], CL_PLATFORM_NAME);
+        p->vendor = text_of(1, ids[i], CL_PLATFORM_VENDOR);
+        p->version = text_of(1, ids[i], CL_PLATFORM_VERSION);
         status = p->name && p->vendor && p->version ? add_devices(list, ids[i], i)
                                                     : SBN_OUT_OF_MEMORY;
     }

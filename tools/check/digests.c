@@ -1,7 +1,5 @@
-/* Digests behind a problem. */
 #include "check/digests.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,36 +8,32 @@
 #include "check/mix.h"
 #include "exact/format.h"
 
-static uint64_t of_inputs(const placement *g, const inputs *in)
+static uint64_t of_inputs(const placement *g, inputs in)
 {
-    const float *const tensors[] = {in->x, in->dy};
-    const float *const vectors[] = {in->weight,      in->bias,         in->weight_before,
-                                    in->bias_before, in->running_mean, in->running_var};
-    uint64_t digest = (uint64_t)in->batches;
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
-        digest = mix(digest, digest_floats(tensors[i], g->elements));
-    if (in->residual)
-        digest = mix(digest, digest_floats(in->residual, g->elements));
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
-        digest = mix(digest, digest_floats(vectors[i], g->channels));
+    const input_arrays arrays = inputs_arrays(&in);
+    uint64_t digest = (uint64_t)in.batches;
+    for (int i = 0; i < INPUT_ARRAYS; ++i)
+        if (*arrays.of[i])
+            digest = mix(digest, digest_floats(*arrays.of[i],
+                                               i < INPUT_TENSORS ? g->elements : g->channels));
     return digest;
 }
 
 void digests_take(const placement *g, const inputs *in, const outputs *out, digests *d)
 {
     d->order = SBN_ORDER_VERSION;
-    d->inputs = of_inputs(g, in);
+    d->inputs = of_inputs(g, *in);
     for (int id = 0; id < OUTPUTS; ++id)
         d->of[id] = out->of[id].digest;
 }
 
 /* Where the digest of this name belongs; NULL if there is none. */
-static uint64_t *place(digests *d, const char *name, size_t length)
+static uint64_t *place(digests *d, const char *name)
 {
-    if (length == strlen("inputs") && strncmp(name, "inputs", length) == 0)
+    if (strcmp(name, "inputs") == 0)
         return &d->inputs;
     for (int id = 0; id < OUTPUTS; ++id)
-        if (length == strlen(output_names[id]) && strncmp(name, output_names[id], length) == 0)
+        if (strcmp(name, output_names[id]) == 0)
             return &d->of[id];
     return NULL;
 }
@@ -47,20 +41,19 @@ static uint64_t *place(digests *d, const char *name, size_t length)
 /* One word, of `length` characters. Returns 0 or -1. */
 static int read_word(const char *word, size_t length, digests *d)
 {
-    size_t name = strcspn(word, "=");
-    const char *value = word + name + 1;
-    char *end;
-    if (name >= length || !isxdigit((unsigned char)*value))
+    char name[32], digits[32], *end;
+    if (sscanf(word, "%31[a-z_]=%31[0-9a-f]", name, digits) != 2 ||
+        strlen(name) + 1 + strlen(digits) != length)
         return -1;
-    if (name == strlen("order") && strncmp(word, "order", name) == 0) {
-        d->order = strtoul(value, &end, 10);
-        return end == word + length && d->order ? 0 : -1;
+    if (strcmp(name, "order") == 0) {
+        d->order = strtoul(digits, &end, 10);
+        return *end || !d->order ? -1 : 0;
     }
-    uint64_t *digest = place(d, word, name);
-    if (!digest || length - name - 1 != 16)
+    uint64_t *digest = place(d, name);
+    if (!digest || strlen(digits) != 16)
         return -1;
-    *digest = strtoull(value, &end, 16);
-    return end == word + length ? 0 : -1;
+    *digest = strtoull(digits, NULL, 16);
+    return 0;
 }
 
 int digests_parse(const char *words, digests *d, char *error, size_t error_size)

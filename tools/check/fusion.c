@@ -1,4 +1,3 @@
-/* Activations in the reference. */
 #include "check/fusion.h"
 
 #include <math.h>

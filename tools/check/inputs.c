@@ -1,4 +1,3 @@
-/* Generating a problem's numbers; the kinds are named in problem.h. */
 #include "check/inputs.h"
 
 #include <math.h>
@@ -157,17 +156,15 @@ static void fill_special(const placement *g, sbn_type type, float *tensor, data_
     const float infs[] = {INFINITY, -INFINITY};
     for (int last = 0; kind == DATA_INFS && last < 2; ++last)
         tensor[placement_plane_start(g, end_sample(g, last), g->channels / 2)] = infs[last];
-    if (kind != DATA_NAN && kind != DATA_INF && kind != DATA_NINF)
-        return;
+    const float middle = kind == DATA_NAN    ? NAN
+                         : kind == DATA_INF  ? INFINITY
+                         : kind == DATA_NINF ? -INFINITY
+                                             : 0;
     size_t s = g->samples / 2;
-    while (g->sample[s].plane == 0)
+    while (middle != 0 && g->sample[s].plane == 0)
         s = (s + 1) % g->samples;
-    tensor[placement_plane_start(g, s, g->channels / 2) + g->sample[s].plane / 2] = kind == DATA_NAN
-                                                                                        ? NAN
-                                                                                    : kind ==
-                                                                                            DATA_INF
-                                                                                        ? INFINITY
-                                                                                        : -INFINITY;
+    if (middle != 0)
+        tensor[placement_plane_start(g, s, g->channels / 2) + g->sample[s].plane / 2] = middle;
 }
 
 static void fill(const problem *p, const placement *g, enum stream stream, data_kind kind,
@@ -207,22 +204,26 @@ static void fill_channels(const problem *p, size_t channels, inputs *in)
     }
 }
 
+input_arrays inputs_arrays(inputs *in)
+{
+    return (input_arrays){{&in->x, &in->dy, &in->residual, &in->weight, &in->bias,
+                           &in->weight_before, &in->bias_before, &in->running_mean,
+                           &in->running_var}};
+}
+
 int inputs_make(const problem *p, const placement *g, inputs *in)
 {
-    float **tensors[] = {&in->x, &in->dy};
-    float **vectors[] = {&in->weight,      &in->bias,         &in->weight_before,
-                         &in->bias_before, &in->running_mean, &in->running_var};
-    int missing = 0;
+    const input_arrays arrays = inputs_arrays(in);
     memset(in, 0, sizeof *in);
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
-        missing |= !(*tensors[i] = malloc((g->elements + 1) * sizeof(float)));
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
-        missing |= !(*vectors[i] = malloc(g->channels * sizeof(float)));
-    if (p->residual)
-        missing |= !(in->residual = malloc((g->elements + 1) * sizeof(float)));
-    if (missing) {
-        inputs_free(in);
-        return SBN_OUT_OF_MEMORY;
+    for (int i = 0; i < INPUT_ARRAYS; ++i) {
+        const size_t size = i < INPUT_TENSORS ? g->elements + 1 : g->channels;
+        if (arrays.of[i] == &in->residual && !p->residual)
+            continue;
+        *arrays.of[i] = malloc(size * sizeof(float));
+        if (!*arrays.of[i]) {
+            inputs_free(in);
+            return SBN_OUT_OF_MEMORY;
+        }
     }
     fill(p, g, STREAM_X, p->data, in->x);
     fill(p, g, STREAM_DY, p->grad, in->dy);
@@ -235,14 +236,8 @@ int inputs_make(const problem *p, const placement *g, inputs *in)
 
 void inputs_free(inputs *in)
 {
-    free(in->x);
-    free(in->dy);
-    free(in->residual);
-    free(in->weight);
-    free(in->bias);
-    free(in->weight_before);
-    free(in->bias_before);
-    free(in->running_mean);
-    free(in->running_var);
+    const input_arrays arrays = inputs_arrays(in);
+    for (int i = 0; i < INPUT_ARRAYS; ++i)
+        free(*arrays.of[i]);
     memset(in, 0, sizeof *in);
 }

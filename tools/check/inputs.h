@@ -16,6 +16,13 @@ typedef struct inputs {
     int64_t batches;                    /* tracked before it */
 } inputs;
 
+/* All arrays: x, dy and the residual, which may be NULL, then the others. */
+enum { INPUT_TENSORS = 3, INPUT_ARRAYS = 9 };
+typedef struct input_arrays {
+    float **of[INPUT_ARRAYS];
+} input_arrays;
+input_arrays inputs_arrays(inputs *in);
+
 /* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
 int inputs_make(const problem *p, const placement *g, inputs *in);
 void inputs_free(inputs *in);

@@ -1,4 +1,3 @@
-/* One problem's layer, buffers and passes. */
 #include "check/job.h"
 
 #include <stdio.h>

@@ -1,4 +1,3 @@
-/* Outputs: names, storage and digests. */
 #include "check/outputs.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* The inside of problem_parse: what its two files share. */
+/* The inside of problem_parse and problem_print: what a line says of the shape and the replicas. */
 #ifndef TOOLS_CHECK_PARSER_H
 #define TOOLS_CHECK_PARSER_H
 
@@ -19,13 +19,16 @@ int parser_fail(parser *in, const char *format, ...) __attribute__((format(print
 /* A decimal number at *at, which moves behind it. No sign, no blank. Returns 0 or -1. */
 int parser_number(const char **at, uint64_t *value);
 
-/* "mb32ic64ih7iw7" */
+/* "mb32ic64ih7iw7"; behind "r", "split" and "sizes": "3", "5-0-27", "7x7-14x5". */
 int parser_shape(parser *in, const char *word);
-
-/* "5-0-27" */
+int parser_replicas(parser *in, const char *number);
 int parser_split(parser *in, const char *list);
-
-/* "7x7-14x5": as many extents as the shape has, for each replica of the split. */
 int parser_sizes(parser *in, const char *list);
+
+/* Adds to a line; what does not fit is dropped. */
+void parser_put(char *line, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void parser_put_shape(const problem *p, char *line, size_t size);
+void parser_put_replicas(const problem *p, char *line, size_t size);
 
 #endif

@@ -1,4 +1,3 @@
-/* Dealing samples to replicas, and moving tensors between global order and shards. */
 #include "check/placement.h"
 
 #include <stdlib.h>
@@ -79,46 +78,36 @@ size_t placement_shard_elements(const placement *g, size_t r)
     return g->shape[r][0] * g->channels * g->plane[r];
 }
 
-/* Distance in a shard from one position to the next, and from one channel to the next. */
-static void strides(const placement *g, sbn_layout layout, size_t r, size_t *position,
-                    size_t *channel)
+/* The first element of channel c of sample s in its shard; *step: from one position to the next. */
+static size_t start_in_shard(const placement *g, sbn_layout layout, size_t s, size_t c,
+                             size_t *step)
 {
-    *position = layout == SBN_LAYOUT_NHWC ? g->channels : 1;
-    *channel = layout == SBN_LAYOUT_NHWC ? 1 : g->plane[r];
+    const sample_place *at = &g->sample[s];
+    const int last = layout == SBN_LAYOUT_NHWC;
+    *step = last ? g->channels : 1;
+    return at->slot * g->channels * at->plane + c * (last ? 1 : at->plane);
 }
 
 void placement_scatter(const placement *g, sbn_layout layout, size_t r, const float *global,
                        float *shard)
 {
-    size_t position, channel;
-    strides(g, layout, r, &position, &channel);
-    for (size_t s = 0; s < g->samples; ++s) {
-        const sample_place *at = &g->sample[s];
-        if (at->replica != r)
-            continue;
-        float *to = shard + at->slot * g->channels * at->plane;
-        for (size_t c = 0; c < g->channels; ++c) {
+    for (size_t s = 0; s < g->samples; ++s)
+        for (size_t c = 0; c < g->channels && g->sample[s].replica == r; ++c) {
+            size_t step, to = start_in_shard(g, layout, s, c, &step);
             const float *from = global + placement_plane_start(g, s, c);
-            for (size_t i = 0; i < at->plane; ++i)
-                to[c * channel + i * position] = from[i];
+            for (size_t i = 0; i < g->sample[s].plane; ++i, to += step)
+                shard[to] = from[i];
         }
-    }
 }
 
 void placement_gather(const placement *g, sbn_layout layout, size_t r, const float *shard,
                       float *global)
 {
-    size_t position, channel;
-    strides(g, layout, r, &position, &channel);
-    for (size_t s = 0; s < g->samples; ++s) {
-        const sample_place *at = &g->sample[s];
-        if (at->replica != r)
-            continue;
-        const float *from = shard + at->slot * g->channels * at->plane;
-        for (size_t c = 0; c < g->channels; ++c) {
+    for (size_t s = 0; s < g->samples; ++s)
+        for (size_t c = 0; c < g->channels && g->sample[s].replica == r; ++c) {
+            size_t step, from = start_in_shard(g, layout, s, c, &step);
             float *to = global + placement_plane_start(g, s, c);
-            for (size_t i = 0; i < at->plane; ++i)
-                to[i] = from[c * channel + i * position];
+            for (size_t i = 0; i < g->sample[s].plane; ++i, from += step)
+                to[i] = shard[from];
         }
-    }
 }

@@ -1,7 +1,7 @@
 /*
  * A problem: one line that says what `syncbn check` computes, after the habit
  * of oneDNN's benchdnn. The line is a shape, then settings, with commas
- * between and no blanks. `syncbn check --help` (tools/syncbn/options.c) explains
+ * between and no blanks. `syncbn check --help` (tools/syncbn/command_check.c) explains
  * every word; first, f32 and form=auto name defaults. Extents other than ic may be 0.
  *
  * In f16 and bf16 the numbers of a kind of data are rounded to the type, and a kind's
@@ -71,8 +71,8 @@ typedef struct problem {
     size_t split[PROBLEM_MAX_REPLICAS];
     size_t sizes[PROBLEM_MAX_REPLICAS][PROBLEM_MAX_SPACE];
     uint64_t shuffle;
-    size_t offset, gap; /* gap: of `pitch` */
-    int viewed;         /* VIEWED_ */
+    uint64_t offset, gap; /* gap: of `pitch` */
+    int viewed;           /* VIEWED_ */
     data_kind data, grad;
     uint64_t seed;
     double eps;
@@ -89,8 +89,8 @@ typedef struct problem {
     int memory; /* PROBLEM_ */
     int by_host;
     int begin, stored;
-    size_t given;  /* 1 + the first replica with running statistics in buffers; 0: none */
-    size_t branch; /* 1 + the layer's place among two in each pass; 0: it is alone */
+    uint64_t given;  /* 1 + the first replica with running statistics in buffers; 0: none */
+    uint64_t branch; /* 1 + the layer's place among two in each pass; 0: it is alone */
     sbn_kernel_form form;
 } problem;
 

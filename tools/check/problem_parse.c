@@ -1,4 +1,7 @@
-/* Reading a problem's line; syncbn check --help has the grammar. */
+/*
+ * A problem's line, read and written. Its settings are rows of one table, in the order in which they are
+ * written; syncbn check --help says what they mean.
+ */
 #include "check/parser.h"
 
 #include <ctype.h>
@@ -9,252 +12,241 @@
 #include "check/elements.h"
 #include "check/nearest.h"
 
+/* What stands behind a setting's name: nothing, 3, =1e-3, =zero, =fe; or what says how samples are dealt. */
+typedef enum kind { NOTHING, COUNT, REAL, NAME, PASSES, REPLICAS, SPLIT, SIZES } kind;
+
+typedef struct setting {
+    const char
+        *example; /* its name is what stands before digits and =, or all where there is no value */
+    kind kind;
+    size_t word;              /* a member of type int, or an enum: ... */
+    int bits, mask;           /* ... these bits are replaced; none where the mask is 0 */
+    const char *const *names; /* ... or it is the place of the value among these */
+    int name_count;
+    size_t number;      /* where a count or a real goes; a word makes it the default; or 0 */
+    double least, most; /* of a real */
+    uint64_t plus;      /* the member is the count and this */
+} setting;
+
+#define AT(member) offsetof(problem, member)
+#define WORD(name, member, to) .example = (name), .word = AT(member), .bits = (int)(to), .mask = ~0
+#define FLAG(name, member, bit) \
+    .example = (name), .word = AT(member), .bits = (int)(bit), .mask = (int)(bit)
+#define NAMED(name, member, list, count) \
+    .example = (name), .kind = NAME, .word = AT(member), .names = (list), .name_count = (count)
+#define COUNT_OF(member) .kind = COUNT, .number = AT(member)
+#define REAL_OF(member, from, to) .kind = REAL, .number = AT(member), .least = (from), .most = (to)
+
+static const char *const form_names[] = {"auto", "cpu", "gpu"};
+
+static const setting settings[] = {
+    {WORD("f32", type, SBN_F32)},
+    {WORD("f16", type, SBN_F16)},
+    {WORD("bf16", type, SBN_BF16)},
+    {WORD("relu", activation, SBN_RELU), .number = AT(slope)},
+    {WORD("leaky", activation, SBN_LEAKY_RELU), .number = AT(slope)},
+    {WORD("leaky=0.2", activation, SBN_LEAKY_RELU), REAL_OF(slope, -1e6, 1e6)},
+    {WORD("add", residual, 1)},
+    {WORD("output", from_output, 1)},
+    {WORD("first", layout, SBN_LAYOUT_NCHW)},
+    {WORD("last", layout, SBN_LAYOUT_NHWC)},
+    {.example = "r3", .kind = REPLICAS},
+    {.example = "split5-0-27", .kind = SPLIT},
+    {.example = "sizes7x7-14x5", .kind = SIZES},
+    {.example = "shuffle3", COUNT_OF(shuffle)},
+    {.example = "off3", COUNT_OF(offset)},
+    {WORD("pitch3", viewed, VIEWED_ALL), COUNT_OF(gap)},
+    {WORD("xpitch3", viewed, VIEWED_X), COUNT_OF(gap)},
+    {WORD("dpitch3", viewed, VIEWED_GRADIENTS), COUNT_OF(gap)},
+    {NAMED("data=normal", data, data_kind_names, DATA_KINDS)},
+    {NAMED("grad=normal", grad, data_kind_names, DATA_KINDS)},
+    {.example = "seed7", COUNT_OF(seed)},
+    {.example = "eps=1e-3", REAL_OF(eps, 0, 1e6)},
+    {WORD("clamp", eps_mode, SBN_EPS_CLAMP)},
+    {.example = "momentum=0.3", REAL_OF(momentum, 0, 1)},
+    {WORD("cumulative", average, SBN_AVERAGE_CUMULATIVE)},
+    {WORD("plain", affine, 0)},
+    {WORD("untracked", track, 0)},
+    {FLAG("keep", forward_flags, SBN_KEEP_RUNNING_STATS)},
+    {FLAG("accumulate", backward_flags, SBN_ACCUMULATE_GRADIENTS)},
+    {FLAG("global", backward_flags, SBN_GLOBAL_GRADIENTS)},
+    {.example = "passes=fber", .kind = PASSES},
+    {WORD("ooo", out_of_order, 1)},
+    {WORD("inplace", in_place, 1)},
+    {WORD("nodx", no_dx, 1)},
+    {WORD("nograd", no_residual_grad, 1)},
+    {WORD("frozen", frozen, 1)},
+    {WORD("host", memory, PROBLEM_HOST)},
+    {WORD("copied", memory, PROBLEM_COPIED)},
+    {WORD("byhost", by_host, 1)},
+    {WORD("begin", begin, 1)},
+    {WORD("stored", stored, 1)},
+    {.example = "given0", COUNT_OF(given), .plus = 1},
+    {.example = "branch0", COUNT_OF(branch), .plus = 1},
+    {NAMED("form=gpu", form, form_names, SBN_FORM_GPU + 1)},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+static const problem defaults = {.seed = 1,
+                                 .eps = 1e-5,
+                                 .momentum = 0.1,
+                                 .slope = PROBLEM_SLOPE,
+                                 .affine = 1,
+                                 .track = 1,
+                                 .passes = PASS_ALL};
+
+static const char numbers[] = "=0123456789", passes[] = "fber";
+
+static int word_of(const problem *p, const setting *s)
+{
+    int word;
+    memcpy(&word, (const char *)p + s->word, sizeof word);
+    return word;
+}
+
+static void set_word(problem *p, const setting *s, int bits, int mask)
+{
+    const int word = (word_of(p, s) & ~mask) | bits;
+    memcpy((char *)p + s->word, &word, sizeof word);
+}
+
+/* A double or a uint64_t. */
+static const void *number_of(const problem *p, const setting *s)
+{
+    return (const char *)p + s->number;
+}
+
+static void set_number(problem *p, const setting *s, const void *number)
+{
+    memcpy((char *)p + s->number, number, sizeof(double));
+}
+
+static size_t name_length(const setting *s)
+{
+    return s->kind == NOTHING ? strlen(s->example) : strcspn(s->example, numbers);
+}
+
+/* The place of a name, or -1. */
+static int place_of(const char *name, const char *const *names, int count)
+{
+    while (count-- > 0 && strcmp(name, names[count]) != 0)
+        ;
+    return count;
+}
+
+const char *form_name(sbn_kernel_form form)
+{
+    return form_names[form];
+}
+
+int form_parse(const char *text, sbn_kernel_form *form)
+{
+    const int place = place_of(text, form_names, SBN_FORM_GPU + 1);
+    *form = place < 0 ? *form : (sbn_kernel_form)place;
+    return place < 0 ? -1 : 0;
+}
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
 static int no_setting(parser *in, const char *word)
 {
-    static const char *const settings[] = {
-        "f32",      "f16",        "bf16",         "relu",        "leaky",       "add",
-        "output",   "last",       "first",        "r3",          "split5-0-27", "sizes7x7-14x5",
-        "shuffle3", "off3",       "pitch3",       "data=normal", "grad=normal", "seed7",
-        "eps=1e-3", "clamp",      "momentum=0.3", "cumulative",  "plain",       "untracked",
-        "keep",     "accumulate", "global",       "passes=fber", "ooo",         "inplace",
-        "nodx",     "nograd",     "xpitch3",      "dpitch3",     "frozen",      "host",
-        "copied",   "byhost",     "begin",        "stored",      "given0",      "branch0",
-        "form=gpu",
-    };
-    static const char *const numbers = "=0123456789";
-    const size_t count = sizeof settings / sizeof *settings;
-    const char *meant = nearest_word(word, strlen(word), settings, count, "");
+    const char *examples[SETTINGS];
+    for (size_t i = 0; i < SETTINGS; ++i)
+        examples[i] = settings[i].example;
+    const char *meant = nearest_word(word, strlen(word), examples, SETTINGS, "");
     if (!meant)
-        meant = nearest_word(word, strcspn(word, numbers), settings, count, numbers);
+        meant = nearest_word(word, strcspn(word, numbers), examples, SETTINGS, numbers);
     return meant ? parser_fail(in, "\"%s\" is no setting: did you mean %s?", word, meant)
                  : parser_fail(in, "\"%s\" is no setting; syncbn check --help lists them", word);
 }
 
 static int parse_passes(parser *in, const char *letters)
 {
-    unsigned passes = 0;
+    unsigned found = 0;
     for (const char *at = letters; *at; ++at) {
-        const char *all = "fber";
-        const char *found = strchr(all, *at);
-        if (!found) {
-            return parser_fail(in, "passes=%s: expected letters of \"fber\", not '%c'", letters,
-                               *at);
+        const char *place = strchr(passes, *at);
+        if (!place) {
+            return parser_fail(in, "passes=%s: expected letters of \"%s\", not '%c'", letters,
+                               passes, *at);
         }
-        passes |= 1u << (found - all);
+        found |= 1u << (place - passes);
     }
-    if (!passes || (passes & (PASS_BACKWARD | PASS_RECOMPUTE) && !(passes & PASS_FORWARD)))
+    if (!found || (found & (PASS_BACKWARD | PASS_RECOMPUTE) && !(found & PASS_FORWARD)))
         return parser_fail(in, "passes=%s: at least one pass, and b and r need f", letters);
-    in->p->passes = passes;
+    in->p->passes = found;
     return 0;
 }
 
-static int parse_kind(parser *in, const char *name, const char *value, data_kind *kind)
+static int parse_name(parser *in, const setting *s, const char *word, const char *name)
 {
-    for (int k = 0; k < DATA_KINDS; ++k) {
-        if (strcmp(value, data_kind_names[k]) == 0) {
-            *kind = (data_kind)k;
-            return 0;
-        }
+    char all[256] = "";
+    const int place = place_of(name, s->names, s->name_count);
+    if (place >= 0) {
+        set_word(in->p, s, place, ~0);
+        return 0;
     }
-    char kinds[256] = "";
-    for (int k = 0; k < DATA_KINDS; ++k) {
-        size_t used = strlen(kinds);
-        snprintf(kinds + used, sizeof kinds - used, "%s%s", k ? ", " : "", data_kind_names[k]);
-    }
-    return parser_fail(in, "%s=%s: there is no such kind of data; there are %s", name, value,
-                       kinds);
+    for (int i = 0; i < s->name_count; ++i)
+        parser_put(all, sizeof all, "%s%s", i ? ", " : "", s->names[i]);
+    return parser_fail(in, "%s: expected one of %s", word, all);
 }
 
-static int parse_real(parser *in, const char *name, const char *value, double least, double most,
-                      double *real)
+static int parse_real(parser *in, const setting *s, const char *word, const char *value)
 {
     char *end;
-    *real = strtod(value, &end);
-    if (end == value || *end || !(*real >= least && *real <= most))
-        return parser_fail(in, "%s=%s: expected a number from %g to %g", name, value, least, most);
+    const double real = strtod(value, &end);
+    if (end == value || *end || !(real >= s->least && real <= s->most))
+        return parser_fail(in, "%s: expected a number from %g to %g", word, s->least, s->most);
+    set_number(in->p, s, &real);
     return 0;
 }
 
-static int parse_leaky(parser *in, const char *name, const char *value)
+static int parse_count(parser *in, const setting *s, const char *word, const char *digits)
 {
-    in->p->activation = SBN_LEAKY_RELU;
-    return parse_real(in, name, value, -1e6, 1e6, &in->p->slope);
-}
-
-/* name=value */
-static int parse_named(parser *in, const char *word, const char *value)
-{
-    problem *p = in->p;
-    size_t length = (size_t)(value - word);
-    ++value;
-    char name[16];
-    snprintf(name, sizeof name, "%.*s", (int)length, word);
-    if (strcmp(name, "data") == 0)
-        return parse_kind(in, name, value, &p->data);
-    if (strcmp(name, "grad") == 0)
-        return parse_kind(in, name, value, &p->grad);
-    if (strcmp(name, "eps") == 0)
-        return parse_real(in, name, value, 0, 1e6, &p->eps);
-    if (strcmp(name, "momentum") == 0)
-        return parse_real(in, name, value, 0, 1, &p->momentum);
-    if (strcmp(name, "leaky") == 0)
-        return parse_leaky(in, name, value);
-    if (strcmp(name, "passes") == 0)
-        return parse_passes(in, value);
-    if (strcmp(name, "form") == 0) {
-        return form_parse(value, &p->form)
-                   ? parser_fail(in, "form=%s: expected auto, cpu or gpu", value)
-                   : 0;
-    }
-    return no_setting(in, word);
-}
-
-/* What follows the batch norm. Returns 0 if `word` is that. */
-static int parse_fusion(problem *p, const char *word)
-{
-    if (strcmp(word, "add") == 0) {
-        p->residual = 1;
-        return 0;
-    }
-    const int leaky = strcmp(word, "leaky") == 0;
-    if (!leaky && strcmp(word, "relu") != 0)
-        return -1;
-    p->activation = leaky ? SBN_LEAKY_RELU : SBN_RELU;
-    p->slope = PROBLEM_SLOPE;
+    uint64_t count;
+    if (parser_number(&digits, &count) || *digits)
+        return parser_fail(in, "\"%s\": expected a number below 2^31 behind the word", word);
+    count += s->plus;
+    set_number(in->p, s, &count);
     return 0;
 }
 
-/* A word for one value of a number. Returns 0 if `word` is that. */
-static int parse_switch(problem *p, const char *word)
+/* What stands behind the setting's name and = in this word, or NULL: the word is of another one. */
+static const char *value_of(const setting *s, const char *word)
 {
-    const struct {
-        const char *word;
-        int *where, value;
-    } switches[] = {
-        {"plain", &p->affine, 0},
-        {"untracked", &p->track, 0},
-        {"ooo", &p->out_of_order, 1},
-        {"inplace", &p->in_place, 1},
-        {"output", &p->from_output, 1},
-        {"frozen", &p->frozen, 1},
-        {"byhost", &p->by_host, 1},
-        {"host", &p->memory, PROBLEM_HOST},
-        {"begin", &p->begin, 1},
-        {"copied", &p->memory, PROBLEM_COPIED},
-        {"stored", &p->stored, 1},
-        {"nodx", &p->no_dx, 1},
-        {"nograd", &p->no_residual_grad, 1},
-    };
-    for (size_t i = 0; i < sizeof switches / sizeof *switches; ++i) {
-        if (strcmp(word, switches[i].word) == 0) {
-            *switches[i].where = switches[i].value;
-            return 0;
-        }
+    const char *behind = word + name_length(s);
+    if (strncmp(word, s->example, name_length(s)) != 0)
+        return NULL;
+    switch (s->kind) {
+    case NOTHING: return *behind ? NULL : behind;
+    case REAL:
+    case NAME:
+    case PASSES: return *behind == '=' ? behind + 1 : NULL;
+    default: return isdigit((unsigned char)*behind) ? behind : NULL;
     }
-    return -1;
-}
-
-/* The other settings without a value. Returns 0 if `word` is one of them. */
-static int parse_plain_word(problem *p, const char *word)
-{
-    const struct {
-        const char *word;
-        unsigned *where;
-        unsigned bits;
-    } flags[] = {
-        {"keep", &p->forward_flags, SBN_KEEP_RUNNING_STATS},
-        {"accumulate", &p->backward_flags, SBN_ACCUMULATE_GRADIENTS},
-        {"global", &p->backward_flags, SBN_GLOBAL_GRADIENTS},
-    };
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; ++i) {
-        if (strcmp(word, flags[i].word) == 0) {
-            *flags[i].where |= flags[i].bits;
-            return 0;
-        }
-    }
-    for (int type = SBN_F32; type < ELEMENT_TYPES; ++type) {
-        if (strcmp(word, type_names[type]) == 0) {
-            p->type = (sbn_type)type;
-            return 0;
-        }
-    }
-    if (strcmp(word, "last") == 0)
-        p->layout = SBN_LAYOUT_NHWC;
-    else if (strcmp(word, "first") == 0)
-        p->layout = SBN_LAYOUT_NCHW;
-    else if (strcmp(word, "clamp") == 0)
-        p->eps_mode = SBN_EPS_CLAMP;
-    else if (strcmp(word, "cumulative") == 0)
-        p->average = SBN_AVERAGE_CUMULATIVE;
-    else
-        return parse_switch(p, word);
-    return 0;
-}
-
-/* A name with a number behind it, as in r3. Returns 0, -1 on error, 1 if it is no such word. */
-static int parse_counted(parser *in, const char *word)
-{
-    static const char *const names[] = {"r",     "off",    "pitch",  "seed",  "shuffle",
-                                        "given", "branch", "xpitch", "dpitch"};
-    problem *p = in->p;
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-        size_t length = strlen(names[i]);
-        if (strncmp(word, names[i], length) != 0 || !isdigit((unsigned char)word[length]))
-            continue;
-        const char *at = word + length;
-        uint64_t value;
-        if (parser_number(&at, &value) || *at)
-            return parser_fail(in, "\"%s\": expected %s and a number below 2^31", word, names[i]);
-        switch (i) {
-        case 0:
-            if (value < 1 || value > PROBLEM_MAX_REPLICAS)
-                return parser_fail(in, "\"%s\": replicas are 1 to %d", word, PROBLEM_MAX_REPLICAS);
-            if (p->has_split && p->replicas != value)
-                return parser_fail(in, "\"%s\": the split has %zu replicas", word, p->replicas);
-            p->replicas = value;
-            break;
-        case 1: p->offset = value; break;
-        case 2:
-        case 7:
-        case 8:
-            p->gap = value;
-            p->viewed = i == 7 ? VIEWED_X : i == 8 ? VIEWED_GRADIENTS : VIEWED_ALL;
-            break;
-        case 3: p->seed = value; break;
-        case 4: p->shuffle = value; break;
-        case 5: p->given = 1 + value; break;
-        case 6:
-            if (value > 1)
-                return parser_fail(in, "\"%s\": there are two places, 0 and 1", word);
-            p->branch = 1 + value;
-            break;
-        default: break;
-        }
-        return 0;
-    }
-    return 1;
 }
 
 static int parse_setting(parser *in, const char *word)
 {
-    const char *equals = strchr(word, '=');
-    if (equals)
-        return parse_named(in, word, equals);
-    if (strncmp(word, "split", 5) == 0) {
-        size_t wanted = in->p->replicas;
-        if (parser_split(in, word + 5))
-            return -1;
-        return wanted && wanted != in->p->replicas
-                   ? parser_fail(in, "\"%s\": r%zu asks for another number of replicas", word,
-                                 wanted)
-                   : 0;
+    const setting *s = settings;
+    while (s < settings + SETTINGS && !value_of(s, word))
+        ++s;
+    if (s == settings + SETTINGS)
+        return no_setting(in, word);
+    const char *value = value_of(s, word);
+    set_word(in->p, s, s->bits, s->mask);
+    switch (s->kind) {
+    case COUNT: return parse_count(in, s, word, value);
+    case REAL: return parse_real(in, s, word, value);
+    case NAME: return parse_name(in, s, word, value);
+    case PASSES: return parse_passes(in, value);
+    case REPLICAS: return parser_replicas(in, value);
+    case SPLIT: return parser_split(in, value);
+    case SIZES: return parser_sizes(in, value);
+    default:
+        if (s->number)
+            set_number(in->p, s, number_of(&defaults, s));
+        return 0;
     }
-    if (strncmp(word, "sizes", 5) == 0)
-        return parser_sizes(in, word + 5);
-    int counted = parse_counted(in, word);
-    if (counted <= 0)
-        return counted;
-    return parse_fusion(in->p, word) && parse_plain_word(in->p, word) ? no_setting(in, word) : 0;
 }
 
 static int check_elements(parser *in, const size_t *space)
@@ -290,6 +282,9 @@ static int judge(parser *in)
         return parser_fail(in, "frozen and given: an untracked layer has no running statistics");
     if (p->memory == PROBLEM_COPIED && p->gap)
         return parser_fail(in, "copied: a view cannot be written where the driver copies");
+    if (p->branch > 2)
+        return parser_fail(in, "branch%llu: there are two places, 0 and 1",
+                           (unsigned long long)p->branch - 1);
     if (p->in_place && (p->no_dx || p->no_residual_grad))
         return parser_fail(in, "inplace: what is not asked for is not written over dy");
     if (p->has_sizes && p->shuffle)
@@ -308,13 +303,7 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
     if (strlen(line) >= sizeof words)
         return parser_fail(&in, "the line is longer than %d characters", PROBLEM_LINE - 1);
     strcpy(words, line);
-    *p = (problem){.seed = 1,
-                   .eps = 1e-5,
-                   .momentum = 0.1,
-                   .slope = PROBLEM_SLOPE,
-                   .affine = 1,
-                   .track = 1,
-                   .passes = PASS_ALL};
+    *p = defaults;
     int shape = 1;
     for (char *word = words; word;) {
         char *comma = strchr(word, ',');
@@ -326,4 +315,59 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
         word = comma ? comma + 1 : NULL;
     }
     return judge(&in);
+}
+
+/* --- writing ----------------------------------------------------------------------------------- */
+
+static void put_passes(unsigned of, char *line, size_t size)
+{
+    parser_put(line, size, ",passes=");
+    for (size_t i = 0; passes[i]; ++i)
+        if (of & 1u << i)
+            parser_put(line, size, "%c", passes[i]);
+}
+
+/* The shortest decimal that reads back as the same double. */
+static void put_real(double real, char *line, size_t size)
+{
+    char digits[40];
+    for (int precision = 1; precision <= 17; ++precision) {
+        snprintf(digits, sizeof digits, "%.*g", precision, real);
+        if (strtod(digits, NULL) == real)
+            break;
+    }
+    parser_put(line, size, "=%s", digits);
+}
+
+static void put_setting(const problem *p, const setting *s, char *line, size_t size)
+{
+    const int word = word_of(p, s), usual_word = word_of(&defaults, s);
+    const void *number = number_of(p, s);
+    const int is_usual = !s->number || memcmp(number, number_of(&defaults, s), sizeof(double)) == 0;
+    const int has_bits = (word & s->mask) == s->bits;
+    const int is_written = s->kind == NAME      ? word != usual_word
+                           : s->kind == NOTHING ? (usual_word & s->mask) != s->bits && is_usual
+                                                : !is_usual;
+    if (!has_bits || !is_written)
+        return;
+    parser_put(line, size, ",%.*s", (int)name_length(s), s->example);
+    if (s->kind == NAME)
+        parser_put(line, size, "=%s", s->names[word]);
+    if (s->kind == REAL)
+        put_real(*(const double *)number, line, size);
+    if (s->kind == COUNT)
+        parser_put(line, size, "%llu", (unsigned long long)(*(const uint64_t *)number - s->plus));
+}
+
+void problem_print(const problem *p, char *line, size_t size)
+{
+    *line = 0;
+    parser_put_shape(p, line, size);
+    for (const setting *s = settings; s < settings + SETTINGS; ++s)
+        if (s->kind == REPLICAS)
+            parser_put_replicas(p, line, size);
+        else if (s->kind != PASSES)
+            put_setting(p, s, line, size);
+        else if (p->passes != defaults.passes)
+            put_passes(p->passes, line, size);
 }

@@ -1,4 +1,3 @@
-/* Contexts, queues and groups, kept between problems. */
 #include "check/queues.h"
 
 #include <stdlib.h>
@@ -18,12 +17,11 @@ typedef struct kept_group {
 } kept_group;
 
 struct queues {
-    size_t devices;
+    size_t devices; /* that have a context */
     cl_device_id *device;
-    cl_context *context; /* per device; some share theirs */
-    sbn_kernel_form form;
+    cl_context *context;  /* per device; some share theirs */
+    runner_config config; /* but for devices and build options */
     char *build_options;
-    const runner_ranks *ranks;
     size_t groups;
     kept_group kept[KEPT];
 };
@@ -35,18 +33,18 @@ static cl_platform_id platform_of(cl_device_id device)
     return platform;
 }
 
-/* 1 if two devices share a context. */
+/* 1 if two entries of the list of devices share a context. */
 static int share_context(const runner_config *config, size_t a, size_t b)
 {
-    return config->devices[a] == config->devices[b] ||
-           (config->one_context &&
-            platform_of(config->devices[a]) == platform_of(config->devices[b]));
+    return config->contexts == RUNNER_ENTRIES ? a == b
+           : config->contexts == RUNNER_PLATFORMS
+               ? platform_of(config->devices[a]) == platform_of(config->devices[b])
+               : config->devices[a] == config->devices[b];
 }
 
 /* The context of device i: an earlier device's, or a new one for all that share it. */
 static cl_int open_context(queues *q, size_t i, const runner_config *config)
 {
-    cl_device_id *sharing = NULL;
     cl_uint count = 0;
     cl_int status = CL_SUCCESS;
     for (size_t first = 0; first < i; ++first) {
@@ -55,7 +53,7 @@ static cl_int open_context(queues *q, size_t i, const runner_config *config)
             return clRetainContext(q->context[i]);
         }
     }
-    sharing = calloc(config->num_devices, sizeof *sharing);
+    cl_device_id *sharing = calloc(config->num_devices, sizeof *sharing);
     if (!sharing)
         return SBN_OUT_OF_MEMORY;
     for (size_t j = i; j < config->num_devices; ++j) {
@@ -77,31 +75,28 @@ int queues_open(const runner_config *config, queues **made)
     *made = NULL;
     if (!q)
         return SBN_OUT_OF_MEMORY;
-    q->form = config->form;
-    q->ranks = config->ranks;
+    q->config = *config;
     q->device = calloc(config->num_devices, sizeof *q->device);
     q->context = calloc(config->num_devices, sizeof *q->context);
     q->build_options = config->build_options ? strdup(config->build_options) : NULL;
-    if (!q->device || !q->context || (config->build_options && !q->build_options)) {
-        queues_close(q);
-        return SBN_OUT_OF_MEMORY;
-    }
-    for (size_t i = 0; i < config->num_devices; ++i)
-        q->device[i] = config->devices[i];
+    if (!q->device || !q->context || (config->build_options && !q->build_options))
+        status = SBN_OUT_OF_MEMORY;
     for (size_t i = 0; i < config->num_devices && !status; ++i) {
+        q->device[i] = config->devices[i];
         status = open_context(q, i, config);
         q->devices += !status;
     }
-    if (status) {
+    if (status)
         queues_close(q);
-        return status;
-    }
-    *made = q;
-    return SBN_SUCCESS;
+    else
+        *made = q;
+    return status;
 }
 
 void queues_close(queues *q)
 {
+    if (!q)
+        return;
     queues_forget_groups(q);
     for (size_t i = 0; i < q->devices; ++i)
         clReleaseContext(q->context[i]);
@@ -111,9 +106,14 @@ void queues_close(queues *q)
     free(q);
 }
 
-size_t queues_devices(const queues *q)
+size_t queues_replicas(const queues *q)
 {
-    return q->devices;
+    return q->devices * (q->config.ranks ? (size_t)q->config.ranks->world_size : 1);
+}
+
+const runner_ranks *queues_ranks(const queues *q)
+{
+    return q->config.ranks;
 }
 
 static void forget(kept_group *k)
@@ -131,12 +131,14 @@ void queues_forget_groups(queues *q)
 }
 
 /* Out-of-order where the device has such queues; elsewhere the same events on an ordered one. */
-static cl_command_queue make_queue(cl_context context, cl_device_id device, int out_of_order,
-                                   cl_int *status)
+static cl_command_queue make_queue(const queues *q, size_t device, int out_of_order, cl_int *status)
 {
-    cl_command_queue_properties has = 0, order = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-    clGetDeviceInfo(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof has, &has, NULL);
-    return clCreateCommandQueue(context, device, out_of_order ? has & order : 0, status);
+    cl_command_queue_properties has = 0;
+    if (out_of_order)
+        clGetDeviceInfo(q->device[device], CL_DEVICE_QUEUE_PROPERTIES, sizeof has, &has, NULL);
+    has &= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    return clCreateCommandQueue(q->context[device], q->device[device], has | q->config.profiling,
+                                status);
 }
 
 static int make_group(queues *q, kept_group *k)
@@ -145,14 +147,12 @@ static int make_group(queues *q, kept_group *k)
     sbn_transport transport = SBN_TRANSPORT_INIT;
     cl_int status = CL_SUCCESS;
     size_t first;
-    k->here = runner_ranks_replicas(q->ranks, k->replicas, &first);
-    for (size_t r = 0; r < k->here && !status; ++r) {
-        size_t device = (first + r) % q->devices;
-        k->queue[r] = make_queue(q->context[device], q->device[device], k->out_of_order, &status);
-    }
-    if (!status && q->ranks) {
+    k->here = runner_ranks_replicas(q->config.ranks, k->replicas, &first);
+    for (size_t r = 0; r < k->here && !status; ++r)
+        k->queue[r] = make_queue(q, (first + r) % q->devices, k->out_of_order, &status);
+    if (!status && q->config.ranks) {
         config.transport = &transport;
-        status = q->ranks->transport(q->ranks->context, &transport);
+        status = q->config.ranks->transport(q->config.ranks->context, &transport);
     }
     if (status)
         return status;
@@ -160,6 +160,7 @@ static int make_group(queues *q, kept_group *k)
     config.replicas = k->here;
     config.form = k->form;
     config.build_options = q->build_options;
+    config.program_cache = q->config.program_cache;
     status = sbn_group_create(&config, &k->group);
     if (!status && k->by_host)
         k->group->combines = 0;
@@ -182,7 +183,7 @@ int queues_group(queues *q, const problem *p, size_t replicas, sbn_group **group
         .out_of_order = p->out_of_order,
         .by_host = p->by_host,
         .copies = p->memory == PROBLEM_COPIED,
-        .form = q->form == SBN_FORM_AUTO ? p->form : q->form,
+        .form = q->config.form == SBN_FORM_AUTO ? p->form : q->config.form,
     };
     kept_group *k = NULL;
     for (size_t i = 0; i < q->groups; ++i)

@@ -11,9 +11,13 @@
 typedef struct queues queues;
 
 int queues_open(const runner_config *config, queues **made);
-void queues_close(queues *q);
+void queues_close(queues *q); /* or NULL */
 
-size_t queues_devices(const queues *q);
+/* Replicas of a problem that leaves their number open: one per device, in each rank. */
+size_t queues_replicas(const queues *q);
+
+/* The ranks of the configuration, or NULL. */
+const runner_ranks *queues_ranks(const queues *q);
 
 /* The group for a problem over so many replicas, and its queues; both stay q's. */
 int queues_group(queues *q, const problem *p, size_t replicas, sbn_group **group,

@@ -1,4 +1,3 @@
-/* The float64 reference. */
 #include "check/reference.h"
 
 #include <float.h>

@@ -1,42 +1,13 @@
-/* Running a problem: group, layer, shards, passes. */
 #include "check/runner.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "check/collect.h"
-#include "check/queues.h"
-
-struct runner {
-    queues *queues;
-    const runner_ranks *ranks;
-};
 
 int runner_create(const runner_config *config, runner **made, char *error)
 {
-    runner *r = calloc(1, sizeof *r);
-    *made = NULL;
-    int status = r ? queues_open(config, &r->queues) : SBN_OUT_OF_MEMORY;
-    if (status) {
-        free(r);
-        return job_failed_here(error, "opening the devices", status);
-    }
-    r->ranks = config->ranks;
-    *made = r;
-    return SBN_SUCCESS;
-}
-
-void runner_destroy(runner *r)
-{
-    if (r) {
-        queues_close(r->queues);
-        free(r);
-    }
-}
-
-size_t runner_replicas(const runner *r)
-{
-    return queues_devices(r->queues) * (r->ranks ? (size_t)r->ranks->world_size : 1);
+    const int status = queues_open(config, made);
+    return status ? job_failed_here(error, "opening the devices", status) : SBN_SUCCESS;
 }
 
 /* The other layer of passes of two, with other numbers: of floats without a fusion if it is the second. */
@@ -89,19 +60,19 @@ static int run(job *j, sbn_group *group, cl_command_queue *queue)
 int runner_run(runner *r, const problem *p, const placement *g, const inputs *in, outputs *out,
                char *error)
 {
-    job j = {.p = p, .g = g, .in = in, .out = out, .error = error, .ranks = r->ranks};
+    job j = {.p = p, .g = g, .in = in, .out = out, .error = error, .ranks = queues_ranks(r)};
     cl_command_queue *queue;
     sbn_group *group;
     memset(out, 0, sizeof *out);
     *error = 0;
-    int status = queues_group(r->queues, p, g->replicas, &group, &queue);
+    int status = queues_group(r, p, g->replicas, &group, &queue);
     if (status)
         return job_failed(error, "making the group", status);
     status = run(&j, group, queue);
     job_close(&j);
     if (status && status != SBN_TOO_FEW_VALUES) {
         /* A group may have failed for good: the next problem gets another. */
-        queues_forget_groups(r->queues);
+        queues_forget_groups(r);
     }
     return status;
 }

@@ -12,9 +12,9 @@
 
 #include "check/inputs.h"
 #include "check/outputs.h"
-#include "check/runner_config.h"
+#include "check/queues.h"
 
-typedef struct runner runner;
+typedef queues runner;
 
 /*
  * Functions return SBN_SUCCESS or a negative status, and then write one
@@ -22,10 +22,11 @@ typedef struct runner runner;
  * library's own sentence.
  */
 int runner_create(const runner_config *config, runner **made, char *error);
-void runner_destroy(runner *r);
 
-/* Replicas of a problem that leaves their number open: one per device, in each rank. */
-size_t runner_replicas(const runner *r);
+static inline void runner_destroy(runner *r)
+{
+    queues_close(r);
+}
 
 /*
  * Runs the problem's passes, forward, backward, evaluation, recomputation in

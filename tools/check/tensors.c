@@ -1,4 +1,3 @@
-/* A replica's buffers. */
 #include "check/tensors.h"
 
 #include <stdlib.h>
@@ -9,30 +8,91 @@
 /* Guard elements after the contents. */
 enum { GUARD = 16 };
 
-/* A value for each channel, always a float; else a tensor of the problem's type. */
-static int is_vector(tensor_id id)
+/*
+ * Of replica r's shard: samples, or pixels where channels are last, `gap` apart. A single row where
+ * there is no gap, or no element.
+ */
+static row_layout rows_of_shard(const problem *p, const placement *g, size_t r, size_t gap)
 {
-    return (id >= TENSOR_WEIGHT && id <= TENSOR_BIAS_GRAD) || id >= TENSOR_RUNNING_MEAN;
+    const size_t elements = placement_shard_elements(g, r);
+    const size_t length = p->layout == SBN_LAYOUT_NHWC ? g->channels : g->channels * g->plane[r];
+    return gap && elements ? (row_layout){elements / length, length, gap}
+                           : (row_layout){1, elements, 0};
 }
 
-/* How many elements a tensor has on replica r. */
-static size_t contents(const placement *g, size_t r, tensor_id id)
+/* Elements from one row to the next; 0 where there is a single one. */
+static size_t rows_pitch(const row_layout *rows)
 {
-    return is_vector(id) ? g->channels : placement_shard_elements(g, r);
+    return rows->gap ? rows->length + rows->gap : 0;
 }
 
-/* Elements between the rows of a view; no two tensors of a pass have the same number. */
+/* From the first element to behind the last. */
+static size_t rows_extent(const row_layout *rows)
+{
+    return (rows->count - 1) * rows_pitch(rows) + rows->length;
+}
+
+/* Rounds floats into the rows' elements in memory; and copies these out of it. */
+static void rows_pack(const row_layout *rows, sbn_type type, const float *values, void *memory)
+{
+    const size_t pitch = rows_pitch(rows) * element_size(type);
+    for (size_t i = 0; i < rows->count; ++i)
+        elements_pack(type, values + i * rows->length, rows->length, (char *)memory + i * pitch);
+}
+
+static void rows_gather(const row_layout *rows, sbn_type type, const void *memory, void *elements)
+{
+    const size_t length = rows->length * element_size(type);
+    const size_t pitch = rows_pitch(rows) * element_size(type);
+    for (size_t i = 0; i < rows->count; ++i)
+        memcpy((char *)elements + i * length, (const char *)memory + i * pitch, length);
+}
+
+/* 1 if all elements between the rows are those of elements_spoil. */
+static int rows_gaps_are_whole(const row_layout *rows, sbn_type type, const void *memory)
+{
+    const size_t size = element_size(type), pitch = rows_pitch(rows) * size;
+    const char *gap = (const char *)memory + rows->length * size;
+    float right; /* room for an element of any type */
+    elements_spoil(type, 1, &right);
+    for (size_t i = 0; i + 1 < rows->count; ++i, gap += pitch)
+        for (size_t k = 0; k < rows->gap; ++k)
+            if (memcmp(gap + k * size, &right, size) != 0)
+                return 0;
+    return 1;
+}
+
+/* What a tensor is. */
+static const struct {
+    int is_vector; /* a value for each channel, always a float; else it is of the problem's type */
+    int is_constant; /* no pass writes it */
+    unsigned by;     /* the pass that writes it, where another problem does without */
+    size_t gap; /* turns of `pitch` between rows; no two tensors of a pass have the same number */
+} kinds[TENSORS] = {
+    [TENSOR_X] = {0, 1, 0, 1},
+    [TENSOR_DY] = {0, 1, 0, 3},
+    [TENSOR_WEIGHT] = {1, 1, 0, 0},
+    [TENSOR_BIAS] = {1, 1, 0, 0},
+    [TENSOR_WEIGHT_GRAD] = {1, 0, 0, 0},
+    [TENSOR_BIAS_GRAD] = {1, 0, 0, 0},
+    [TENSOR_Y] = {0, 0, PASS_FORWARD, 2},
+    [TENSOR_AGAIN] = {0, 0, PASS_RECOMPUTE, 3},
+    [TENSOR_EVAL] = {0, 0, PASS_EVALUATE, 2},
+    [TENSOR_DX] = {0, 0, PASS_BACKWARD, 2},
+    [TENSOR_RESIDUAL_GRAD] = {0, 0, PASS_BACKWARD, 0},
+    [TENSOR_RESIDUAL] = {0, 1, 0, 0},
+    [TENSOR_RUNNING_MEAN] = {1, 0, 0, 0},
+    [TENSOR_RUNNING_VAR] = {1, 0, 0, 0},
+};
+
+/* Elements between the rows of a view. */
 static size_t gap_of(const problem *p, tensor_id id)
 {
-    static const size_t turns[TENSORS] = {
-        [TENSOR_X] = 1,  [TENSOR_Y] = 2,    [TENSOR_AGAIN] = 3,
-        [TENSOR_DY] = 3, [TENSOR_EVAL] = 2, [TENSOR_DX] = 2,
-    };
     const int is_gradient = id == TENSOR_DY || id == TENSOR_DX;
     if ((p->viewed == VIEWED_X && id != TENSOR_X) ||
         (p->viewed == VIEWED_GRADIENTS && !is_gradient))
         return 0;
-    return turns[id] * p->gap;
+    return kinds[id].gap * p->gap;
 }
 
 tensor_id tensors_gradient(const problem *p)
@@ -48,12 +108,6 @@ int tensors_is_in_place(const problem *p, tensor_id id)
                            (id == TENSOR_Y && (p->from_output || p->frozen)));
 }
 
-/* 1 if no pass writes it. */
-static int is_constant(tensor_id id)
-{
-    return id < TENSOR_WEIGHT_GRAD || id == TENSOR_RESIDUAL;
-}
-
 /* 1 if it has contents before the passes. */
 static int is_input(const problem *p, tensor_id id)
 {
@@ -62,27 +116,21 @@ static int is_input(const problem *p, tensor_id id)
     case TENSOR_BIAS_GRAD: return (p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
     case TENSOR_RUNNING_MEAN:
     case TENSOR_RUNNING_VAR: return 1;
-    default: return is_constant(id) || id == tensors_gradient(p) || tensors_is_in_place(p, id);
+    default:
+        return kinds[id].is_constant || id == tensors_gradient(p) || tensors_is_in_place(p, id);
     }
 }
 
 /* 1 if a pass of the problem uses it on replica r. */
 static int is_used(const problem *p, size_t r, tensor_id id)
 {
-    static const unsigned by[TENSORS] = {
-        [TENSOR_Y] = PASS_FORWARD,
-        [TENSOR_AGAIN] = PASS_RECOMPUTE,
-        [TENSOR_EVAL] = PASS_EVALUATE,
-        [TENSOR_DX] = PASS_BACKWARD,
-        [TENSOR_RESIDUAL_GRAD] = PASS_BACKWARD,
-    };
     if (!p->residual && (id == TENSOR_RESIDUAL || id == TENSOR_RESIDUAL_GRAD))
         return 0;
     if ((id == TENSOR_DX && p->no_dx) || (id == TENSOR_RESIDUAL_GRAD && p->no_residual_grad))
         return 0;
     if (id >= TENSOR_RUNNING_MEAN)
         return p->given && r + 1 >= p->given;
-    return !by[id] || p->passes & by[id];
+    return !kinds[id].by || p->passes & kinds[id].by;
 }
 
 /* An input's elements into `at`. */
@@ -160,10 +208,10 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
 {
     cl_int status;
     cl_context context;
-    t->type[id] = is_vector(id) ? SBN_F32 : p->type;
-    t->count[id] = contents(g, r, id);
-    t->rows[id] = is_vector(id) ? (row_layout){1, g->channels, 0}
-                                : rows_of_shard(p, g, r, gap_of(p, id));
+    t->type[id] = kinds[id].is_vector ? SBN_F32 : p->type;
+    t->count[id] = kinds[id].is_vector ? g->channels : placement_shard_elements(g, r);
+    t->rows[id] = kinds[id].is_vector ? (row_layout){1, g->channels, 0}
+                                      : rows_of_shard(p, g, r, gap_of(p, id));
     /* Offsets differ between tensors, so that x may be aligned where y is not. */
     t->offset[id] = p->offset * (1 + (size_t)id % 3);
     const size_t size = tensors_size(t, id) * element_size(t->type[id]);
@@ -174,7 +222,7 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
     status = clGetCommandQueueInfo(t->queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     if (status)
         return status;
-    cl_mem_flags flags = is_constant(id) ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
+    cl_mem_flags flags = kinds[id].is_constant ? CL_MEM_READ_ONLY : CL_MEM_READ_WRITE;
     t->mem[id] = clCreateBuffer(context, flags, size, NULL, &status);
     if (status)
         return status;

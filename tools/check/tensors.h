@@ -9,7 +9,6 @@
 #include "program/opencl.h"
 #include "check/inputs.h"
 #include "check/outputs.h"
-#include "check/rows.h"
 
 typedef enum tensor_id {
     TENSOR_X, /* the inputs */
@@ -28,6 +27,11 @@ typedef enum tensor_id {
     TENSOR_RUNNING_VAR,
     TENSORS
 } tensor_id;
+
+/* Rows of equal length, with elements of others between them, in elements; a dense tensor is a single row. */
+typedef struct row_layout {
+    size_t count, length, gap;
+} row_layout;
 
 typedef struct tensors {
     cl_command_queue queue; /* borrowed */

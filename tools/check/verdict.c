@@ -1,9 +1,56 @@
-/* Judging one value. */
 #include "check/verdict.h"
 
 #include <math.h>
 
 #include "check/elements.h"
+
+static const double u = BOUND_UNIT;
+
+/* Besides the roundings, what float's underflow may cost. */
+double tolerance_apply(double a, double centered, double bias)
+{
+    return 4 * u * (fabs(a * centered) + fabs(bias)) + BOUND_UNDERFLOW * (1 + fabs(centered));
+}
+
+double tolerance_y(const reference_channel *ch, const channel_bounds *b, double weight, double bias,
+                   double x)
+{
+    double a = weight * ch->invstd, centered = x - ch->mean;
+    return tolerance_apply(a, centered, bias) +
+           fabs(a) * (b->mean * (1 + b->invstd) + fabs(centered) * b->invstd);
+}
+
+double tolerance_dx(const reference *ref, const reference_channel *ch, const channel_bounds *b,
+                    double weight, double x, double dy)
+{
+    if (ref->frozen)
+        return 8 * u * fabs(weight * ch->invstd * dy) + BOUND_UNDERFLOW * (1 + fabs(dy));
+    double n = ref->count, grow = 1 + b->invstd, square = ch->invstd * ch->invstd;
+    double p = fabs(weight * ch->invstd), g = ch->all.dy / n;
+    double full_t = fabs(square * ch->all.dy_centered / n), t = ch->clamped ? 0 : full_t;
+    double t_error = t * (grow * grow - 1) + grow * grow * square * b->all.dy_centered / n;
+    if (b->may_clamp)
+        t_error += full_t;
+    else if (ch->clamped)
+        t_error = 0;
+    double g_error = b->all.dy / n + BOUND_TWO_FLOATS * fabs(g);
+    double centered = fabs(x - ch->mean), dy_centered = fabs(dy - g);
+    double r = u * p * (fabs(g) + t * fabs(ch->mean));
+    return 8 * u * (p * dy_centered + p * t * centered + r) +
+           BOUND_UNDERFLOW * (1 + centered + dy_centered) +
+           p * (dy_centered * b->invstd +
+                grow * (g_error + centered * (t_error + t * b->invstd) + b->mean * (t + t_error)));
+}
+
+double tolerance_recovered(const reference *ref, const reference_channel *ch,
+                           const channel_bounds *b, double weight, double recovery)
+{
+    const double grow = 1 + b->invstd, square = ch->invstd * ch->invstd;
+    const double most = fabs(ch->all.dy_centered) + b->all.dy_centered;
+    if (recovery == 0 || (ch->clamped && !b->may_clamp))
+        return 0;
+    return fabs(weight * ch->invstd) * grow * grow * grow * square * most / ref->count * recovery;
+}
 
 /* A computed value as the type stores it. */
 static double stored(sbn_type type, double value)

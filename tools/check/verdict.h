@@ -1,10 +1,12 @@
-/* The judgement of an output, made value by value; compare.h says what is expected of each. */
+/*
+ * The judgement of an output, made value by value, and the tolerance of one element of y and dx: compare.h
+ * says what is expected of each, and derives the formulas.
+ */
 #ifndef TOOLS_CHECK_VERDICT_H
 #define TOOLS_CHECK_VERDICT_H
 
+#include "check/bounds.h"
 #include "check/outputs.h"
-
-#include <syncbn.h>
 
 typedef struct verdict {
     int judged;       /* 0: the problem has no such output */
@@ -22,5 +24,17 @@ void verdict_value(verdict *v, sbn_type type, size_t index, float got, double ex
 
 /* A result of which every bit is known. */
 void verdict_bits(verdict *v, size_t index, float got, float expected);
+
+/* y's error that the apply step alone may cause; `centered` is x - mean, a = weight invstd. */
+double tolerance_apply(double a, double centered, double bias);
+
+double tolerance_y(const reference_channel *ch, const channel_bounds *b, double weight, double bias,
+                   double x);
+double tolerance_dx(const reference *ref, const reference_channel *ch, const channel_bounds *b,
+                    double weight, double x, double dy);
+
+/* What dx is off besides where x - mean, which backward finds in y, is off by `recovery`. */
+double tolerance_recovered(const reference *ref, const reference_channel *ch,
+                           const channel_bounds *b, double weight, double recovery);
 
 #endif

@@ -19,7 +19,7 @@ import table
 import walk
 from compile import Program, Tools, compile_program, front_end_faults
 from devices import DEVICES, PASSES, RESNET50, SETTINGS, SHAPES, problem_of
-from facts import NetworkFacts, apply_facts, kernel_facts, pass_facts, step_facts
+from facts import kernel_facts, network_facts, pass_facts, step_facts
 from limits import Limits
 from targets import TARGETS, traits
 
@@ -104,62 +104,51 @@ def check_targets(tap, limits, targets, compiled):
                 if kernel.name.startswith('self_test'):
                     continue
                 facts = kernel_facts(target, kernel)
-                tap.line(facts.sentence() + limits.verdict(facts), limits.broken(facts))
+                tap.line(facts.sentence + limits.verdict(facts), limits.broken(facts))
 
 
 def steps_of(device, kernels, plans):
     """What the model says of a device, with the kernels of its target by (program, kernel)."""
-    target = TARGETS[device.target]
-    add_slices = kernels['apply', 'add_slices']
     for (name, problem, kernel_name), plan in plans.items():
         if name != device.name or problem not in SHAPES or kernel_name.endswith('_pass'):
             continue
-        shape = walk.shape_of(problem)
+        program = walk.program_of(kernel_name, walk.shape_of(problem))
         for variant in VARIANTS:
-            applies = 'apply' in kernel_name
-            kernel = kernels.get((walk.program_of(kernel_name, shape) + variant, kernel_name))
-            if not kernel:
-                continue
-            if applies:
-                step = apply_facts(device, target, kernel, shape, plan)
-            else:
-                step = step_facts(device, target, kernel, add_slices, shape, plan)
-            step.problem = problem
-            yield step
+            kernel = kernels.get((program + variant, kernel_name))
+            if kernel:
+                yield step_facts(device, TARGETS[device.target], kernel,
+                                 kernels['apply', 'add_slices'], problem, plan)
 
 
-def networks_of(device, kernels, plans):
-    """Passes, and behind those of a setting the network."""
-    target = TARGETS[device.target]
-    for setting in SETTINGS:
-        commands = time = busy = 0
-        for shape, count in RESNET50.items():
-            problem = problem_of(shape, setting)
-            own = {kernel: plan for (name, which, kernel), plan in plans.items()
-                   if (name, which) == (device.name, problem)}
-            for is_backward in (False, True):
-                facts = pass_facts(device, target, kernels, problem, own, is_backward)
-                commands += count * facts.commands
-                busy += count * facts.kernels / 1000
-                time += count * facts.time / 1000
-                yield facts
-        yield NetworkFacts(device.name, setting, commands, busy, time)
+def plans_by_kernel(plans, device, problem):
+    return {kernel: plan for (name, which, kernel), plan in plans.items()
+            if (name, which) == (device.name, problem)}
+
+
+def passes_of(device, kernels, plans, setting):
+    """(how many, pass) of ResNet-50's batch norms."""
+    for shape, count in RESNET50.items():
+        problem = problem_of(shape, setting)
+        own = plans_by_kernel(plans, device, problem)
+        for is_backward in (False, True):
+            yield count, pass_facts(device, TARGETS[device.target], kernels, problem, own, is_backward)
 
 
 def check_devices(tap, limits, compiled, plans):
-    """The steps of the devices whose target was compiled."""
+    """The steps, passes and networks of the devices whose target was compiled; returns steps and networks."""
     all_steps, networks = [], []
     for device in DEVICES:
         kernels = {(program, name): kernel for (target, program), (found, _) in compiled.items()
                    if target == device.target for name, kernel in found.items()}
         if ('apply', 'add_slices') not in kernels:
             continue
-        for step in steps_of(device, kernels, plans):
-            all_steps.append(step)
-            tap.line(step.sentence() + limits.verdict(step), limits.broken(step))
-        for facts in networks_of(device, kernels, plans):
-            tap.line(facts.sentence() + limits.verdict(facts), limits.broken(facts))
-            networks += [facts] if isinstance(facts, NetworkFacts) else []
+        steps = list(steps_of(device, kernels, plans))
+        passes = {setting: list(passes_of(device, kernels, plans, setting)) for setting in SETTINGS}
+        own = [network_facts(device, setting, passes[setting]) for setting in SETTINGS]
+        for facts in steps + [facts for some in passes.values() for _, facts in some] + own:
+            tap.line(facts.sentence + limits.verdict(facts), limits.broken(facts))
+        all_steps += steps
+        networks += own
     return all_steps, networks
 
 

@@ -1,11 +1,11 @@
 """Sets the model against what a GPU has measured, so that the model is judged.
 
-  judge.py --library PROGRAM --tools FOLDER --out FOLDER --bench FILE --devices FILE
+  judge.py --like DEVICE --library PROGRAM --tools FOLDER --out FOLDER --bench FILE --devices FILE
 
 FILEs are of syncbn bench --json and syncbn devices --json, from the machine with the GPU; PROGRAM and
-FOLDERs as of check.py. A line for each problem and pass: what was measured, what the model says for the
-device of devices.py that is most like it, and their quotient. A device that is not in devices.py is taken
-with its own compute units and with the bandwidth that its fastest copy reached here.
+FOLDERs as of check.py. A line for each problem and pass: what was measured, what the model says for a DEVICE
+of devices.py with the compute units and the bandwidth of the fastest copy that were found here, and their
+quotient.
 
 Modelled time of a pass: its kernels, and the gaps between them, as one replica alone enqueues them.
 """
@@ -13,7 +13,6 @@ import argparse
 import json
 import math
 import os
-import re
 import sys
 
 import check
@@ -21,13 +20,6 @@ from compile import Tools
 from devices import DEVICES
 from facts import pass_facts
 from targets import TARGETS
-
-# Names of devices, and what of devices.py they are most like; the first that fits.
-LIKE = [(r'H200|H100|H800|GH200|H20\b', 'H200'), (r'NVIDIA|GeForce|Tesla|Quadro', 'RTX_4090'),
-        (r'AMD|gfx|Radeon|Instinct', 'MI300X'), (r'Arc|Data Center GPU|Battlemage', 'A770'),
-        (r'', 'iGPU_24EU')]
-KNOWN = r'H200|RTX 4090|MI300X|A770'
-
 
 def series(problem, contender, name):
     for one in problem.get('series', []):
@@ -43,24 +35,6 @@ def copied(problems):
     return max(rates)[1] if rates else None
 
 
-def device_like(measured, listed, problems):
-    text = '%s %s' % (listed.get('vendor', ''), measured['name'])
-    name = next(name for pattern, name in LIKE if re.search(pattern, text, re.IGNORECASE))
-    device = next(d for d in DEVICES if d.name == name)
-    if re.search(KNOWN, text):
-        return device
-    rate = copied(problems)
-    return device._replace(units=listed['compute_units'],
-                           bandwidth=rate / device.reached if rate else device.bandwidth)
-
-
-def modelled(device, kernels, plans, problem, is_backward):
-    """Microseconds of a pass."""
-    own = {kernel: plan for (name, which, kernel), plan in plans.items()
-           if (name, which) == (device.name, problem)}
-    return pass_facts(device, TARGETS[device.target], kernels, problem, own, is_backward).time
-
-
 def judge(arguments):
     with open(arguments.bench, encoding='utf-8') as file:
         bench = json.load(file)
@@ -69,7 +43,10 @@ def judge(arguments):
     measured = bench['devices'][0]
     listed = next(d for p in platforms for d in p['devices'] if d['index'] == measured['index'])
     problems = [p for p in bench['problems'] if p['ok']]
-    device = device_like(measured, listed, problems)
+    device = next(d for d in DEVICES if d.name == arguments.like)
+    rate = copied(problems)
+    device = device._replace(units=listed['compute_units'],
+                             bandwidth=rate / device.reached if rate else device.bandwidth)
     os.makedirs(arguments.out, exist_ok=True)
     kernels, targets = {}, [TARGETS[device.target]]
     folders = check.texts_of(arguments.library, targets, arguments.out)
@@ -90,7 +67,9 @@ def judge(arguments):
             if not one:
                 continue
             got = 1e6 * one['seconds']['median']
-            said = modelled(device, kernels, plans, problem['problem'], name == 'backward')
+            said = pass_facts(device, TARGETS[device.target], kernels, problem['problem'],
+                              check.plans_by_kernel(plans, device, problem['problem']),
+                              name == 'backward').time
             logs.append(math.log(got / said))
             print('%-40s %-9s %12.1f %12.1f %10.2f' %
                   (problem['problem'], name, got, said, got / said))
@@ -101,6 +80,7 @@ def judge(arguments):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument('--like', required=True, choices=[device.name for device in DEVICES])
     for name in ('library', 'tools', 'out', 'bench', 'devices'):
         parser.add_argument('--' + name, required=True)
     judge(parser.parse_args())

@@ -4,9 +4,11 @@
  *   launches [--form FORM] FOLDER LIST [TYPE]
  *
  * of every usable device, or of those of a type, as gpu: the seconds that building takes, without compiled
- * programs in FOLDER and with them; and of each problem of LIST every command of a pass, by profiling, the
- * gaps between commands, and the time of passes in a row without it, for one replica and for two. LIST has
- * problems that `syncbn bench` takes, a line each.
+ * programs in FOLDER and with them; what the driver says of the kernels: work-group, the multiple that the
+ * device prefers, local and private memory, and what the compiler has logged (NVIDIA's: registers and
+ * spills), beside what make check-offline says without it; and of each problem of LIST every command of a pass, by profiling, and
+ * the gaps between commands, for one replica and for two. LIST has problems that `syncbn bench` takes, a
+ * line each.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,22 +16,24 @@
 #include "base/clock.h"
 #include "check/devices.h"
 #include "check/job.h"
+#include "check/queues.h"
 #include "offline/timeline.h"
 
-enum { MOST_REPLICAS = 2, WARM_UP = 3, IN_A_ROW = 20, ROWS = 5 };
+enum { WARM_UP = 3 };
 
 static sbn_kernel_form form;
 static const char *cache;
 
-/* Replicas on devices, in contexts: a group. */
+/* Replicas on devices: a group. */
 typedef struct setting {
     const char *name;
     size_t replicas;
-    cl_device_id devices[MOST_REPLICAS];
-    int apart; /* each in a context of its own */
-    cl_context contexts[MOST_REPLICAS];
-    cl_command_queue queues[MOST_REPLICAS];
+    cl_device_id devices[2];
+    int contexts; /* RUNNER_ */
+    const char *build_options;
+    queues *queues;
     sbn_group *group;
+    cl_command_queue *queue;
 } setting;
 
 static int fail(const char *what, int status)
@@ -38,53 +42,32 @@ static int fail(const char *what, int status)
     return 1;
 }
 
-static int open_queues(setting *s, cl_command_queue_properties properties)
+static int open_setting(setting *s, cl_command_queue_properties profiling)
 {
-    cl_int code = CL_SUCCESS;
-    const cl_uint shared = s->replicas == 2 && s->devices[0] != s->devices[1] ? 2 : 1;
-    for (size_t r = 0; r < s->replicas && !code; ++r) {
-        s->contexts[r] = s->contexts[0];
-        if (r > 0 && !s->apart)
-            clRetainContext(s->contexts[r]);
-        else
-            s->contexts[r] = clCreateContext(NULL, s->apart ? 1 : shared, &s->devices[r], NULL,
-                                             NULL, &code);
-        if (!code)
-            s->queues[r] = clCreateCommandQueue(s->contexts[r], s->devices[r], properties, &code);
-    }
-    return code ? fail("making a context and a queue", code) : 0;
-}
-
-static int open_group(setting *s)
-{
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = s->queues;
-    config.replicas = s->replicas;
-    config.form = form;
-    config.program_cache = cache;
-    const int status = sbn_group_create(&config, &s->group);
-    return status ? fail("sbn_group_create", status) : 0;
+    static const problem any = {.samples = 1};
+    const runner_config config = {.devices = s->devices,
+                                  .num_devices = s->replicas,
+                                  .contexts = s->contexts,
+                                  .form = form,
+                                  .build_options = s->build_options,
+                                  .profiling = profiling,
+                                  .program_cache = cache};
+    int status = queues_open(&config, &s->queues);
+    status = status ? status : queues_group(s->queues, &any, s->replicas, &s->group, &s->queue);
+    return status ? fail("making a group", status) : 0;
 }
 
 static void close_setting(setting *s)
 {
-    sbn_group_destroy(s->group);
-    for (size_t r = 0; r < s->replicas; ++r) {
-        if (s->queues[r])
-            clReleaseCommandQueue(s->queues[r]);
-        if (s->contexts[r])
-            clReleaseContext(s->contexts[r]);
-    }
-    s->group = NULL;
-    memset(s->queues, 0, sizeof s->queues);
-    memset(s->contexts, 0, sizeof s->contexts);
+    queues_close(s->queues);
+    s->queues = NULL;
 }
 
 static int finish(setting *s)
 {
     cl_int code = CL_SUCCESS;
     for (size_t r = 0; r < s->replicas && !code; ++r)
-        code = clFinish(s->queues[r]);
+        code = clFinish(s->queue[r]);
     return code ? fail("clFinish", code) : 0;
 }
 
@@ -109,7 +92,7 @@ static int with_job(setting *s, const char *line, action *act)
     int failed = inputs_make(&p, &g, &in) ? fail("making inputs", SBN_OUT_OF_MEMORY) : 0;
     if (!failed) {
         job j = {.p = &p, .g = &g, .in = &in, .out = &out, .error = error};
-        const int status = job_open(&j, s->group, s->queues);
+        const int status = job_open(&j, s->group, s->queue);
         failed = status ? fail(error, status) : act(s, &j, line);
         failed = failed || finish(s);
         job_close(&j);
@@ -125,56 +108,29 @@ static int first_passes(setting *s, job *j, const char *line)
     return pass(j, 0) || pass(j, 1);
 }
 
-/* The first passes of a layer, with what they build; the group's own programs with the first. */
+/* The first passes of layers, with what they build; with the first the context and the group's programs. */
 static int time_builds(setting one)
 {
-    static const char *const lines[] = {"mb2ic1", "mb2ic1,relu", "mb2ic1,relu,add", "mb2ic1,f16"};
+    static const char *const lines[] = {
+        "mb2ic1",        "mb2ic1,relu",     "mb2ic1,relu,add",    "mb2ic1,f16",
+        "mb2ic64ih7iw7", "mb2ic64ih56iw56", "mb2ic64ih7iw7,last",
+    };
     int failed = 0;
     for (int kept = 0; kept < 2 && !failed; ++kept) {
-        failed = open_queues(&one, 0);
+        timeline_describe(!kept);
         for (size_t i = 0; i < sizeof lines / sizeof *lines && !failed; ++i) {
             const double start = sbn__seconds();
-            failed = (i == 0 && open_group(&one)) || with_job(&one, lines[i], first_passes);
+            failed = (i == 0 && open_setting(&one, 0)) || with_job(&one, lines[i], first_passes);
             printf("build: %s, %s: %.3f s\n", lines[i],
                    kept ? "with them" : "without compiled programs", sbn__seconds() - start);
         }
         close_setting(&one);
     }
+    timeline_describe(0);
     return failed;
 }
 
-static int in_a_row(setting *s, job *j, int is_backward, const char *what)
-{
-    double host[ROWS], all[ROWS];
-    for (int row = 0; row < ROWS; ++row) {
-        const double start = sbn__seconds();
-        for (int i = 0; i < IN_A_ROW; ++i)
-            if (pass(j, is_backward))
-                return 1;
-        host[row] = 1e6 * (sbn__seconds() - start) / IN_A_ROW;
-        if (finish(s))
-            return 1;
-        all[row] = 1e6 * (sbn__seconds() - start) / IN_A_ROW;
-    }
-    printf("row: %s: %.2f us of the host, %.2f a pass\n", what, median(host, ROWS),
-           median(all, ROWS));
-    return 0;
-}
-
-static int commands_of(setting *s, job *j, int is_backward, const char *what)
-{
-    for (int i = 0; i < TIMELINE_PASSES; ++i) {
-        timeline_begin();
-        const int failed = pass(j, is_backward);
-        if (timeline_end(failed || finish(s)))
-            return 1;
-    }
-    timeline_print(what, s->queues[0]);
-    return 0;
-}
-
-static int time_passes(setting *s, job *j, const char *line,
-                       int (*time)(setting *s, job *j, int is_backward, const char *what))
+static int time_commands(setting *s, job *j, const char *line)
 {
     int failed = 0;
     for (int i = 0; i < WARM_UP && !failed; ++i)
@@ -183,57 +139,63 @@ static int time_passes(setting *s, job *j, const char *line,
         char what[PROBLEM_LINE + 64];
         snprintf(what, sizeof what, "%s, %s, %s", line, s->name,
                  is_backward ? "backward" : "forward");
-        failed = finish(s) || time(s, j, is_backward, what);
+        failed = finish(s);
+        for (int i = 0; i < TIMELINE_PASSES && !failed; ++i) {
+            timeline_begin();
+            failed = pass(j, is_backward);
+            failed = timeline_end(failed || finish(s));
+        }
+        if (!failed)
+            timeline_print(what, s->queue[0]);
     }
     return failed;
-}
-
-static int time_rows(setting *s, job *j, const char *line)
-{
-    return time_passes(s, j, line, in_a_row);
-}
-
-static int time_commands(setting *s, job *j, const char *line)
-{
-    return time_passes(s, j, line, commands_of);
 }
 
 static int time_list(setting s, FILE *list)
 {
     char line[PROBLEM_LINE];
-    int failed = 0;
-    for (int profiles = 0; profiles < 2 && !failed; ++profiles) {
-        rewind(list);
-        failed = open_queues(&s, profiles ? CL_QUEUE_PROFILING_ENABLE : 0) || open_group(&s);
-        while (!failed && fgets(line, sizeof line, list)) {
-            line[strcspn(line, "\n")] = '\0';
-            if (*line && *line != '#')
-                failed = with_job(&s, line, profiles ? time_commands : time_rows);
-        }
-        close_setting(&s);
+    rewind(list);
+    int failed = open_setting(&s, CL_QUEUE_PROFILING_ENABLE);
+    while (!failed && fgets(line, sizeof line, list)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (*line && *line != '#')
+            failed = with_job(&s, line, time_commands);
     }
+    close_setting(&s);
     return failed;
+}
+
+/* Two replicas on these devices, which may be one: in a context together, and in one each. */
+static int time_two(const char *what, cl_device_id a, cl_device_id b, FILE *problems)
+{
+    char together[64], apart[64];
+    snprintf(together, sizeof together, "two %s of one context", what);
+    snprintf(apart, sizeof apart, "two %s, a context each", what);
+    const setting shared = {.name = together,
+                            .replicas = 2,
+                            .devices = {a, b},
+                            .contexts = RUNNER_PLATFORMS};
+    const setting own = {.name = apart,
+                         .replicas = 2,
+                         .devices = {a, b},
+                         .contexts = RUNNER_ENTRIES};
+    return time_list(shared, problems) || time_list(own, problems);
 }
 
 static int print_device(const device_list *list, size_t number, FILE *problems)
 {
     const device_info *d = &list->device[number];
     const setting one = {.name = "one replica", .replicas = 1, .devices = {d->id}};
-    const setting two = {"two replicas of one context", 2, {d->id, d->id}, 0, {0}, {0}, NULL};
-    const setting apart = {"two replicas, a context each", 2, {d->id, d->id}, 1, {0}, {0}, NULL};
     printf("device %zu: %s, driver %s\n", number, d->name, d->driver);
-    int failed = time_builds(one) || time_list(one, problems) || time_list(two, problems) ||
-                 time_list(apart, problems);
+    setting logged = one;
+    logged.build_options = strstr(d->vendor, "NVIDIA") ? "-cl-nv-verbose" : NULL;
+    int failed = time_builds(logged) || time_list(one, problems) ||
+                 time_two("replicas", d->id, d->id, problems);
     /* The next device of the same kind, where there is one. */
     for (size_t i = number + 1; i < list->devices && !failed; ++i) {
         const device_info *o = &list->device[i];
-        if (!o->usable || o->platform != d->platform || strcmp(o->name, d->name) != 0)
-            continue;
-        const setting devices =
-            {"two devices of one context", 2, {d->id, o->id}, 0, {0}, {0}, NULL};
-        const setting contexts =
-            {"two devices, a context each", 2, {d->id, o->id}, 1, {0}, {0}, NULL};
-        return time_list(devices, problems) || time_list(contexts, problems);
+        if (o->usable && o->platform == d->platform && strcmp(o->name, d->name) == 0)
+            return time_two("devices", d->id, o->id, problems);
     }
     return failed;
 }

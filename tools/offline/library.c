@@ -76,28 +76,6 @@ static int text_of(sbn_program_text *text, char name[64], sbn_kernel_form form,
     return sbn__program_text(text, program, form, v->type, fusion, part, 0, compiler, "") ? -1 : 1;
 }
 
-static int write_text(const char *folder, sbn_compiler compiler, int program, const variant *v,
-                      int last)
-{
-    sbn_program_text text;
-    char name[64];
-    const int made = text_of(&text, name, SBN_FORM_GPU, compiler, program, v, last);
-    if (made <= 0)
-        return made ? fail("texts", sbn_last_error()) : 0;
-    FILE *source = open_in(folder, name, "cl");
-    if (!source)
-        return 1;
-    for (cl_uint i = 0; i < text.sources.count; ++i)
-        fwrite(text.sources.texts[i], 1, text.sources.lengths[i], source);
-    if (close_written(source))
-        return 1;
-    FILE *options = open_in(folder, name, "options");
-    if (!options)
-        return 1;
-    fputs(text.options, options);
-    return close_written(options);
-}
-
 /* The -D of a program's options, as lines. */
 static void print_macros(FILE *file, char *options)
 {
@@ -111,46 +89,49 @@ static void print_macros(FILE *file, char *options)
     }
 }
 
-static int write_kernels(const char *folder, sbn_kernel_form form, int program, const variant *v,
-                         int last)
+/* How programs are written: as the library hands them to this compiler, or to be read. */
+typedef struct writer {
+    const char *folder;
+    sbn_compiler compiler;
+    int to_be_read;
+} writer;
+
+static int write_text(const writer *w, sbn_kernel_form form, int program, const variant *v,
+                      int last)
 {
     sbn_program_text text;
     char name[64], of_form[80];
-    const int made = text_of(&text, name, form, SBN_COMPILER_PLAIN, program, v, last);
+    const int made = text_of(&text, name, form, w->compiler, program, v, last);
     if (made <= 0)
-        return made ? fail("kernels", sbn_last_error()) : 0;
+        return made ? fail("texts", sbn_last_error()) : 0;
     snprintf(of_form, sizeof of_form, "%s_%s", form == SBN_FORM_CPU ? "cpu" : "gpu", name);
-    FILE *file = open_in(folder, of_form, "cl");
-    if (!file)
+    FILE *source = open_in(w->folder, w->to_be_read ? of_form : name, "cl");
+    if (!source)
         return 1;
-    print_macros(file, text.options);
+    FILE *options = w->to_be_read ? NULL : open_in(w->folder, name, "options");
+    if (options)
+        fputs(text.options, options);
+    if (w->to_be_read)
+        print_macros(source, text.options);
     for (cl_uint i = 0; i < text.sources.count; ++i) {
-        fprintf(file, "\n// cl/%s\n#line 1 \"cl/%s\"\n", text.sources.names[i],
-                text.sources.names[i]);
-        fwrite(text.sources.texts[i], 1, text.sources.lengths[i], file);
+        const char *file = text.sources.names[i];
+        if (w->to_be_read)
+            fprintf(source, "\n// cl/%s\n#line 1 \"cl/%s\"\n", file, file);
+        fwrite(text.sources.texts[i], 1, text.sources.lengths[i], source);
     }
-    return close_written(file);
+    const int unwritten = close_written(source);
+    return w->to_be_read ? unwritten : !options || close_written(options) || unwritten;
 }
 
-static int write_both_forms(const char *folder, sbn_compiler compiler, int program,
-                            const variant *v, int last)
+static int write_all(writer w)
 {
-    (void)compiler;
-    const int status = write_kernels(folder, SBN_FORM_CPU, program, v, last);
-    return status ? status : write_kernels(folder, SBN_FORM_GPU, program, v, last);
-}
-
-typedef int writer(const char *folder, sbn_compiler compiler, int program, const variant *v,
-                   int last);
-
-static int write_all(writer *write, const char *folder, sbn_compiler compiler)
-{
-    int status = 0;
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
-        for (int program = 0; program < SBN_PROGRAMS; ++program)
-            for (int last = 0; last < 2 && !status; ++last)
-                status = write(folder, compiler, program, &variants[i], last);
-    return status;
+    int failed = 0;
+    for (int form = w.to_be_read ? SBN_FORM_CPU : SBN_FORM_GPU; form <= SBN_FORM_GPU; ++form)
+        for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
+            for (int program = 0; program < SBN_PROGRAMS; ++program)
+                for (int last = 0; last < 2 && !failed; ++last)
+                    failed = write_text(&w, (sbn_kernel_form)form, program, &variants[i], last);
+    return failed;
 }
 
 enum { MOST = 64 };
@@ -230,14 +211,14 @@ static int print_all(FILE *file)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "texts") == 0)
-        return write_all(write_text, argv[2], SBN_COMPILER_PLAIN);
-    if (argc == 6 && strcmp(argv[1], "texts") == 0)
-        return write_all(write_text, argv[2],
-                         sbn__compiler_by(argv[3], strtoul(argv[4], NULL, 10),
-                                          (cl_uint)strtoul(argv[5], NULL, 10)));
-    if (argc == 3 && strcmp(argv[1], "kernels") == 0)
-        return write_all(write_both_forms, argv[2], SBN_COMPILER_PLAIN);
+    writer w = {.compiler = SBN_COMPILER_PLAIN};
+    if (argc == 6)
+        w.compiler = sbn__compiler_by(argv[3], strtoul(argv[4], NULL, 10),
+                                      (cl_uint)strtoul(argv[5], NULL, 10));
+    w.folder = argc > 2 ? argv[2] : NULL;
+    w.to_be_read = argc == 3 && strcmp(argv[1], "kernels") == 0;
+    if (w.to_be_read || ((argc == 3 || argc == 6) && strcmp(argv[1], "texts") == 0))
+        return write_all(w);
     FILE *file = argc == 3 && strcmp(argv[1], "plans") == 0 ? fopen(argv[2], "r") : NULL;
     if (!file)
         return fail(

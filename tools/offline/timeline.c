@@ -2,6 +2,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "bench/spread.h"
 
 enum { MOST_COMMANDS = 256 };
 
@@ -15,66 +18,122 @@ static command commands[MOST_COMMANDS];
 static size_t command_count;
 static int records;
 
-static void record(const char *name, cl_command_queue queue, const cl_event *event)
+/* --- what a driver says of kernels ---------------------------------------------------------------- */
+
+static struct {
+    cl_kernel kernel;
+    cl_program program;
+} described[MOST_COMMANDS];
+static size_t described_count;
+static int describes;
+
+static void print_kernel(cl_kernel kernel, cl_device_id device)
 {
+    char name[64] = "?";
+    size_t items = 0, local[3] = {0, 0, 0}, multiple = 0;
+    cl_ulong local_bytes = 0, private_bytes = 0;
+    const struct {
+        cl_kernel_work_group_info question;
+        size_t size;
+        void *answer;
+    } ask[] = {
+        {CL_KERNEL_WORK_GROUP_SIZE, sizeof items, &items},
+        {CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof local, local},
+        {CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof multiple, &multiple},
+        {CL_KERNEL_LOCAL_MEM_SIZE, sizeof local_bytes, &local_bytes},
+        {CL_KERNEL_PRIVATE_MEM_SIZE, sizeof private_bytes, &private_bytes},
+    };
+    clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+    for (size_t i = 0; i < sizeof ask / sizeof *ask; ++i)
+        clGetKernelWorkGroupInfo(kernel, device, ask[i].question, ask[i].size, ask[i].answer, NULL);
+    printf("  %s: work-group %zu of at most %zu, multiple %zu, %llu B local, %llu B private\n",
+           name, local[0] * local[1] * local[2], items, multiple, (unsigned long long)local_bytes,
+           (unsigned long long)private_bytes);
+}
+
+static void print_log(cl_program program, cl_device_id device)
+{
+    size_t size = 0;
+    clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    char *rest, *log = calloc(size + 1, 1);
+    if (log && !clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL))
+        for (char *line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+            printf("  log: %s\n", line);
+    free(log);
+}
+
+static void describe(cl_kernel kernel, cl_command_queue queue)
+{
+    cl_device_id device = NULL;
+    cl_program program = NULL;
+    int is_known = 0;
+    clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program, NULL);
+    for (size_t i = 0; i < described_count; ++i) {
+        if (described[i].kernel == kernel)
+            return;
+        is_known |= described[i].program == program;
+    }
+    if (described_count == MOST_COMMANDS)
+        return;
+    described[described_count].kernel = kernel;
+    described[described_count++].program = program;
+    print_kernel(kernel, device);
+    if (!is_known)
+        print_log(program, device);
+}
+
+void timeline_describe(int on)
+{
+    describes = on;
+    described_count = 0;
+}
+
+/* --- what is enqueued ----------------------------------------------------------------------------- */
+
+static void record(const char *name, cl_kernel kernel, cl_command_queue queue,
+                   const cl_event *event)
+{
+    if (describes && kernel)
+        describe(kernel, queue);
     if (!records || !event || command_count == MOST_COMMANDS)
         return;
     command *c = &commands[command_count++];
     snprintf(c->name, sizeof c->name, "%s", name);
+    if (kernel)
+        clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof c->name, c->name, NULL);
     c->queue = queue;
     c->event = *event;
     clRetainEvent(*event);
 }
 
-#define WRAP(f, parameters) \
+/* All of these have a `queue`, `count` and `list` of what they wait for, and an `event`. */
+#define WRAP(f, name, kernel, parameters, arguments) \
     cl_int __real_##f parameters; \
     cl_int __wrap_##f parameters; \
-    cl_int __wrap_##f parameters
-
-WRAP(clEnqueueNDRangeKernel, (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-                              const size_t *offset, const size_t *global, const size_t *local,
-                              cl_uint count, const cl_event *list, cl_event *event))
-{
-    char name[64] = "?";
-    const cl_int code = __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global,
-                                                      local, count, list, event);
-    if (records && code == CL_SUCCESS) {
-        clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
-        record(name, queue, event);
+    cl_int __wrap_##f parameters \
+    { \
+        const cl_int code = __real_##f arguments; \
+        if (code == CL_SUCCESS) \
+            record(name, kernel, queue, event); \
+        return code; \
     }
-    return code;
-}
+#define WAITS cl_uint count, const cl_event *list, cl_event *event
 
-WRAP(clEnqueueReadBuffer,
+WRAP(clEnqueueNDRangeKernel, "?", kernel,
+     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+      const size_t *global, const size_t *local, WAITS),
+     (queue, kernel, dimensions, offset, global, local, count, list, event))
+WRAP(clEnqueueReadBuffer, "(read)", NULL,
      (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size, void *to,
-      cl_uint count, const cl_event *list, cl_event *event))
-{
-    const cl_int code = __real_clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, count,
-                                                   list, event);
-    if (code == CL_SUCCESS)
-        record("(read)", queue, event);
-    return code;
-}
-
-WRAP(clEnqueueWriteBuffer,
+      WAITS),
+     (queue, buffer, blocking, offset, size, to, count, list, event))
+WRAP(clEnqueueWriteBuffer, "(write)", NULL,
      (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-      const void *from, cl_uint count, const cl_event *list, cl_event *event))
-{
-    const cl_int code = __real_clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
-                                                    count, list, event);
-    if (code == CL_SUCCESS)
-        record("(write)", queue, event);
-    return code;
-}
-
-WRAP(clEnqueueMarkerWithWaitList,
-     (cl_command_queue queue, cl_uint count, const cl_event *list, cl_event *event))
-{
-    const cl_int code = __real_clEnqueueMarkerWithWaitList(queue, count, list, event);
-    if (code == CL_SUCCESS)
-        record("(marker)", queue, event);
-    return code;
-}
+      const void *from, WAITS),
+     (queue, buffer, blocking, offset, size, from, count, list, event))
+WRAP(clEnqueueMarkerWithWaitList, "(marker)", NULL, (cl_command_queue queue, WAITS),
+     (queue, count, list, event))
 
 static double at(const command *c, cl_profiling_info what)
 {
@@ -91,16 +150,9 @@ static struct {
         span[TIMELINE_PASSES];
 } all;
 
-static int compare(const void *a, const void *b)
+static double median(const double *values)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, compare);
-    return count ? values[count / 2] : 0.0;
+    return spread_of(values, all.passes).median;
 }
 
 void timeline_begin(void)
@@ -147,11 +199,10 @@ void timeline_print(const char *what, cl_command_queue first)
 {
     printf(
         "pass: %s: %zu commands, kernels %.2f us, gaps %.2f, from first start to last end %.2f\n",
-        what, all.count, median(all.kernels, all.passes), median(all.gaps, all.passes),
-        median(all.span, all.passes));
+        what, all.count, median(all.kernels), median(all.gaps), median(all.span));
     for (size_t i = 0; i < all.count; ++i)
         printf("  %-32s replica %d: start %9.2f, took %9.2f, gap before %8.2f\n", commands[i].name,
-               commands[i].queue != first, median(all.start[i], all.passes),
-               median(all.took[i], all.passes), median(all.gap[i], all.passes));
+               commands[i].queue != first, median(all.start[i]), median(all.took[i]),
+               median(all.gap[i]));
     all.passes = 0;
 }

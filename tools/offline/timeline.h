@@ -16,7 +16,7 @@ int timeline_end(int failed);
 /* The medians of these passes' commands, and forgets them; `first` is the first replica's queue. */
 void timeline_print(const char *what, cl_command_queue first);
 
-/* Sorts the values. */
-double median(double *values, size_t count);
+/* While it is on, prints what the driver says of each kernel that is enqueued, and its program's log. */
+void timeline_describe(int on);
 
 #endif

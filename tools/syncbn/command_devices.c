@@ -1,13 +1,13 @@
 /* syncbn devices */
-#include <getopt.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
-#include "syncbn/command.h"
-#include "syncbn/command_run.h"
-#include "syncbn/driver_advice.h"
-#include "syncbn/json.h"
 #include "syncbn/options.h"
-#include "check/problem.h"
 
 static const char help[] =
     "usage: syncbn devices [--json FILE]\n"
@@ -24,6 +24,117 @@ static const char help[] =
     "Examples:\n"
     "  syncbn devices                a list for people\n"
     "  syncbn devices --json - | jq  one for programs\n";
+
+/* --- drivers that do not load, and what to install --------------------------------------------- */
+
+#define VENDORS "/etc/OpenCL/vendors"
+
+/* Says why a library does not load that `named` names; 1 if it does not. */
+static int library_fault(const char *library, const char *named)
+{
+    void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+    if (!loaded) {
+        printf("%s names a driver that does not load: %s\n", named, dlerror());
+        return 1;
+    }
+    dlclose(loaded);
+    return 0;
+}
+
+/* Of a file whose first line names a driver. */
+static int file_fault(const char *path)
+{
+    char line[1024] = "";
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(line, sizeof line, file)) {
+        printf("%s names no driver: %s\n", path, file ? "it is empty" : strerror(errno));
+        if (file)
+            fclose(file);
+        return 1;
+    }
+    fclose(file);
+    line[strcspn(line, " \t\r\n")] = '\0';
+    return library_fault(line, path);
+}
+
+static int ends_with_icd(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 4 && strcmp(name + length - 4, ".icd") == 0;
+}
+
+static int folder_faults(const char *folder)
+{
+    int faults = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        char path[1024];
+        if (ends_with_icd(entry->d_name) &&
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+            faults += file_fault(path);
+    }
+    if (dir)
+        closedir(dir);
+    return faults;
+}
+
+/*
+ * Prints a line for each driver that the loader is told of and that does not load; how many. As loaders read
+ * it: a folder, a file that names a driver, or the driver itself.
+ */
+static int driver_faults(void)
+{
+    const char *vendors = getenv("OCL_ICD_VENDORS");
+    struct stat is;
+    if (!vendors)
+        return folder_faults(VENDORS);
+    const int found = stat(vendors, &is) == 0;
+    if (found && S_ISDIR(is.st_mode))
+        return folder_faults(vendors);
+    if (!found && strchr(vendors, '/')) {
+        printf("OCL_ICD_VENDORS is %s: %s\n", vendors, strerror(errno));
+        return 1;
+    }
+    return ends_with_icd(vendors) ? file_fault(vendors) : library_fault(vendors, "OCL_ICD_VENDORS");
+}
+
+/* Why a platform may show no devices: one line without its end, or "" where nothing is known. */
+static const char *platform_advice(const platform_info *platform)
+{
+    if (strstr(platform->name, "rusticl"))
+        return "Mesa's rusticl shows a device only if RUSTICL_ENABLE names its driver";
+    if (strstr(platform->name, "Portable Computing Language"))
+        return "PoCL needs a home directory that it can write to, or POCL_CACHE_DIR";
+    return "";
+}
+
+/* Printed below a list without usable devices. The same packages are in INSTALL.md. */
+static const char driver_advice[] =
+    "\n"
+    "There is no OpenCL device that syncbn can use. A device needs a driver:\n"
+    "\n"
+    "  Debian, Ubuntu  apt install pocl-opencl-icd   the CPU\n"
+    "                  apt install intel-opencl-icd  Intel GPUs\n"
+    "                  apt install mesa-opencl-icd   AMD, Intel and other GPUs, by rusticl\n"
+    "                  apt install nvidia-opencl-icd NVIDIA GPUs (non-free; Ubuntu: with the "
+    "driver)\n"
+    "  Fedora          dnf install pocl              the CPU\n"
+    "                  dnf install intel-opencl      Intel GPUs\n"
+    "                  dnf install mesa-libOpenCL    AMD, Intel and other GPUs, by rusticl\n"
+    "  Arch            pacman -S pocl                the CPU\n"
+    "                  pacman -S intel-compute-runtime, opencl-mesa, opencl-nvidia   GPUs\n"
+    "  openSUSE        zypper install pocl           the CPU\n"
+    "  macOS           brew install pocl             the CPU\n"
+    "\n"
+    "The loader looks for drivers in /etc/OpenCL/vendors, or where OCL_ICD_VENDORS says.\n"
+    "\n"
+    "rusticl: Mesa shows no device by itself, as its drivers do not all pass the tests of OpenCL.\n"
+    "  RUSTICL_ENABLE names the drivers to show: RUSTICL_ENABLE=radeonsi (AMD), iris (Intel),\n"
+    "  nouveau (NVIDIA) or llvmpipe (the CPU); several with commas.\n"
+    "PoCL: it keeps compiled kernels in ~/.cache/pocl, and shows no device where it cannot write\n"
+    "  there. POCL_CACHE_DIR names another folder.\n";
+
+/* --- the list ---------------------------------------------------------------------------------- */
 
 static void print_device(const device_list *list, size_t i)
 {
@@ -60,20 +171,12 @@ static void print_list(const device_list *list)
 
 static json_t *device_json(const device_info *d, size_t index)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "index", json_integer((json_int_t)index));
-    json_object_set_new(object, "name", json_text(d->name));
-    json_object_set_new(object, "vendor", json_text(d->vendor));
-    json_object_set_new(object, "driver", json_text(d->driver));
-    json_object_set_new(object, "version", json_text(d->version));
-    json_object_set_new(object, "type", json_text(d->type));
-    json_object_set_new(object, "compute_units", json_integer(d->compute_units));
-    json_object_set_new(object, "memory", json_integer((json_int_t)d->memory));
-    json_object_set_new(object, "form", json_text(form_name(d->form)));
-    json_object_set_new(object, "usable", json_boolean(d->usable));
-    if (!d->usable)
-        json_object_set_new(object, "reason", json_text(d->reason));
-    return object;
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:s, s:i, s:I, s:s, s:b, s:o*}", "index",
+                     (json_int_t)index, "name", json_text(d->name), "vendor", json_text(d->vendor),
+                     "driver", json_text(d->driver), "version", json_text(d->version), "type",
+                     d->type, "compute_units", (int)d->compute_units, "memory",
+                     (json_int_t)d->memory, "form", form_name(d->form), "usable", d->usable,
+                     "reason", d->usable ? NULL : json_text(d->reason));
 }
 
 static json_t *list_json(const device_list *list)
@@ -81,24 +184,21 @@ static json_t *list_json(const device_list *list)
     json_t *platforms = json_array();
     for (size_t p = 0; p < list->platforms; ++p) {
         const platform_info *platform = &list->platform[p];
-        json_t *object = json_object(), *devices = json_array();
-        json_object_set_new(object, "name", json_text(platform->name));
-        json_object_set_new(object, "vendor", json_text(platform->vendor));
-        json_object_set_new(object, "version", json_text(platform->version));
+        json_t *devices = json_array();
         for (size_t i = 0; i < list->devices; ++i)
             if (list->device[i].platform == p)
                 json_array_append_new(devices, device_json(&list->device[i], i));
-        json_object_set_new(object, "devices", devices);
-        json_array_append_new(platforms, object);
+        json_array_append_new(platforms,
+                              json_pack("{s:o, s:o, s:o, s:o}", "name", json_text(platform->name),
+                                        "vendor", json_text(platform->vendor), "version",
+                                        json_text(platform->version), "devices", devices));
     }
-    json_t *all = json_report();
-    json_object_set_new(all, "platforms", platforms);
-    return all;
+    return json_pack("{s:o}", "platforms", platforms);
 }
 
-static int run(const device_list *list, const void *options, json_output *json)
+static int run(const device_list *list, const command_options *o, json_output *json)
 {
-    (void)options;
+    (void)o;
     const int failed = !any_usable(list);
     if (!json_output_is_stdout(json)) {
         print_list(list);
@@ -112,15 +212,15 @@ static int run(const device_list *list, const void *options, json_output *json)
     return json_output_write(json, list_json(list)) | failed;
 }
 
-int command_devices(int argc, char **argv)
+static int settle(command_options *o)
 {
-    static const usage devices_usage = {"devices", ":h", help, NULL, NULL, NULL};
-    command_options o = {0};
-    const int ended = options_read(argc, argv, &devices_usage, &o);
-    if (ended)
-        return ended - 1;
-    if (optind < argc)
-        return usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
-                           argv[optind]);
-    return command_run(o.json, run, NULL);
+    return *o->operands ? usage_error("devices takes no argument \"%s\"; see syncbn devices --help",
+                                      *o->operands)
+                        : 0;
 }
+
+const command devices_command = {.name = "devices",
+                                 .takes = "",
+                                 .help = help,
+                                 .settle = settle,
+                                 .run = run};

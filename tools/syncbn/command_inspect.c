@@ -1,16 +1,10 @@
 /* syncbn inspect */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "syncbn/command.h"
 #include "syncbn/inspect.h"
-#include "syncbn/json.h"
-#include "syncbn/json_output.h"
 #include "syncbn/options.h"
-#include "syncbn/safe_text.h"
-#include "syncbn/standard_input.h"
 
 static const char help[] =
     "usage: syncbn inspect [--json FILE] FILE...\n"
@@ -64,35 +58,30 @@ static void print_layer(const layer_report *r, int width)
     putchar('\n');
 }
 
-static json_t *range_json(const tensor_range *range)
+/* NULL where it is not there. */
+static json_t *range_json(const tensor_range *range, int there)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "min", json_number_or_name((double)range->least));
-    json_object_set_new(object, "max", json_number_or_name((double)range->most));
-    json_object_set_new(object, "not_finite", json_integer((json_int_t)range->not_finite));
-    return object;
+    return there ? json_pack("{s:o, s:o, s:I}", "min", json_number_or_name((double)range->least),
+                             "max", json_number_or_name((double)range->most), "not_finite",
+                             (json_int_t)range->not_finite)
+                 : NULL;
 }
 
 static json_t *layer_json(const layer_report *r)
 {
-    json_t *object = json_object(), *problems = json_array();
-    json_object_set_new(object, "name", json_text(r->layer.name));
-    json_object_set_new(object, "channels", json_integer((json_int_t)r->layer.channels));
-    json_object_set_new(object, "type", json_text(r->layer.type));
-    if (r->readable) {
-        if (r->layer.affine) {
-            json_object_set_new(object, "weight", range_json(&r->weight));
-            json_object_set_new(object, "bias", range_json(&r->bias));
-        }
-        json_object_set_new(object, "running_mean", range_json(&r->mean));
-        json_object_set_new(object, "running_var", range_json(&r->var));
-        json_object_set_new(object, "num_batches_tracked",
-                            r->layer.tracked ? json_integer(r->batches) : json_null());
-    }
+    const int affine = r->readable && r->layer.affine;
+    json_t *problems = json_array(), *batches = NULL;
+    if (r->readable)
+        batches = r->layer.tracked ? json_integer(r->batches) : json_null();
     for (size_t i = 0; i < r->problems; ++i)
         json_array_append_new(problems, json_text(r->problem[i]));
-    json_object_set_new(object, "problems", problems);
-    return object;
+    return json_pack("{s:o, s:I, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o}", "name",
+                     json_text(r->layer.name), "channels", (json_int_t)r->layer.channels, "type",
+                     json_text(r->layer.type), "weight", range_json(&r->weight, affine), "bias",
+                     range_json(&r->bias, affine), "running_mean",
+                     range_json(&r->mean, r->readable), "running_var",
+                     range_json(&r->var, r->readable), "num_batches_tracked", batches, "problems",
+                     problems);
 }
 
 static int name_width(const sbn_checkpoint *checkpoint)
@@ -156,11 +145,10 @@ static int inspect(const char *path, const char *shown, json_t *files, int table
         printf("%-*s  %8s  %-4s  %-22s  %-22s  %-22s  %8s\n", name_width(checkpoint), "layer",
                "channels", "type", "weight", "mean", "variance", "batches");
     }
-    json_t *layers = json_array(), *file = json_object();
+    json_t *layers = json_array();
     const long wrong = show(checkpoint, layers, table);
-    json_object_set_new(file, "file", json_text(shown));
-    json_object_set_new(file, "layers", layers);
-    json_array_append_new(files, file);
+    json_array_append_new(files,
+                          json_pack("{s:o, s:o}", "file", json_text(shown), "layers", layers));
     if (wrong < 0)
         say(path, shown, (int)wrong);
     sbn_checkpoint_destroy(checkpoint);
@@ -176,41 +164,35 @@ static int inspect_operand(const char *file, json_t *files, int table)
     return standard_input_path(path) ? SBN_IO_ERROR : inspect(path, "standard input", files, table);
 }
 
-static int inspect_all(char **operands, int count, json_output *json)
+static int run(const device_list *list, const command_options *o, json_output *json)
 {
     const int table = !json_output_is_stdout(json);
-    json_t *all = json_report(), *files = json_array();
+    json_t *files = json_array();
     int failed = 0, unreadable = 0;
-    json_object_set_new(all, "files", files);
-    for (int i = 0; i < count; ++i) {
-        if (table && count > 1) {
-            fputs(i ? "\n" : "", stdout);
-            safe_print(stdout, operands[i]);
+    (void)list;
+    for (char **operand = o->operands; *operand; ++operand) {
+        if (table && o->operands[1]) {
+            fputs(operand > o->operands ? "\n" : "", stdout);
+            safe_print(stdout, *operand);
             puts(":");
             fflush(stdout);
         }
-        const int status = inspect_operand(operands[i], files, table);
+        const int status = inspect_operand(*operand, files, table);
         failed |= status != 0;
         unreadable |= status < 0;
     }
+    json_t *all = json_pack("{s:o}", "files", files);
     if (unreadable)
         json_decref(all);
     else
         failed |= json_output_write(json, all);
-    json_output_close(json);
     return failed ? EXIT_FAILED : 0;
 }
 
-int command_inspect(int argc, char **argv)
+static int settle(command_options *o)
 {
-    static const usage inspect_usage = {"inspect", ":h", help, NULL, NULL, NULL};
-    command_options o = {0};
-    json_output json;
-    const int ended = options_read(argc, argv, &inspect_usage, &o);
-    if (ended)
-        return ended - 1;
-    if (optind == argc)
-        return usage_error("inspect: expected a file; see syncbn inspect --help");
-    const int failed = json_output_open(&json, o.json);
-    return failed ? failed : inspect_all(argv + optind, argc - optind, &json);
+    return *o->operands ? 0 : usage_error("inspect: expected a file; see syncbn inspect --help");
 }
+
+const command inspect_command =
+    {.name = "inspect", .takes = "", .help = help, .settle = settle, .no_devices = 1, .run = run};

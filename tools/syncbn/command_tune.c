@@ -4,10 +4,46 @@
 #include "bench/bench.h"
 #include "bench/tuner.h"
 #include "program/cache_folder.h"
-#include "syncbn/command.h"
-#include "syncbn/command_run.h"
 #include "syncbn/options.h"
-#include "syncbn/json.h"
+
+static const char help[] =
+    "usage: syncbn tune [options] [problem...]\n"
+    "\n"
+    "Finds numbers of the launch plan that a device is faster with, and keeps them for\n"
+    "later groups on this device and driver, beside the compiled programs. Results keep\n"
+    "their bits. A number is kept only where it gains more than 2 % and than noise over\n"
+    "all problems, and makes none slower. Without problems: a short list of its own.\n"
+    "\n"
+    "  --devices LIST  numbers of `syncbn devices`, as 0,1; or cpu, gpu, accelerator:\n"
+    "                  every usable one of this type (every usable device)\n"
+    "  --form FORM     of the kernels: auto, cpu or gpu\n"
+    "  --file FILE     problems, one a line; # begins a comment, and what stands behind\n"
+    "                  a problem is not looked at\n"
+    "  --seconds S     to compare two plans on a problem (0.5), at least 7 rounds\n"
+    "  --forget        removes what is kept, and measures nothing\n"
+    "  --json FILE     also writes all numbers to FILE, or, if it is -, to standard\n"
+    "                  output and nothing else there\n"
+    "\n"
+    "The environment variable SYNCBN_TUNING, as in SYNCBN_TUNING=groups=200,cache=50, is\n"
+    "used instead of what is kept, by all programs; empty: the plan as it is.\n"
+    "\n"
+    "Examples:\n"
+    "  syncbn tune                   every usable device, half a minute each\n"
+    "  syncbn tune --devices gpu     every GPU\n"
+    "  syncbn tune --forget          back to the library's own numbers\n"
+    "\n"
+    "Exit status: 0 all right, 1 an error, 2 wrong usage.\n";
+
+static const char *const builtin[] = {
+    "mb32ic64ih112iw112", "mb32ic256ih28iw28,last", "mb8ic256ih14iw14", "mb1024ic1024", NULL,
+};
+
+static int settle(command_options *o)
+{
+    return o->list.count > TUNER_PROBLEMS
+               ? usage_error("expected at most %d problems, got %zu", TUNER_PROBLEMS, o->list.count)
+               : bench_command.settle(o);
+}
 
 /* Steps of a number: twice or half the last, as long as that gains. */
 enum { STEPS = 3 };
@@ -39,12 +75,10 @@ static int try(tuning_run *r, const sbn_tuning *before, const sbn_tuning *after,
     if (status)
         return status;
     sbn__tuning_print(after, text);
-    json_t *object = json_object();
-    json_object_set_new(object, "tuning", json_string(text));
-    json_object_set_new(object, "quotient", json_number_or_name(result->quotient));
-    json_object_set_new(object, "noise", json_number_or_name(result->noise));
-    json_object_set_new(object, "gain", json_boolean(result->gain));
-    json_array_append_new(r->tried, object);
+    json_array_append_new(r->tried,
+                          json_pack("{s:s, s:o, s:o, s:b}", "tuning", text, "quotient",
+                                    json_number_or_name(result->quotient), "noise",
+                                    json_number_or_name(result->noise), "gain", result->gain));
     if (!r->quiet) {
         printf("  %-40s %.3f of the time, noise %.3f%s\n", shown(after, text), result->quotient,
                result->noise, result->gain ? ": a gain" : "");
@@ -85,13 +119,11 @@ static void report_lines(tuning_run *r, const tuner_comparison *result)
         problem_print(l->of, line, sizeof line);
         if (!r->quiet)
             printf("  %-30s %-9s %10.3f %10.3f\n", line, pass, 1e3 * l->before, 1e3 * l->after);
-        json_t *object = json_object();
-        json_object_set_new(object, "problem", json_string(line));
-        json_object_set_new(object, "pass", json_string(pass));
-        json_object_set_new(object, "before", json_number_or_name(l->before));
-        json_object_set_new(object, "after", json_number_or_name(l->after));
-        json_object_set_new(object, "quotient", json_number_or_name(l->quotient));
-        json_array_append_new(problems, object);
+        json_array_append_new(problems,
+                              json_pack("{s:s, s:s, s:o, s:o, s:o}", "problem", line, "pass", pass,
+                                        "before", json_number_or_name(l->before), "after",
+                                        json_number_or_name(l->after), "quotient",
+                                        json_number_or_name(l->quotient)));
     }
     json_object_set_new(r->object, "problems", problems);
 }
@@ -101,7 +133,7 @@ static int keep(tuning_run *r, int folder, int gain)
 {
     char name[SBN_TUNING_NAME], text[SBN_TUNING_TEXT];
     const int done = gain ? sbn__tuning_keep(folder, r->device->id, r->form, &r->best, name)
-                          : sbn__tuning_forget(folder, r->device->id, r->form);
+                          : folder < 0 || sbn__tuning_forget(folder, r->device->id, r->form);
     if (!done) {
         snprintf(r->error, sizeof r->error, "the cache's file of tuned numbers cannot be %s",
                  gain ? "written" : "removed");
@@ -111,12 +143,11 @@ static int keep(tuning_run *r, int folder, int gain)
     json_object_set_new(r->object, "kept", gain ? json_string(text) : json_null());
     if (gain)
         json_object_set_new(r->object, "file", json_string(name));
-    if (r->quiet)
-        return SBN_SUCCESS;
-    if (gain)
+    if (gain && !r->quiet)
         printf("  kept: %s, in %s in the cache's folder\n", text, name);
-    else
-        puts("  nothing is kept: no number gains more than 2 % and than noise");
+    else if (!r->quiet)
+        printf("  nothing is kept%s\n",
+               r->options->forget ? "" : ": no number gains more than 2 % and than noise");
     return SBN_SUCCESS;
 }
 
@@ -165,40 +196,20 @@ static int tune_device(tuning_run *r, int folder)
     return status;
 }
 
-static int forget(tuning_run *r, int folder)
-{
-    if (folder >= 0 && !sbn__tuning_forget(folder, r->device->id, r->form)) {
-        snprintf(r->error, sizeof r->error, "the cache's file of tuned numbers cannot be removed");
-        return SBN_IO_ERROR;
-    }
-    json_object_set_new(r->object, "kept", json_null());
-    if (!r->quiet)
-        puts("  nothing is kept");
-    return SBN_SUCCESS;
-}
-
 static json_t *begin(tuning_run *r, size_t index)
 {
-    json_t *object = json_object();
-    json_object_set_new(object, "index", json_integer((json_int_t)index));
-    json_object_set_new(object, "name", json_text(r->device->name));
-    json_object_set_new(object, "driver", json_text(r->device->driver));
-    json_object_set_new(object, "form", json_text(form_name(r->form)));
     r->tried = json_array();
-    json_object_set_new(object, "tried", r->tried);
     if (!r->quiet)
         printf("device %zu: %s, driver %s, form %s\n", index, r->device->name, r->device->driver,
                form_name(r->form));
-    return object;
+    return json_pack("{s:I, s:o, s:o, s:s, s:o}", "index", (json_int_t)index, "name",
+                     json_text(r->device->name), "driver", json_text(r->device->driver), "form",
+                     form_name(r->form), "tried", r->tried);
 }
 
-static int run(const device_list *list, const void *options, json_output *out)
+static int run(const device_list *list, const command_options *o, json_output *out)
 {
-    const command_options *o = options;
-    size_t chosen[DEVICE_CHOICE_MAX], count;
-    int exit_status = device_choice_resolve(&o->devices, list, chosen, &count);
-    if (exit_status)
-        return exit_status;
+    int exit_status = 0;
     const int folder = o->forget ? sbn__cache_find(NULL) : sbn__cache_open(NULL);
     if (folder < 0 && !o->forget) {
         fputs(
@@ -208,33 +219,29 @@ static int run(const device_list *list, const void *options, json_output *out)
         return EXIT_FAILED;
     }
     json_t *devices = json_array();
-    for (size_t i = 0; i < count && !exit_status; ++i) {
-        const device_info *d = &list->device[chosen[i]];
+    for (size_t i = 0; i < o->devices.count && !exit_status; ++i) {
+        const size_t number = o->devices.numbers[i];
+        const device_info *d = &list->device[number];
         tuning_run r = {.options = o,
                         .device = d,
                         .form = o->form == SBN_FORM_AUTO ? d->form : o->form,
                         .quiet = json_output_is_stdout(out)};
-        r.object = begin(&r, chosen[i]);
+        r.object = begin(&r, number);
         json_array_append_new(devices, r.object);
-        if (o->forget ? forget(&r, folder) : tune_device(&r, folder)) {
+        if (o->forget ? keep(&r, folder, 0) : tune_device(&r, folder)) {
             fprintf(stderr, "syncbn: %s\n", r.error);
             exit_status = EXIT_FAILED;
         }
     }
     sbn__cache_close(folder);
-    json_t *all = json_report();
-    json_object_set_new(all, "devices", devices);
-    const int unwritten = json_output_write(out, all);
+    const int unwritten = json_output_write(out, json_pack("{s:o}", "devices", devices));
     return unwritten ? unwritten : exit_status;
 }
 
-int command_tune(int argc, char **argv)
-{
-    command_options options = {.budget = {.seconds = 0.5}};
-    const int ended = options_read(argc, argv, &tune_usage, &options);
-    if (ended)
-        return ended - 1;
-    const int exit_status = command_run(options.json, run, &options);
-    options_free(&options);
-    return exit_status;
-}
+const command tune_command = {.name = "tune",
+                              .takes = "dflsx",
+                              .help = help,
+                              .builtin = builtin,
+                              .seconds = 0.5,
+                              .settle = settle,
+                              .run = run};

@@ -1,10 +1,15 @@
 #include "syncbn/inspect.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "syncbn/safe_text.h"
 
 static tensor_range range_of(const float *values, size_t count)
 {
@@ -34,25 +39,24 @@ static void add_problem(layer_report *report, const char *format, ...)
     va_end(arguments);
 }
 
-static void judge_range(layer_report *report, const char *name, const tensor_range *range)
-{
-    if (range->not_finite) {
-        add_problem(report, "%s: NaN or Inf in %zu of %zu channels", name, range->not_finite,
-                    report->layer.channels);
-    }
-}
-
 static void judge(layer_report *report, const float *var)
 {
+    const struct {
+        const char *name;
+        const tensor_range *range;
+    } ranges[] = {{"weight", &report->weight},
+                  {"bias", &report->bias},
+                  {"mean", &report->mean},
+                  {"variance", &report->var}};
     size_t negative = 0, zero = 0;
     for (size_t c = 0; c < report->layer.channels; ++c) {
         negative += var[c] < 0;
         zero += var[c] == 0;
     }
-    judge_range(report, "weight", &report->weight);
-    judge_range(report, "bias", &report->bias);
-    judge_range(report, "mean", &report->mean);
-    judge_range(report, "variance", &report->var);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; ++i)
+        if (ranges[i].range->not_finite)
+            add_problem(report, "%s: NaN or Inf in %zu of %zu channels", ranges[i].name,
+                        ranges[i].range->not_finite, report->layer.channels);
     if (negative) {
         add_problem(report, "variance: negative in %zu of %zu channels", negative,
                     report->layer.channels);
@@ -102,4 +106,66 @@ int inspect_layer(const sbn_checkpoint *checkpoint, size_t index, layer_report *
     }
     free(values);
     return status;
+}
+
+/* --- standard input ---------------------------------------------------------------------------- */
+
+static int fail(const char *what)
+{
+    fprintf(stderr, "syncbn: standard input: %s: %s\n", what, strerror(errno));
+    return EXIT_FAILED;
+}
+
+/* A descriptor of a new file without a name, or -1. */
+static int open_nameless(void)
+{
+    char path[4096];
+    const char *folder = getenv("TMPDIR");
+    const int length = snprintf(path, sizeof path, "%s/syncbn.XXXXXX",
+                                folder && *folder ? folder : "/tmp");
+    if (length < 0 || (size_t)length >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    const int file = mkstemp(path);
+    if (file >= 0)
+        unlink(path);
+    return file;
+}
+
+/* Returns what failed, or NULL. */
+static const char *copy_to(int file)
+{
+    static char bytes[1 << 16];
+    for (;;) {
+        ssize_t got = read(STDIN_FILENO, bytes, sizeof bytes), put = 0;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 ? "reading it" : NULL;
+        for (const char *at = bytes; got > 0; at += put, got -= put) {
+            put = write(file, at, (size_t)got);
+            if (put < 0 && errno != EINTR)
+                return "copying it to a temporary file";
+            put = put < 0 ? 0 : put;
+        }
+    }
+}
+
+int standard_input_path(char path[STANDARD_INPUT_PATH])
+{
+    struct stat info;
+    int file = STDIN_FILENO;
+    if (fstat(STDIN_FILENO, &info))
+        return fail("reading it");
+    if (!S_ISREG(info.st_mode) || lseek(STDIN_FILENO, 0, SEEK_CUR) != 0) {
+        file = open_nameless();
+        if (file < 0)
+            return fail("making a temporary file for it");
+        const char *failed = copy_to(file);
+        if (failed)
+            return fail(failed);
+    }
+    snprintf(path, STANDARD_INPUT_PATH, "/dev/fd/%d", file);
+    return 0;
 }

@@ -1,12 +1,13 @@
 #include "syncbn/json_output.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <jansson.h>
+#include <syncbn.h>
 
 #include "syncbn/safe_text.h"
 
@@ -28,6 +29,20 @@ static void *allocate_or_exit(size_t size)
 void json_memory_or_exit(void)
 {
     json_set_alloc_funcs(allocate_or_exit, free);
+}
+
+json_t *json_number_or_name(double value)
+{
+    return isfinite(value) ? json_real(value)
+                           : json_string(isnan(value) ? "nan"
+                                         : value > 0  ? "inf"
+                                                      : "-inf");
+}
+
+json_t *json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    return string ? string : json_string("");
 }
 
 static int fail(const json_output *out, int why)
@@ -103,18 +118,21 @@ int json_output_is_stdout(const json_output *out)
     return out->path && strcmp(out->path, "-") == 0;
 }
 
-int json_output_write(json_output *out, json_t *value)
+int json_output_write(json_output *out, json_t *report)
 {
     if (!out->path) {
-        json_decref(value);
+        json_decref(report);
         return 0;
     }
+    json_t *value = json_pack("{s:s}", "version", sbn_version());
+    const int incomplete = json_object_update(value, report);
+    json_decref(report);
     errno = 0;
     FILE *to = out->to ? out->to : open_temporary(out);
     int failed = !to;
     if (to) {
         unfinished = out->to ? NULL : out->temporary;
-        failed = !value || json_dumpf(value, to, JSON_INDENT(2)) || fputc('\n', to) == EOF ||
+        failed = incomplete || json_dumpf(value, to, JSON_INDENT(2)) || fputc('\n', to) == EOF ||
                  fflush(to);
         unfinished = NULL;
     }

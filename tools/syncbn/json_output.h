@@ -1,10 +1,13 @@
-/* Where --json FILE writes: found to be writable before anything runs, whole or not at all. */
+/*
+ * Where --json FILE writes: found to be writable before anything runs, whole or not at all. And what
+ * jansson leaves open: numbers that JSON lacks, strings that are not UTF-8.
+ */
 #ifndef TOOLS_SYNCBN_JSON_OUTPUT_H
 #define TOOLS_SYNCBN_JSON_OUTPUT_H
 
 #include <stdio.h>
 
-typedef struct json_t json_t;
+#include <jansson.h>
 
 typedef struct json_output {
     const char *path;         /* NULL: no --json */
@@ -27,8 +30,17 @@ int json_output_open(json_output *out, const char *path);
 /* 1 if JSON goes to standard output, so that nothing else may be written there. */
 int json_output_is_stdout(const json_output *out);
 
-/* Writes the value, which is released. 0, or EXIT_FAILED after a sentence. */
-int json_output_write(json_output *out, json_t *value);
+/*
+ * Writes the report, which is released, as an object that begins with the library's version. 0, or
+ * EXIT_FAILED after a sentence.
+ */
+int json_output_write(json_output *out, json_t *report);
+
+/* NaN and infinities become strings. */
+json_t *json_number_or_name(double value);
+
+/* A driver's string; "" if it is not UTF-8. */
+json_t *json_text(const char *text);
 
 /* An earlier file of this name stays as it was where nothing has been written. */
 void json_output_close(json_output *out);

@@ -1,50 +1,23 @@
-# The command `syncbn`.
-bin_PROGRAMS += tools/syncbn/syncbn
-tools_syncbn_syncbn_SOURCES = \
-	tools/syncbn/bench_options.c \
-	tools/syncbn/bench_report.c \
-	tools/syncbn/bench_report.h \
-	tools/syncbn/bench_report_json.c \
-	tools/syncbn/check_options.c \
-	tools/syncbn/command.h \
+# The command `syncbn`: its parts, which tests link, too, and main.
+syncbn_parts = \
+	tools/syncbn/bench_report.c tools/syncbn/bench_report.h \
 	tools/syncbn/command_bench.c \
 	tools/syncbn/command_check.c \
 	tools/syncbn/command_devices.c \
 	tools/syncbn/command_inspect.c \
 	tools/syncbn/command_tune.c \
-	tools/syncbn/command_run.c \
-	tools/syncbn/command_run.h \
-	tools/syncbn/inspect.c \
-	tools/syncbn/inspect.h \
-	tools/syncbn/device_choice.c \
-	tools/syncbn/device_choice.h \
-	tools/syncbn/driver_advice.c \
-	tools/syncbn/driver_advice.h \
-	tools/syncbn/json.h \
-	tools/syncbn/json_output.c \
-	tools/syncbn/json_output.h \
+	tools/syncbn/inspect.c tools/syncbn/inspect.h \
+	tools/syncbn/json_output.c tools/syncbn/json_output.h \
+	tools/syncbn/options.c tools/syncbn/options.h \
+	tools/syncbn/report.c tools/syncbn/report.h \
+	tools/syncbn/safe_text.c tools/syncbn/safe_text.h
+bin_PROGRAMS += tools/syncbn/syncbn
+tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/main.c \
-	tools/syncbn/options.c \
-	tools/syncbn/options.h \
-	tools/syncbn/problem_list.c \
-	tools/syncbn/problem_list.h \
-	tools/syncbn/progress.c \
-	tools/syncbn/progress.h \
-	tools/syncbn/report.c \
-	tools/syncbn/report.h \
-	tools/syncbn/report_json.c \
-	tools/syncbn/report_json.h \
-	tools/syncbn/safe_text.c \
-	tools/syncbn/safe_text.h \
-	tools/syncbn/standard_input.c \
-	tools/syncbn/standard_input.h \
-	src/base/text.c \
-	src/base/text.h \
-	src/program/cache_folder.c \
-	src/program/cache_folder.h \
-	src/program/identity.c \
-	src/program/identity.h \
-	src/device/tuning.c \
-	src/device/tuning.h
+	$(syncbn_parts) \
+	src/base/text.c src/base/text.h \
+	src/program/cache_folder.c src/program/cache_folder.h \
+	src/program/identity.c src/program/identity.h \
+	src/device/tuning.c src/device/tuning.h
 tools_syncbn_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)

@@ -6,9 +6,7 @@
 #include <syncbn.h>
 
 #include "check/nearest.h"
-#include "syncbn/command.h"
-#include "syncbn/json_output.h"
-#include "syncbn/safe_text.h"
+#include "syncbn/options.h"
 
 static const char help[] =
     "usage: syncbn devices [options]\n"
@@ -34,27 +32,32 @@ static const char help[] =
     "All take --json FILE (- for standard output). syncbn help COMMAND, or syncbn COMMAND\n"
     "--help, has a command's options. --help, -h, --version and -V are understood too.\n";
 
-typedef struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} command;
-
-static int command_help(int argc, char **argv);
-static int command_version(int argc, char **argv);
-
-static const command commands[] = {
-    {"devices", command_devices},   {"check", command_check},     {"bench", command_bench},
-    {"tune", command_tune},         {"inspect", command_inspect}, {"help", command_help},
-    {"--help", command_help},       {"-h", command_help},         {"version", command_version},
-    {"--version", command_version}, {"-V", command_version},
-};
+static const command *const commands[] = {&devices_command, &check_command, &bench_command,
+                                          &tune_command, &inspect_command};
+enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const command *find_command(const char *name)
 {
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
+    for (size_t i = 0; i < COMMANDS; ++i)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
     return NULL;
+}
+
+/* 1 if the word is one of these three. */
+static int is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+static int is_help(const char *word)
+{
+    return is_one_of(word, "help", "--help", "-h");
+}
+
+static int is_version(const char *word)
+{
+    return is_one_of(word, "version", "--version", "-V");
 }
 
 static int no_command(const char *name)
@@ -74,28 +77,56 @@ static int no_command(const char *name)
                                name);
 }
 
-static int command_help(int argc, char **argv)
+static int print_help(int argc, char **argv)
 {
-    static char option[] = "--help";
     if (argc > 2)
         return usage_error("help takes one command, got %d", argc - 1);
     const command *of = argc == 2 ? find_command(argv[1]) : NULL;
-    if (argc == 2 && !of)
+    if (argc == 2 && !of && !is_help(argv[1]) && !is_version(argv[1]))
         return no_command(argv[1]);
-    if (of && of->run != command_help && of->run != command_version) {
-        char *arguments[] = {argv[1], option, NULL};
-        return of->run(2, arguments);
-    }
-    fputs(help, stdout);
+    fputs(of ? of->help : help, stdout);
     return 0;
 }
 
-static int command_version(int argc, char **argv)
+static int print_version(int argc, char **argv)
 {
     if (argc > 1)
         return usage_error("%s takes no argument \"%s\"", argv[0], argv[1]);
     printf("syncbn %s\n", sbn_version());
     return 0;
+}
+
+static int run_with(const command *c, command_options *o, json_output *json)
+{
+    device_list list;
+    if (c->no_devices)
+        return c->run(NULL, o, json);
+    const int status = devices_list(&list);
+    if (status) {
+        fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
+        return EXIT_FAILED;
+    }
+    int exit_status = c->builtin ? device_choice_resolve(&o->devices, &list) : 0;
+    exit_status = exit_status ? exit_status : c->run(&list, o, json);
+    devices_free(&list);
+    return exit_status;
+}
+
+/* Whether JSON can be written is known before anything runs. */
+static int run(const command *c, int argc, char **argv)
+{
+    command_options options;
+    json_output json;
+    const int ended = options_read(argc, argv, c, &options);
+    if (ended)
+        return ended - 1;
+    int exit_status = json_output_open(&json, options.json);
+    if (!exit_status) {
+        exit_status = run_with(c, &options, &json);
+        json_output_close(&json);
+    }
+    options_free(&options);
+    return exit_status;
 }
 
 int main(int argc, char **argv)
@@ -106,9 +137,10 @@ int main(int argc, char **argv)
             "a command is missing: devices, check, bench, tune or inspect; see syncbn help");
     }
     const command *found = find_command(argv[1]);
-    if (!found)
-        return no_command(argv[1]);
-    int exit_status = found->run(argc - 1, argv + 1);
+    int exit_status = found                 ? run(found, argc - 1, argv + 1)
+                      : is_help(argv[1])    ? print_help(argc - 1, argv + 1)
+                      : is_version(argv[1]) ? print_version(argc - 1, argv + 1)
+                                            : no_command(argv[1]);
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "syncbn: standard output cannot be written%s%s\n", errno ? ": " : "",

@@ -1,7 +1,7 @@
-/* Reading command lines. */
 #include "syncbn/options.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,45 +9,176 @@
 #include <string.h>
 
 #include "check/nearest.h"
-#include "syncbn/safe_text.h"
-#include "syncbn/json_output.h"
 
-static const struct option json_alone[] = {{"json", required_argument, NULL, 'j'},
-                                           {"help", no_argument, NULL, 'h'},
-                                           {NULL, 0, NULL, 0}};
+/* All options, and the letters that commands take them by. */
+static const struct option known[] = {
+    {"devices", required_argument, NULL, 'd'}, {"form", required_argument, NULL, 'f'},
+    {"file", required_argument, NULL, 'l'},    {"replicas", required_argument, NULL, 'r'},
+    {"verbose", no_argument, NULL, 'v'},       {"build-options", required_argument, NULL, 'b'},
+    {"tap", no_argument, NULL, 't'},           {"digests", no_argument, NULL, 'g'},
+    {"seconds", required_argument, NULL, 's'}, {"repeats", required_argument, NULL, 'n'},
+    {"forget", no_argument, NULL, 'x'},        {"json", required_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},
+};
+enum { OPTIONS = sizeof known / sizeof *known };
 
 /*
  * The sentence for what getopt_long, with an option string that begins with ':', stopped at and
  * returned as '?' or ':'.
  */
-static int refuse(int option, char **argv, const char *command, const struct option *options)
+static int refuse(int option, char **argv, const char *name, const struct option *options)
 {
     const char *word = argv[optind - 1];
     const size_t length = strcspn(word, "=");
-    const char *names[32];
+    const char *names[OPTIONS];
     size_t like = 0, count = 0;
     if (strncmp(word, "--", 2) != 0)
-        return usage_error("%s has no option -%c; see syncbn %s --help", command, optopt, command);
+        return usage_error("%s has no option -%c; see syncbn %s --help", name, optopt, name);
     if (option == ':')
-        return usage_error("%s lacks its value; see syncbn %s --help", word, command);
+        return usage_error("%s lacks its value; see syncbn %s --help", word, name);
     for (const struct option *o = options; o->name; ++o) {
-        if (count < sizeof names / sizeof *names)
-            names[count++] = o->name;
+        names[count++] = o->name;
         like += strncmp(o->name, word + 2, length - 2) == 0;
         if (optopt && o->val == optopt)
-            return usage_error("--%s takes no value; see syncbn %s --help", o->name, command);
+            return usage_error("--%s takes no value; see syncbn %s --help", o->name, name);
     }
     if (like > 1) {
-        return usage_error("%s: several options of %s begin so; see syncbn %s --help", word,
-                           command, command);
+        return usage_error("%s: several options of %s begin so; see syncbn %s --help", word, name,
+                           name);
     }
     const char *meant = nearest_word(word + 2, length - 2, names, count, "");
     if (meant)
-        return usage_error("%s has no option %.*s: did you mean --%s?", command, (int)length, word,
+        return usage_error("%s has no option %.*s: did you mean --%s?", name, (int)length, word,
                            meant);
-    return usage_error("%s has no option %.*s; see syncbn %s --help", command, (int)length, word,
-                       command);
+    return usage_error("%s has no option %.*s; see syncbn %s --help", name, (int)length, word,
+                       name);
 }
+
+/* --- devices ----------------------------------------------------------------------------------- */
+
+/* Reads "0,1,1", or a type as "gpu". Returns 0, or EXIT_USAGE after a sentence. */
+static int read_devices(const char *text, device_choice *choice)
+{
+    static const char *const types[] = {"cpu", "gpu", "accelerator"};
+    choice->type = NULL;
+    choice->count = 0;
+    for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
+        if (strcmp(text, types[i]) == 0) {
+            choice->type = types[i];
+            return 0;
+        }
+    }
+    for (const char *at = text;; ++at) {
+        char *end;
+        unsigned long index = strtoul(at, &end, 10);
+        if (!isdigit((unsigned char)*at) || (*end && *end != ',') || index > 9999 ||
+            choice->count == DEVICE_CHOICE_MAX) {
+            return isalpha((unsigned char)*text)
+                       ? usage_error(
+                             "--devices %s: there is no such type of device; there are cpu, "
+                             "gpu and accelerator",
+                             text)
+                       : usage_error("--devices %s: expected at most %d numbers as in 0,1, or cpu, "
+                                     "gpu or accelerator",
+                                     text, DEVICE_CHOICE_MAX);
+        }
+        choice->numbers[choice->count++] = index;
+        at = end;
+        if (!*at)
+            return 0;
+    }
+}
+
+int device_choice_resolve(device_choice *choice, const device_list *list)
+{
+    const int all = choice->count == 0;
+    for (size_t i = 0; i < choice->count; ++i) {
+        const size_t index = choice->numbers[i];
+        if (index >= list->devices) {
+            return usage_error("--devices names %zu, but there are only %zu, numbered from 0; see "
+                               "syncbn devices",
+                               index, list->devices);
+        }
+        if (!list->device[index].usable) {
+            fprintf(stderr, "syncbn: device %zu cannot be used: %s\n", index,
+                    list->device[index].reason);
+            return EXIT_FAILED;
+        }
+    }
+    for (size_t i = 0; i < list->devices && all && choice->count < DEVICE_CHOICE_MAX; ++i) {
+        const device_info *d = &list->device[i];
+        if (d->usable && (!choice->type || strcmp(choice->type, d->type) == 0))
+            choice->numbers[choice->count++] = i;
+    }
+    if (choice->count == 0) {
+        fprintf(stderr, "syncbn: there is no usable OpenCL device%s%s; see syncbn devices\n",
+                choice->type ? " of type " : "", choice->type ? choice->type : "");
+        return EXIT_FAILED;
+    }
+    return 0;
+}
+
+/* --- problems ---------------------------------------------------------------------------------- */
+
+/* `file` is NULL for a problem of the command line, which has no digests. */
+static int add(problem_list *list, const char *line, const char *words, const char *file,
+               int number)
+{
+    char error[256];
+    size_t i = list->count, more = i + 1;
+    problem *problems = realloc(list->problems, more * sizeof *problems);
+    list->problems = problems ? problems : list->problems;
+    digests *recorded = realloc(list->recorded, more * sizeof *recorded);
+    list->recorded = recorded ? recorded : list->recorded;
+    if (!problems || !recorded)
+        return usage_error("no memory for %zu problems", more);
+    if (problem_parse(line, &problems[i], error, sizeof error) ||
+        digests_parse(words, &recorded[i], error, sizeof error))
+        return file ? usage_error("%s:%d: %s", file, number, error) : usage_error("%s", error);
+    ++list->count;
+    return 0;
+}
+
+/*
+ * Adds the operands of a command line, up to NULL; where there is none and no file was `listed`, the
+ * command's own problems, up to NULL.
+ */
+static int add_operands(problem_list *list, char **operands, int listed, const char *const *builtin)
+{
+    int failed = 0;
+    const int any = listed || *operands;
+    for (; *operands && !failed; ++operands)
+        failed = add(list, *operands, "", NULL, 0);
+    for (; !any && *builtin && !failed; ++builtin)
+        failed = add(list, *builtin, "", NULL, 0);
+    return failed;
+}
+
+/* Adds a file's problems; a line may have digests behind the problem (digests.h). */
+static int read_problems(problem_list *list, const char *file)
+{
+    char line[PROBLEM_LINE + 256];
+    FILE *in = fopen(file, "r");
+    int failed = 0;
+    if (!in)
+        return usage_error("%s cannot be read: %s", file, strerror(errno));
+    for (int number = 1; !failed && fgets(line, sizeof line, in); ++number) {
+        if (!strchr(line, '\n') && !feof(in)) {
+            failed = usage_error("%s:%d: the line is too long", file, number);
+            break;
+        }
+        line[strcspn(line, "#\r\n")] = 0;
+        char *word = line + strspn(line, " \t");
+        size_t length = strcspn(word, " \t");
+        char *words = word + length + (word[length] != 0);
+        word[length] = 0;
+        failed = length ? add(list, word, words, file, number) : 0;
+    }
+    fclose(in);
+    return failed;
+}
+
+/* --- options ----------------------------------------------------------------------------------- */
 
 /* Returns 0 unless the text is a number from 1 to `most`. */
 static unsigned long number(const char *text, unsigned long most)
@@ -61,7 +192,7 @@ static int read_option(int option, command_options *o)
 {
     char *end;
     switch (option) {
-    case 'd': return device_choice_read(optarg, &o->devices);
+    case 'd': return read_devices(optarg, &o->devices);
     case 'r':
         o->replicas = number(optarg, PROBLEM_MAX_REPLICAS);
         return o->replicas
@@ -72,7 +203,7 @@ static int read_option(int option, command_options *o)
                    ? usage_error("--form %s: expected auto, cpu or gpu", optarg)
                    : 0;
     case 'b': o->build_options = optarg; return 0;
-    case 'l': o->listed = 1; return problem_list_read(&o->list, optarg);
+    case 'l': o->listed = 1; return read_problems(&o->list, optarg);
     case 's':
         o->budget.seconds = strtod(optarg, &end);
         return *end || end == optarg || !(o->budget.seconds >= 0) || isinf(o->budget.seconds)
@@ -90,35 +221,41 @@ static int read_option(int option, command_options *o)
     }
 }
 
-static int read_all(int argc, char **argv, const usage *u, command_options *o)
+static int read_all(int argc, char **argv, const command *c, command_options *o)
 {
-    const struct option *options = u->options ? u->options : json_alone;
+    struct option options[OPTIONS + 1] = {{NULL, 0, NULL, 0}};
     int option, failed = 0;
+    for (size_t i = 0, count = 0; i < OPTIONS; ++i)
+        if (strchr("jh", known[i].val) || strchr(c->takes, known[i].val))
+            options[count++] = known[i];
     opterr = 0;
-    while (!failed && (option = getopt_long(argc, argv, u->letters, options, NULL)) != -1) {
+    while (!failed && (option = getopt_long(argc, argv, strchr(c->takes, 'v') ? ":hv" : ":h",
+                                            options, NULL)) != -1) {
         if (option == 'h') {
-            fputs(u->help, stdout);
+            fputs(c->help, stdout);
             return 1;
         }
-        failed = option == '?' || option == ':' ? refuse(option, argv, u->command, options)
+        failed = option == '?' || option == ':' ? refuse(option, argv, c->name, options)
                                                 : read_option(option, o);
     }
-    if (!failed && u->builtin)
-        failed = problem_list_operands(&o->list, argc, argv, o->listed, u->builtin);
+    o->operands = argv + optind;
+    if (!failed && c->builtin)
+        failed = add_operands(&o->list, o->operands, o->listed, c->builtin);
     for (size_t i = 0; i < o->list.count && !failed; ++i) {
         if (o->replicas)
             problem_set_replicas(&o->list.problems[i], o->replicas);
         if (o->form != SBN_FORM_AUTO)
             o->list.problems[i].form = o->form;
     }
-    if (!failed && u->settle)
-        failed = u->settle(o);
+    if (!failed && c->settle)
+        failed = c->settle(o);
     return failed ? failed + 1 : 0;
 }
 
-int options_read(int argc, char **argv, const usage *u, command_options *o)
+int options_read(int argc, char **argv, const command *c, command_options *o)
 {
-    const int ended = read_all(argc, argv, u, o);
+    *o = (command_options){.budget.seconds = c->seconds};
+    const int ended = read_all(argc, argv, c, o);
     if (ended)
         options_free(o);
     return ended;
@@ -126,5 +263,7 @@ int options_read(int argc, char **argv, const usage *u, command_options *o)
 
 void options_free(command_options *o)
 {
-    problem_list_free(&o->list);
+    free(o->list.problems);
+    free(o->list.recorded);
+    o->list = (problem_list){0, NULL, NULL};
 }

@@ -1,11 +1,9 @@
-/* Text and TAP reports. */
 #include "syncbn/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "syncbn/safe_text.h"
-#include "syncbn/progress.h"
+#include "base/clock.h"
 
 enum { LINE = PROBLEM_LINE + 512 };
 
@@ -18,9 +16,9 @@ static void write_rerun(const report *r, const problem *p, char *text, size_t si
     char line[PROBLEM_LINE], devices[8 * DEVICE_CHOICE_MAX] = "";
     size_t used = 0;
     problem_print(p, line, sizeof line);
-    for (size_t i = 0; i < r->num_chosen; ++i) {
+    for (size_t i = 0; i < r->options->devices.count; ++i) {
         used += (size_t)snprintf(devices + used, sizeof devices - used, "%s%zu", i ? "," : "",
-                                 r->chosen[i]);
+                                 r->options->devices.numbers[i]);
     }
     const char *options = r->options->build_options;
     snprintf(text, size, "syncbn check --devices %s %s%s%s%s", devices,
@@ -29,14 +27,15 @@ static void write_rerun(const report *r, const problem *p, char *text, size_t si
 
 void report_begin(report *r)
 {
-    r->start = check_clock();
+    r->start = sbn__seconds();
+    r->problems = json_array();
     if (r->options->format == REPORT_TAP)
         printf("1..%zu\n", r->options->list.count);
     int listed = r->options->format == REPORT_TAP || r->options->format == REPORT_TEXT;
-    for (size_t i = 0; i < r->num_chosen && listed; ++i) {
-        const device_info *d = &r->devices->device[r->chosen[i]];
-        printf("%sdevice %zu: %s\n", r->options->format == REPORT_TAP ? "# " : "", r->chosen[i],
-               d->name);
+    for (size_t i = 0; i < r->options->devices.count && listed; ++i) {
+        const device_info *d = &r->devices->device[r->options->devices.numbers[i]];
+        printf("%sdevice %zu: %s\n", r->options->format == REPORT_TAP ? "# " : "",
+               r->options->devices.numbers[i], d->name);
     }
     if (r->options->format == REPORT_TEXT)
         printf("%-4s  %-22s  problem\n", "", "error / tolerance in");
@@ -46,7 +45,7 @@ void report_begin(report *r)
 void report_progress(report *r, const problem *p)
 {
     char line[PROBLEM_LINE];
-    if (check_clock() - r->start < progress_after)
+    if (sbn__seconds() - r->start < progress_after)
         return;
     problem_print(p, line, sizeof line);
     progress_show(r->done + 1, r->options->list.count, r->failed, line, 0);
@@ -75,8 +74,7 @@ static void summarise(const check_result *result, char *text, size_t size)
 }
 
 /* Why a problem failed, line by line. */
-static void explain(const report *r, const problem *p, const check_result *result,
-                    const char *prefix)
+static void explain(const check_result *result, const char *prefix, const char *again)
 {
     char text[LINE];
     if (*result->error) {
@@ -86,17 +84,13 @@ static void explain(const report *r, const problem *p, const check_result *resul
                result->outputs.count, result->placement.values, result->outputs.batches);
     }
     for (int id = 0; id < OUTPUTS; ++id) {
-        const verdict *v = &result->comparison.of[id];
-        if (v->failures == 0)
+        if (result->comparison.of[id].failures == 0)
             continue;
-        compare_where(&result->placement, (output_id)id, v->index, text, sizeof text);
-        printf("%s%s: %zu of %zu values beyond tolerance; worst at %s: got %.9g, expected %.9g, "
-               "error %.3g, tolerance %.3g\n",
-               prefix, output_names[id], v->failures, result->outputs.of[id].count, text, v->got,
-               v->expected, v->error, v->tolerance);
+        compare_explain(&result->placement, &result->outputs, &result->comparison, (output_id)id,
+                        text, sizeof text);
+        printf("%s%s\n", prefix, text);
     }
-    write_rerun(r, p, text, sizeof text);
-    printf("%sagain: %s\n", prefix, text);
+    printf("%sagain: %s\n", prefix, again);
 }
 
 /* A line of a table: the output that used most of its tolerance, and the problem. */
@@ -115,6 +109,44 @@ static void print_worst(const check_result *result, const char *line)
     printf("  %s\n", line);
 }
 
+static json_t *output_json(const check_result *result, output_id id)
+{
+    const verdict *v = &result->comparison.of[id];
+    const output *o = &result->outputs.of[id];
+    char text[96];
+    snprintf(text, sizeof text, "%016" PRIx64, o->digest);
+    json_t *object = json_pack("{s:s, s:I, s:I, s:I, s:o}", "digest", text, "values",
+                               (json_int_t)o->count, "failures", (json_int_t)v->failures,
+                               "unbounded", (json_int_t)v->unbounded, "ratio",
+                               json_number_or_name(v->ratio));
+    if (v->judged && o->count) {
+        compare_where(&result->placement, id, v->index, text, sizeof text);
+        json_t *worst = json_pack("{s:s, s:o, s:o, s:o, s:o}", "where", text, "error",
+                                  json_number_or_name(v->error), "tolerance",
+                                  json_number_or_name(v->tolerance), "got",
+                                  json_number_or_name(v->got), "expected",
+                                  json_number_or_name(v->expected));
+        json_object_update(object, worst);
+        json_decref(worst);
+    }
+    return object;
+}
+
+static json_t *result_json(const check_result *result, const char *line, const char *again)
+{
+    json_t *of = json_object(), *wide = NULL;
+    wide = result->outputs.wide < 0 ? json_null() : json_boolean(result->outputs.wide);
+    for (int id = 0; id < OUTPUTS; ++id)
+        if (result->outputs.of[id].data)
+            json_object_set_new(of, output_names[id], output_json(result, (output_id)id));
+    return json_pack("{s:s, s:b, s:b, s:s, s:o*, s:b, s:f, s:o, s:s, s:o}", "problem", line, "ok",
+                     result->ok, "refused", result->refused, "status",
+                     sbn_status_name(result->status), "error",
+                     *result->error ? json_text(result->error) : NULL, "bits_compared",
+                     result->bits_known, "seconds", result->seconds, "wide", wide, "again", again,
+                     "outputs", of);
+}
+
 void report_result(report *r, const problem *p, const check_result *result)
 {
     char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT], again[LINE];
@@ -125,10 +157,8 @@ void report_result(report *r, const problem *p, const check_result *result)
     ++r->done;
     r->failed += !result->ok;
     r->recorded += result->ok && result->bits_known;
-    if (r->options->json) {
-        write_rerun(r, p, again, sizeof again);
-        report_json_result(&r->json, p, result, again);
-    }
+    write_rerun(r, p, again, sizeof again);
+    json_array_append_new(r->problems, result_json(result, line, again));
     switch (r->options->format) {
     case REPORT_NONE: return;
     case REPORT_TAP:
@@ -141,7 +171,7 @@ void report_result(report *r, const problem *p, const check_result *result)
             printf("      %s\n", ratios);
     }
     if (!result->ok)
-        explain(r, p, result, r->options->format == REPORT_TEXT ? "      " : "# ");
+        explain(result, r->options->format == REPORT_TEXT ? "      " : "# ", again);
     fflush(stdout);
 }
 
@@ -152,10 +182,16 @@ int report_end(report *r)
         printf("%zu problem%s, %zu failed", r->done, r->done == 1 ? "" : "s", r->failed);
         if (r->recorded)
             printf(", %zu with the recorded bits", r->recorded);
-        printf("; %.1f s\n", check_clock() - r->start);
+        printf("; %.1f s\n", sbn__seconds() - r->start);
     }
-    int unwritten = r->options->json
-                        ? report_json_end(&r->json, r->devices, r->chosen, r->num_chosen, r->failed)
-                        : 0;
+    json_t *devices = json_array();
+    for (size_t i = 0; i < r->options->devices.count; ++i)
+        json_array_append_new(
+            devices,
+            json_pack("{s:I, s:o}", "index", (json_int_t)r->options->devices.numbers[i], "name",
+                      json_text(r->devices->device[r->options->devices.numbers[i]].name)));
+    const int unwritten = json_output_write(r->out, json_pack("{s:o, s:I, s:o}", "devices", devices,
+                                                              "failed", (json_int_t)r->failed,
+                                                              "problems", r->problems));
     return r->failed || unwritten ? EXIT_FAILED : 0;
 }

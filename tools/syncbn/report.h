@@ -4,17 +4,15 @@
 
 #include "check/check.h"
 #include "syncbn/options.h"
-#include "syncbn/report_json.h"
 
 typedef struct report {
     const command_options *options;
     const device_list *devices;
-    size_t num_chosen; /* devices that the problems run on, indices into the list */
-    const size_t *chosen;
     size_t done, failed;
     size_t recorded; /* that had the recorded bits */
     double start;
-    report_json json;
+    json_output *out;
+    json_t *problems; /* the results so far */
 } report;
 
 void report_begin(report *r);

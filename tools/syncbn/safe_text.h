@@ -5,6 +5,7 @@
 #ifndef TOOLS_SYNCBN_SAFE_TEXT_H
 #define TOOLS_SYNCBN_SAFE_TEXT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 /* Returns how many characters it has written. */
@@ -18,5 +19,15 @@ enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* The same; returns EXIT_USAGE. */
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The progress of a list of problems, on standard error. */
+/*
+ * "[2/4] mb32ic64": on a terminal one line that the next replaces; elsewhere a line each, with
+ * `always`, or nothing. `failed` of those done are counted where there are any.
+ */
+void progress_show(size_t number, size_t count, size_t failed, const char *what, int always);
+
+/* Before anything else is printed. */
+void progress_clear(void);
 
 #endif

@@ -1,10 +1,9 @@
-# make scaling: what combining costs over ranks. See doc/scaling.md. RANKS, CHANNELS and SCALING_SECONDS
+# make scaling: what combining costs over ranks; mpiexec -n 2 tools/bench/scaling/scaling average. See doc/scaling.md. RANKS, CHANNELS and SCALING_SECONDS
 # (for each number of channels) say what is measured.
 if HAVE_MPI
-noinst_PROGRAMS += tools/bench/scaling/scaling tools/bench/scaling/average
+noinst_PROGRAMS += tools/bench/scaling/scaling
 endif
-scaling_rank = tools/bench/scaling/rank.c tools/bench/scaling/rank.h
-tools_bench_scaling_scaling_SOURCES = tools/bench/scaling/scaling.c $(scaling_rank)
+tools_bench_scaling_scaling_SOURCES = tools/bench/scaling/scaling.c
 tools_bench_scaling_scaling_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 tools_bench_scaling_scaling_LDADD = libsyncbn_bench.la libsyncbn_mpi_core.la libsyncbn_core.la $(OPENCL_LIBS)
 
@@ -24,10 +23,5 @@ scaling:
 	done; } > bench/scaling.columns
 	@$(PYTHON) $(srcdir)/tools/bench/scaling/model.py bench/scaling.columns
 CLEANFILES += bench/scaling.columns
-
-# What averaging gradients costs over MPI: mpiexec -n 2 tools/bench/scaling/average
-tools_bench_scaling_average_SOURCES = tools/bench/scaling/average.c $(scaling_rank)
-tools_bench_scaling_average_CPPFLAGS = $(tools_bench_scaling_scaling_CPPFLAGS)
-tools_bench_scaling_average_LDADD = $(tools_bench_scaling_scaling_LDADD)
 
 .PHONY: scaling

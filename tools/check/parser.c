@@ -1,4 +1,3 @@
-/* Reading a problem's shape and how it is spread; syncbn check --help has the grammar. */
 #include "check/parser.h"
 
 #include <ctype.h>
@@ -31,6 +30,15 @@ int parser_number(const char **at, uint64_t *value)
     return 0;
 }
 
+void parser_put(char *line, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    const size_t used = strlen(line);
+    va_start(arguments, format);
+    vsnprintf(line + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
 /* Where each part of a shape goes. */
 enum { MB, IC, ID, IH, IW, IL, SHAPE_PARTS };
 static const char *const shape_names[SHAPE_PARTS] = {"mb", "ic", "id", "ih", "iw", "il"};
@@ -58,17 +66,26 @@ int parser_shape(parser *in, const char *word)
     }
     if (!seen[MB] || !seen[IC] || value[IC] == 0)
         return parser_fail(in, "shape \"%s\": mb and ic are needed, and ic is at least 1", word);
-    int first = seen[ID] ? ID : IH;
     if (seen[IL] ? seen[ID] || seen[IH] || seen[IW] : seen[IH] != seen[IW] || seen[ID] > seen[IH])
         return parser_fail(in, "shape \"%s\": space is il, or ih iw, or id ih iw", word);
     problem *p = in->p;
     p->samples = value[MB];
     p->channels = value[IC];
-    if (seen[IL])
-        p->space[p->space_dims++] = value[IL];
-    else if (seen[IH])
-        for (int part = first; part <= IW; ++part)
+    for (int part = ID; part < SHAPE_PARTS; ++part)
+        if (seen[part])
             p->space[p->space_dims++] = value[part];
+    return 0;
+}
+
+int parser_replicas(parser *in, const char *number)
+{
+    problem *p = in->p;
+    uint64_t value;
+    if (parser_number(&number, &value) || *number || value < 1 || value > PROBLEM_MAX_REPLICAS)
+        return parser_fail(in, "r: replicas are 1 to %d", PROBLEM_MAX_REPLICAS);
+    if (p->has_split && p->replicas != value)
+        return parser_fail(in, "r: the split has %zu replicas", p->replicas);
+    p->replicas = value;
     return 0;
 }
 
@@ -86,6 +103,9 @@ int parser_split(parser *in, const char *list)
         if (!*at)
             break;
     }
+    if (p->replicas && p->replicas != parts)
+        return parser_fail(in, "split%s: r%zu asks for another number of replicas", list,
+                           p->replicas);
     p->has_split = 1;
     p->replicas = parts;
     return 0;
@@ -120,4 +140,23 @@ int parser_sizes(parser *in, const char *list)
         return parser_fail(in, "sizes%s: a split with as many replicas must come before it", list);
     p->has_sizes = 1;
     return 0;
+}
+
+void parser_put_shape(const problem *p, char *line, size_t size)
+{
+    const int first = p->space_dims == 1 ? IL : IW + 1 - p->space_dims;
+    parser_put(line, size, "mb%zuic%zu", p->samples, p->channels);
+    for (int i = 0; i < p->space_dims; ++i)
+        parser_put(line, size, "%s%zu", shape_names[first + i], p->space[i]);
+}
+
+void parser_put_replicas(const problem *p, char *line, size_t size)
+{
+    if (p->replicas && !p->has_split)
+        parser_put(line, size, ",r%zu", p->replicas);
+    for (size_t r = 0; p->has_split && r < p->replicas; ++r)
+        parser_put(line, size, "%s%zu", r ? "-" : ",split", p->split[r]);
+    for (size_t r = 0; p->has_sizes && r < p->replicas; ++r)
+        for (int i = 0; i < p->space_dims; ++i)
+            parser_put(line, size, "%s%zu", i ? "x" : r ? "-" : ",sizes", p->sizes[r][i]);
 }
