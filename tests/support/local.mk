@@ -56,13 +56,14 @@ LDADD = tests/support/libsupport.a tests/support/libthreads.a libsyncbn_check.la
 # Calls into OpenCL that are counted, fail or lie: tests/support/wraps.c stands between, in
 # programs whose LDFLAGS are these.
 wrap = -Wl,--wrap=
-wraps = \
+program_wraps = \
 	$(wrap)clBuildProgram \
-	$(wrap)clCreateBuffer \
-	$(wrap)clCreateCommandQueue \
 	$(wrap)clCreateKernel \
 	$(wrap)clCreateProgramWithBinary \
-	$(wrap)clCreateProgramWithSource \
+	$(wrap)clCreateProgramWithSource
+wraps = $(program_wraps) \
+	$(wrap)clCreateBuffer \
+	$(wrap)clCreateCommandQueue \
 	$(wrap)clEnqueueFillBuffer \
 	$(wrap)clEnqueueMapBuffer \
 	$(wrap)clEnqueueMarkerWithWaitList \

@@ -167,9 +167,6 @@ void wraps_build_with(const char *options);
  * kernels and binaries are the earlier one's, which stays. The rest is for functions that are wrapped.
  */
 void wraps_build_once(void);
-void wraps_program_has(cl_program program, const void *text, size_t size);
-int wraps_program_is_built(cl_program program, cl_device_id device, const char *options);
-void wraps_program_built(cl_program program);
 cl_program wraps_program_of(cl_program program);
 
 /*

@@ -8,6 +8,7 @@
 #include "bench/bench.h"
 #include "support/fixture.h"
 #include "support/sample.h"
+#include "support/wraps.h"
 #include "tools/bench_faults.h"
 
 static int run(bench *b, const char *line, long skipped, char error[RUNNER_ERROR])
@@ -116,6 +117,7 @@ static void check_all(const fixture *f)
 int main(void)
 {
     fixture f;
+    wraps_build_once();
     if (fixture_open(&f))
         return fixture_missing();
     check_all(&f);

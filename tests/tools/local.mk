@@ -17,7 +17,7 @@ tests_tools_bench_wrong_SOURCES = \
 	tests/tools/bench_faults.h \
 	tests/tools/bench_wrong.c
 tests_tools_bench_wrong_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
-tests_tools_bench_wrong_LDFLAGS = \
+tests_tools_bench_wrong_LDFLAGS = $(program_wraps) \
 	$(wrap)clEnqueueCopyBuffer \
 	$(wrap)clEnqueueNDRangeKernel \
 	$(wrap)dnnl_primitive_execute
