@@ -56,7 +56,8 @@ LDADD = tests/support/libsupport.a tests/support/libthreads.a libsyncbn_check.la
 # Calls into OpenCL that are counted, fail or lie: tests/support/wraps.c stands between, in
 # programs whose LDFLAGS are these.
 wrap = -Wl,--wrap=
-program_wraps = \
+# The library that calls them comes behind the archive that has them.
+program_wraps = -Wl,--undefined=__wrap_clBuildProgram \
 	$(wrap)clBuildProgram \
 	$(wrap)clCreateKernel \
 	$(wrap)clCreateProgramWithBinary \
