@@ -21,6 +21,7 @@ static const char *const lines[] = {
     "mb64ic16,bf16,frozen",
     "mb8ic16ih40iw40,grad=inf,form=gpu,frozen",
     "mb8ic16ih9iw9,data=nan,frozen",
+    "mb8ic16ih9iw9,xpitch3,dpitch11,frozen",
 };
 
 int main(void)
