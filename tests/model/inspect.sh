@@ -171,31 +171,6 @@ whole "$work/lies" 40
 inspect 1 "$work/lies"
 check 'a tensor that lies' grep -q 'tensor "c": data_offsets: expected a range within 40 bytes of data, got \[24, 4000\]' "$work/err"
 
-# Standard input: a file, and a pipe, of which a copy is made and nothing left.
-"$SYNCBN" inspect "$data/network_f32.safetensors" > "$work/wanted"
-TMPDIR=$work/temporary
-export TMPDIR
-mkdir "$TMPDIR"
-"$SYNCBN" inspect - < "$data/network_f32.safetensors" > "$work/out" 2> "$work/err"
-check 'standard input, a file' cmp -s "$work/wanted" "$work/out"
-cat "$data/network_f32.safetensors" | "$SYNCBN" inspect - > "$work/out" 2> "$work/err"
-check 'standard input, a pipe' cmp -s "$work/wanted" "$work/out"
-(cat "$data/network_f32.safetensors"; sleep 1) | "$SYNCBN" inspect - --json - > "$work/out" 2> "$work/err"
-check 'with JSON' grep -q '"file": "standard input"' "$work/out"
-cat "$work/zip.pt" | "$SYNCBN" inspect - > "$work/out" 2> "$work/err"
-check 'standard input that is none' grep -qxF \
-    "syncbn: standard input: expected a safetensors file, got a file of torch.save, a ZIP archive; $convert" \
-    "$work/err"
-"$SYNCBN" inspect - < /dev/null > "$work/out" 2> "$work/err"
-check 'empty' grep -qxF 'syncbn: standard input: expected a safetensors file, got an empty file' "$work/err"
-"$SYNCBN" inspect - <&- > "$work/out" 2> "$work/err"
-check 'closed' grep -q '^syncbn: standard input: reading it: ' "$work/err"
-check 'no copy is left' [ -z "$(ls "$TMPDIR")" ]
-rmdir "$TMPDIR"
-cat "$work/zip.pt" | "$SYNCBN" inspect - > "$work/out" 2> "$work/err"
-check 'no folder for a copy' \
-    grep -q '^syncbn: standard input: making a temporary file for it: No such file' "$work/err"
-unset TMPDIR
 inspect 1 "$work/none"
 check 'no file' grep -q '^syncbn: .*/none: opening it: No such file' "$work/err"
 inspect 2

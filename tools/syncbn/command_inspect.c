@@ -13,8 +13,7 @@ static const char help[] =
     "ranges of weight, running mean and running variance, how many batches were tracked\n"
     "(- where the file does not say), and what looks wrong: NaN or Inf, a variance below\n"
     "or at 0, tensors of wrong shapes, a layer that was never trained. Layers are found by\n"
-    "their keys, NAME.running_mean and NAME.running_var. No device is needed. FILE may be\n"
-    "- for standard input.\n"
+    "their keys, NAME.running_mean and NAME.running_var. No device is needed.\n"
     "\n"
     "  --json FILE  also writes all of it to FILE, or, if it is -, to standard output and\n"
     "               nothing else there; not where a checkpoint cannot be read\n"
@@ -96,17 +95,13 @@ static int name_width(const sbn_checkpoint *checkpoint)
     return width < 60 ? (int)width : 60;
 }
 
-/* The library's sentence, in which standard input has its own name. */
-static void say(const char *path, const char *shown, int status)
+/* The library's sentence, which names the file. */
+static void say(const char *file, int status)
 {
-    const char *sentence = sbn_last_error();
-    const size_t length = strlen(path);
-    if (!*sentence)
-        safe_error("%s: %s", shown, sbn_strerror(status));
-    else if (strncmp(sentence, path, length) == 0)
-        safe_error("%s%s", shown, sentence + length);
+    if (*sbn_last_error())
+        safe_error("%s", sbn_last_error());
     else
-        safe_error("%s", sentence);
+        safe_error("%s: %s", file, sbn_strerror(status));
 }
 
 /* Every layer as a line and into the array; returns how many look wrong, or a negative status. */
@@ -127,16 +122,13 @@ static long show(const sbn_checkpoint *checkpoint, json_t *array, int table)
     return wrong;
 }
 
-/*
- * `path` is the file's, `shown` its name. Returns 0, 1 if something looks wrong, or a negative
- * status if it cannot be read.
- */
-static int inspect(const char *path, const char *shown, json_t *files, int table)
+/* Returns 0, 1 if something looks wrong, or a negative status if the file cannot be read. */
+static int inspect(const char *file, json_t *files, int table)
 {
     sbn_checkpoint *checkpoint;
-    int status = sbn_checkpoint_create(path, &checkpoint);
+    int status = sbn_checkpoint_create(file, &checkpoint);
     if (status) {
-        say(path, shown, status);
+        say(file, status);
         return status;
     }
     if (table && sbn_checkpoint_size(checkpoint) == 0) {
@@ -148,20 +140,11 @@ static int inspect(const char *path, const char *shown, json_t *files, int table
     json_t *layers = json_array();
     const long wrong = show(checkpoint, layers, table);
     json_array_append_new(files,
-                          json_pack("{s:o, s:o}", "file", json_text(shown), "layers", layers));
+                          json_pack("{s:o, s:o}", "file", json_text(file), "layers", layers));
     if (wrong < 0)
-        say(path, shown, (int)wrong);
+        say(file, (int)wrong);
     sbn_checkpoint_destroy(checkpoint);
     return wrong < 0 ? (int)wrong : wrong > 0;
-}
-
-/* A file of the command line, - for standard input. */
-static int inspect_operand(const char *file, json_t *files, int table)
-{
-    char path[STANDARD_INPUT_PATH];
-    if (strcmp(file, "-") != 0)
-        return inspect(file, file, files, table);
-    return standard_input_path(path) ? SBN_IO_ERROR : inspect(path, "standard input", files, table);
 }
 
 static int run(const device_list *list, const command_options *o, json_output *json)
@@ -177,7 +160,7 @@ static int run(const device_list *list, const command_options *o, json_output *j
             puts(":");
             fflush(stdout);
         }
-        const int status = inspect_operand(*operand, files, table);
+        const int status = inspect(*operand, files, table);
         failed |= status != 0;
         unreadable |= status < 0;
     }

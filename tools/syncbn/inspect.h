@@ -24,14 +24,4 @@ typedef struct layer_report {
 /* Reads a layer; problems are part of the report. Other failures are a status. */
 int inspect_layer(const sbn_checkpoint *checkpoint, size_t index, layer_report *report);
 
-enum { STANDARD_INPUT_PATH = 32 };
-
-/*
- * Standard input as a file that can be opened by its name and read at any place.
- * The name of a regular file with all of standard input, which lasts until the process ends: the
- * input's own, or that of a copy in TMPDIR or /tmp that nobody else can open. 0, or EXIT_FAILED after
- * a sentence.
- */
-int standard_input_path(char path[STANDARD_INPUT_PATH]);
-
 #endif
