@@ -2,7 +2,7 @@
 # run. PoCL is asked for two of its kinds of device, and rusticl for llvmpipe, unless the environment says else.
 # With CI=true a kind that is missing is a failure. Unless CHECK=full is set, each group has every
 # sixth problem, other ones than the group before, of those whose kernels are soon compiled; llvmpipe, on
-# which each takes several times as long, has every twelfth.
+# which each takes several times as long, has every twenty-fourth.
 # Environment: srcdir, SYNCBN (the command), CHECK; UNOPTIMISED: as of tests/pass/golden.sh.
 
 . "${srcdir:=.}/tests/support/tap.sh"
@@ -37,7 +37,7 @@ choose() {
     *:*pthread*) skipped="($skipped).*form=gpu|form=gpu.*($skipped)" ;;
     # PoCL's second kind has the first one's compiler, and a group of all devices nothing new.
     *:*basic* | *:all) skipped='f16|leaky|relu|,add|form=gpu' ;;
-    *:*llvmpipe*) every=12 ;;
+    *:*llvmpipe*) every=24 ;;
     esac
     list=$work/all
     case $1 in
