@@ -13,6 +13,7 @@ static sbn_shard shards[REPLICAS], huge[REPLICAS], beside[REPLICAS];
 static cl_event events[REPLICAS];
 static size_t replicas, first_queue;
 static int host_combines;
+static sbn_kernel_form form;
 static sbn_type type;
 static const slice *slices;
 static unsigned char bytes[1 << 12];
@@ -31,6 +32,7 @@ static void begin(size_t count, sbn_type of)
     replicas = count;
     first_queue = 0;
     host_combines = 0;
+    form = SBN_FORM_AUTO;
     type = of;
     slices = of == SBN_F32 ? at.slices : at.narrow;
     for (size_t r = 0; r < count; ++r) {
@@ -77,6 +79,13 @@ static void begin_unordered_on_host(void)
     host_combines = 1;
 }
 
+/* Its reductions are programs that passes build. */
+static void begin_gpu_form(void)
+{
+    begin_one();
+    form = SBN_FORM_GPU;
+}
+
 static void begin_narrow(void)
 {
     begin(1, SBN_BF16);
@@ -115,7 +124,7 @@ static int with_events(int status)
 
 static int make(void)
 {
-    int status = group ? SBN_SUCCESS : stand_group_from(first_queue, replicas, NULL, &group);
+    int status = group ? SBN_SUCCESS : stand_group_from(first_queue, replicas, form, NULL, &group);
     if (!status)
         group->combines = group->combines && !host_combines;
     if (!status && !layer)
@@ -234,6 +243,7 @@ const scenario pass_scenarios[] = {
      .result = result,
      .end = end,
      .survived = survived_waits},
+    {.name = "passes of the GPU form", .may_track = 1, .begin = begin_gpu_form, PASSES},
     {.name = "passes of bfloat16", .may_track = 1, .begin = begin_narrow, PASSES},
     {.name = NULL},
 };

@@ -49,18 +49,20 @@ void stand_close(void)
     fixture_close(&at.device);
 }
 
-int stand_group_from(size_t first, size_t replicas, const char *folder, sbn_group **group)
+int stand_group_from(size_t first, size_t replicas, sbn_kernel_form form, const char *folder,
+                     sbn_group **group)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.queues = at.queues + first;
     config.replicas = replicas;
+    config.form = form;
     config.program_cache = folder;
     return sbn_group_create(&config, group);
 }
 
 int stand_group(size_t replicas, const char *folder, sbn_group **group)
 {
-    return stand_group_from(0, replicas, folder, group);
+    return stand_group_from(0, replicas, SBN_FORM_AUTO, folder, group);
 }
 
 int stand_layer_of(sbn_group *group, const char *name, sbn_type type, sbn_batchnorm **layer)

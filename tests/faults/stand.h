@@ -23,7 +23,8 @@ int stand_open(void);
 void stand_close(void);
 
 /* A group of the first queues, or of those from one on; `folder` as in sbn_group_config. */
-int stand_group_from(size_t first, size_t replicas, const char *folder, sbn_group **group);
+int stand_group_from(size_t first, size_t replicas, sbn_kernel_form form, const char *folder,
+                     sbn_group **group);
 int stand_group(size_t replicas, const char *folder, sbn_group **group);
 
 /* A layer of CHANNELS channels with the usual settings; of floats. */
