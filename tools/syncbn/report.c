@@ -149,7 +149,8 @@ static json_t *result_json(const check_result *result, const char *line, const c
 
 void report_result(report *r, const problem *p, const check_result *result)
 {
-    char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT], again[LINE];
+    char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT];
+    char again[LINE + PROBLEM_LINE + 8 * DEVICE_CHOICE_MAX]; /* LINE: for --build-options */
     progress_clear();
     problem_print(p, line, sizeof line);
     summarise(result, ratios, sizeof ratios);
