@@ -86,7 +86,7 @@ static uint64_t expected_of(const int *colours, int colour, int moves)
         must(sbn_batchnorm_set_group(s.layer, alone.groups[1]), "sbn_batchnorm_set_group");
     }
     must(sbn_forward(s.layer, some, s.saved, 0, NULL), "sbn_forward");
-    const uint64_t digest = digest_layer(DIGEST_START, s.layer, s.saved);
+    const uint64_t digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
     fixture_end(s.layer, s.saved);
     return digest;
 }
@@ -150,7 +150,7 @@ static int use_subgroups(test_rank *m)
     rank_says(m, status);
     for (size_t i = 0; i < count; ++i) {
         if (!status && sbn_group_rank(sections[i].group) == 0)
-            m->digest += digest_layer(DIGEST_START, sections[i].layer, sections[i].saved);
+            m->digest += digest_layer(SBN_DIGEST_START, sections[i].layer, sections[i].saved);
         fixture_end(sections[i].layer, sections[i].saved);
     }
     destroy_parts(m, subgroups);
@@ -203,7 +203,7 @@ static int move_layer(test_rank *m)
         if (!status)
             status = sbn_forward(s.layer, m->shards, s.saved, 0, NULL);
         if (!status)
-            m->digest = digest_layer(DIGEST_START, s.layer, s.saved);
+            m->digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
         if (!status)
             status = sbn_batchnorm_set_group(s.layer, m->group);
     }

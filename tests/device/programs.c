@@ -38,7 +38,7 @@ static uint64_t run(const char *cache)
     slice_reset(&data);
     must(sbn_forward(layer, &data.shard, saved, 0, NULL), "sbn_forward");
     must(sbn_backward(layer, &data.shard, saved, 0, NULL), "sbn_backward");
-    const uint64_t digest = digest_slice(DIGEST_START, &data);
+    const uint64_t digest = digest_slice(SBN_DIGEST_START, &data);
     fixture_end(layer, saved);
     sbn_group_destroy(group);
     return digest;

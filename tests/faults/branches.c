@@ -72,7 +72,7 @@ static int step(int number)
 
 static uint64_t result(void)
 {
-    uint64_t digest = stand_outputs(DIGEST_START, REPLICAS);
+    uint64_t digest = stand_outputs(SBN_DIGEST_START, REPLICAS);
     for (size_t i = 0; i < LAYERS; ++i)
         digest = stand_running(digest, layers[i]);
     for (size_t i = 0; i < LAYERS - 1; ++i)
@@ -82,7 +82,7 @@ static uint64_t result(void)
             digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
             digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
         }
-    return digest_of(digest, results, sizeof results);
+    return sbn__digest(digest, results, sizeof results);
 }
 
 /* The frozen layer's outputs come last, and with all others or not at all. */

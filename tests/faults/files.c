@@ -29,7 +29,7 @@ static int is_left(const char *name)
 static uint64_t files(void)
 {
     static unsigned char bytes[1 << 14];
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     DIR *directory = opendir(folder_root);
     for (struct dirent *entry; directory && (entry = readdir(directory));)
         if (is_left(entry->d_name))
@@ -37,7 +37,7 @@ static uint64_t files(void)
     if (directory)
         closedir(directory);
     const size_t size = folder_read(path, bytes, sizeof bytes);
-    return digest ? digest_of(digest, bytes, size) : 1;
+    return digest ? sbn__digest(digest, bytes, size) : 1;
 }
 
 static void make_folder(void)
@@ -109,7 +109,7 @@ static int save_over(int number)
 static uint64_t result(void)
 {
     uint64_t digest = model_values(files(), REPLICAS);
-    return digest_of(digest, under.read, sizeof under.read);
+    return sbn__digest(digest, under.read, sizeof under.read);
 }
 
 /* Copies to devices may end in the middle; a folder that is not synced has the new file. */
@@ -122,7 +122,7 @@ static uint64_t kept(int number)
 
 static uint64_t kept_look(int number)
 {
-    return number == 0 ? 1 + (checkpoint != NULL) : model_values(DIGEST_START, REPLICAS);
+    return number == 0 ? 1 + (checkpoint != NULL) : model_values(SBN_DIGEST_START, REPLICAS);
 }
 
 /*

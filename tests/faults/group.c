@@ -75,7 +75,7 @@ static uint64_t result(void)
     const sbn_shard shards[] = {at.slices[0].shard, at.slices[1].shard, at.slices[2].shard};
     stand_reset(replicas);
     must(pass(group, shards), "sbn_forward");
-    const uint64_t digest = stand_outputs(DIGEST_START, replicas);
+    const uint64_t digest = stand_outputs(SBN_DIGEST_START, replicas);
     end_pass();
     return digest;
 }
@@ -166,7 +166,7 @@ static uint64_t split_result(void)
     if (!parts[0])
         return 0;
     const size_t sizes[] = {sbn_group_replicas(parts[0]), sbn_group_replicas(parts[1])};
-    uint64_t digest = digest_of(DIGEST_START, sizes, sizeof sizes);
+    uint64_t digest = sbn__digest(SBN_DIGEST_START, sizes, sizeof sizes);
     for (size_t i = 0; i < 2; ++i) {
         const sbn_shard shards[] = {at.slices[i].shard, at.slices[2].shard};
         stand_reset(REPLICAS);

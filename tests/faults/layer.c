@@ -84,7 +84,7 @@ static int step(int number)
 
 static uint64_t result(void)
 {
-    return stand_running(stand_outputs(DIGEST_START, REPLICAS), layer);
+    return stand_running(stand_outputs(SBN_DIGEST_START, REPLICAS), layer);
 }
 
 /* An error of moving leaves the layer where it was. */
@@ -94,7 +94,7 @@ static uint64_t kept(int number)
     if (number == 0 || !stand_usable(groups[0]) || !stand_usable(groups[1]))
         return 0;
     const int where = sbn_batchnorm_group(layer) == groups[1];
-    return digest_of(stand_running(DIGEST_START, layer), &where, sizeof where);
+    return sbn__digest(stand_running(SBN_DIGEST_START, layer), &where, sizeof where);
 }
 
 /* --- the first layer of its type ---------------------------------------------------------- */
@@ -130,7 +130,7 @@ static uint64_t first_result(void)
     must(sbn_forward(layer, shards, saved, 0, NULL), "sbn_forward");
     sbn_saved_destroy(saved);
     saved = NULL;
-    return stand_outputs_of(DIGEST_START, at.narrow, REPLICAS);
+    return stand_outputs_of(SBN_DIGEST_START, at.narrow, REPLICAS);
 }
 
 static uint64_t no_layer(int number)
@@ -184,7 +184,7 @@ static int step_output(int number)
 
 static uint64_t fused_result(void)
 {
-    return stand_outputs(DIGEST_START, REPLICAS);
+    return stand_outputs(SBN_DIGEST_START, REPLICAS);
 }
 
 const scenario layer_scenarios[] = {

@@ -118,7 +118,7 @@ static uint64_t places(uint64_t digest)
         const int flags[] = {sbn_batchnorm_group(under.layers[i]) == under.groups[1],
                              sbn_batchnorm_is_training(under.layers[i]),
                              sbn_batchnorm_is_frozen(under.layers[i])};
-        digest = digest_of(digest, flags, sizeof flags);
+        digest = sbn__digest(digest, flags, sizeof flags);
     }
     return digest;
 }
@@ -139,20 +139,20 @@ uint64_t model_values(uint64_t digest, size_t replicas)
 
 static uint64_t result(void)
 {
-    const uint64_t digest = places(model_values(DIGEST_START, REPLICAS));
-    return digest_of(digest, under.read, sizeof under.read);
+    const uint64_t digest = places(model_values(SBN_DIGEST_START, REPLICAS));
+    return sbn__digest(digest, under.read, sizeof under.read);
 }
 
 /* Copying from and to devices may end in the middle. */
 static uint64_t kept_setting(int number)
 {
-    return number == 0 || number == 3 || number == 4 ? result() : places(DIGEST_START);
+    return number == 0 || number == 3 || number == 4 ? result() : places(SBN_DIGEST_START);
 }
 
 static uint64_t kept_moving(int number)
 {
     (void)number;
-    return under.undefined ? 0 : places(DIGEST_START);
+    return under.undefined ? 0 : places(SBN_DIGEST_START);
 }
 
 /* A table that is released is waited for. */

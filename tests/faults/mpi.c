@@ -76,7 +76,7 @@ static int step_alone(int number)
 
 static uint64_t result_alone(void)
 {
-    return digest_of(DIGEST_START, words, sizeof words);
+    return sbn__digest(SBN_DIGEST_START, words, sizeof words);
 }
 
 /* --- all ranks: what they call alike ------------------------------------------------------- */
@@ -124,7 +124,7 @@ static int step_all(int number)
 
 static uint64_t result_all(void)
 {
-    return layer ? stand_running(stand_outputs(DIGEST_START, 1), layer) : 0;
+    return layer ? stand_running(stand_outputs(SBN_DIGEST_START, 1), layer) : 0;
 }
 
 static void end_all(void)

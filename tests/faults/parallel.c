@@ -101,7 +101,7 @@ static uint64_t result(void)
 {
     stand_finish();
     const uint64_t digests[] = {tensors_digest(&first, NULL), tensors_digest(&second, NULL)};
-    return digest_of(DIGEST_START, digests, sizeof digests);
+    return sbn__digest(SBN_DIGEST_START, digests, sizeof digests);
 }
 
 static uint64_t kept(int number)

@@ -198,7 +198,7 @@ static int side_by_side(int number)
 
 static uint64_t result(void)
 {
-    return layer ? stand_running(stand_outputs_of(DIGEST_START, slices, replicas), layer) : 0;
+    return layer ? stand_running(stand_outputs_of(SBN_DIGEST_START, slices, replicas), layer) : 0;
 }
 
 static uint64_t gradients(uint64_t digest)
@@ -220,7 +220,7 @@ static uint64_t kept(int number)
     const int combines = number != 1 && number != 5 && number != 6 && number <= LAST_COMBINING;
     if (combines && (replicas > 1 || host_combines))
         return result();
-    const uint64_t running = stand_running(DIGEST_START, layer);
+    const uint64_t running = stand_running(SBN_DIGEST_START, layer);
     return combines ? gradients(running) : running;
 }
 

@@ -203,7 +203,7 @@ static int step_disagree(int number)
 
 static uint64_t statistics(void)
 {
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     for (int rank = 0; rank < RANKS; ++rank)
         digest = stand_running(digest, members[rank].layer);
     return digest;
@@ -214,7 +214,7 @@ static uint64_t result(void)
     uint64_t digest = stand_outputs(statistics(), RANKS);
     for (int rank = 0; rank < RANKS; ++rank) {
         const uint64_t tensors = tensors_digest(&members[rank].tensors, NULL);
-        digest = digest_of(digest, &tensors, sizeof tensors);
+        digest = sbn__digest(digest, &tensors, sizeof tensors);
     }
     return digest;
 }

@@ -41,7 +41,7 @@ static void open_model(void)
 static uint64_t values(void)
 {
     const slice s = {.queue = queue};
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     for (size_t i = 0; i < LAYERS; ++i) {
         digest = digest_buffer(digest, &s, &parameters[i].weight, channels[i]);
         digest = digest_buffer(digest, &s, &parameters[i].bias, channels[i]);

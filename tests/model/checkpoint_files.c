@@ -80,7 +80,7 @@ static int files_in_folder(void)
 static uint64_t digest_file(const char *name)
 {
     static unsigned char bytes[1 << 16];
-    return digest_of(DIGEST_START, bytes, folder_read(name, bytes, sizeof bytes));
+    return sbn__digest(SBN_DIGEST_START, bytes, folder_read(name, bytes, sizeof bytes));
 }
 
 /* A file is rewritten in place: its mode stays, a link is followed, other tensors stay. */

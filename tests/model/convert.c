@@ -38,7 +38,7 @@ static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved 
 {
     slice s[REPLICAS];
     sbn_shard shards[REPLICAS] = {{0}};
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     size_t first = 0;
     for (size_t r = 0; r < replicas; ++r) {
         const size_t samples = replicas == 1 ? SAMPLES : r + 1;
@@ -66,7 +66,7 @@ static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved 
         slice_close(&s[r]);
     float mean[CHANNELS], var[CHANNELS];
     must(sbn_batchnorm_running_stats(n->layers[layer], mean, var, NULL), "get");
-    return digest_of(digest_of(digest, mean, sizeof mean), var, sizeof var);
+    return sbn__digest(sbn__digest(digest, mean, sizeof mean), var, sizeof var);
 }
 
 /* One replica, three, and one again: the bits of a network that never moved. */

@@ -224,14 +224,14 @@ static void check_conversion(void)
     take_batch(&n, 2, shards, REPLICAS);
     must(sbn_evaluate(n.layer, shards), "sbn_evaluate");
     expect_tensor(&n, &n.whole.shard.y, "evaluated", 8);
-    const uint64_t three = digest_buffer(DIGEST_START, &n.whole, &n.whole.shard.y, VALUES);
+    const uint64_t three = digest_buffer(SBN_DIGEST_START, &n.whole, &n.whole.shard.y, VALUES);
 
     expect(sbn_model_set_group(n.model, n.one, replicate, &n), SBN_SUCCESS, "", "and back");
     expect_statistics(&n.file, "after", n.layer, 2);
     slice_reset(&n.whole);
     take_batch(&n, 2, shards, 1);
     must(sbn_evaluate(n.layer, shards), "sbn_evaluate");
-    tap_ok(digest_buffer(DIGEST_START, &n.whole, &n.whole.shard.y, VALUES) == three,
+    tap_ok(digest_buffer(SBN_DIGEST_START, &n.whole, &n.whole.shard.y, VALUES) == three,
            "it evaluates to the same bits");
     network_close(&n);
 }

@@ -54,13 +54,13 @@ static void *train(void *argument)
 {
     user *u = argument;
     u->status = SBN_SUCCESS;
-    u->digest = DIGEST_START;
+    u->digest = SBN_DIGEST_START;
     for (int i = 0; i < PASSES && !u->status; ++i) {
         float mean[CHANNELS], var[CHANNELS];
         u->status = sbn_forward(u->layer, &u->slice.shard, u->saved, 0, NULL);
         if (!u->status)
             u->status = sbn_saved_stats(u->saved, mean, var, NULL);
-        u->digest = digest_of(digest_of(u->digest, mean, sizeof mean), var, sizeof var);
+        u->digest = sbn__digest(sbn__digest(u->digest, mean, sizeof mean), var, sizeof var);
         if (!u->status)
             u->status = sbn_backward(u->layer, &u->slice.shard, u->saved, 0, NULL);
     }

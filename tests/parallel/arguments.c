@@ -24,15 +24,15 @@ static cl_mem make_buffer(const fixture *f, size_t floats)
 static uint64_t state(void)
 {
     static float values[8 * MANY];
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     const long handles = sbn__handles_open();
     must(clFinish(queue), "clFinish");
     for (int r = 0; r < REPLICAS; ++r) {
         must(clEnqueueReadBuffer(queue, mem[r], CL_TRUE, 0, sizeof values, values, 0, NULL, NULL),
              "clEnqueueReadBuffer");
-        digest = digest_of(digest, values, sizeof values);
+        digest = sbn__digest(digest, values, sizeof values);
     }
-    return digest_of(digest, &handles, sizeof handles);
+    return sbn__digest(digest, &handles, sizeof handles);
 }
 
 static void check_create(void)

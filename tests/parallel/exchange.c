@@ -96,7 +96,7 @@ static uint64_t digest_of_replica(size_t replica)
     static _Thread_local float values[EXCHANGE_FLOATS];
     for (size_t i = 0; i < EXCHANGE_FLOATS; ++i)
         values[i] = exchange_value(replica, i);
-    return digest_of(DIGEST_START, values, sizeof values);
+    return sbn__digest(SBN_DIGEST_START, values, sizeof values);
 }
 
 static void check_broadcast(void)

@@ -118,7 +118,7 @@ static float memory_of[REPLICAS][4][1 + TENSOR];
 
 static uint64_t host_state(void)
 {
-    return digest_of(stage_state(), memory_of, sizeof memory_of);
+    return sbn__digest(stage_state(), memory_of, sizeof memory_of);
 }
 
 static void check_host(void)

@@ -12,7 +12,7 @@ static uint64_t state(void)
 {
     const uint64_t digest = stage_state(); /* which closes what has ended */
     const long handles = sbn__handles_open();
-    return digest_of(digest, &handles, sizeof handles);
+    return sbn__digest(digest, &handles, sizeof handles);
 }
 
 typedef struct making {

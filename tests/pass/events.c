@@ -59,7 +59,7 @@ static uint64_t consume(uint64_t digest, replica *r, const sbn_buffer *buffer, s
     must(clEnqueueReadBuffer(consumer, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
                              sizeof(float) * count, data, 1, &r->done, NULL),
          "clEnqueueReadBuffer");
-    return digest_of(digest, data, sizeof(float) * count);
+    return sbn__digest(digest, data, sizeof(float) * count);
 }
 
 typedef enum operation { FORWARD, BACKWARD, EVALUATE, RECOMPUTE, OPERATIONS } operation;
@@ -88,7 +88,7 @@ static uint64_t run(operation op, int late)
     default: status = sbn_recompute(layer, shards, saved); break;
     }
     must(status, names[op]);
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     for (int i = 0; i < REPLICAS; ++i) {
         replica *r = &replicas[i];
         digest = consume(digest, r, &r->shard.y, r->made.elements);
@@ -108,7 +108,7 @@ static void check_row(const char *kind)
     slice rows[ROUNDS][REPLICAS];
     sbn_shard shards[ROUNDS][REPLICAS];
     cl_event events[2 * ROUNDS][REPLICAS];
-    uint64_t right = DIGEST_START, row = DIGEST_START;
+    uint64_t right = SBN_DIGEST_START, row = SBN_DIGEST_START;
     for (int i = 0; i < ROUNDS; ++i)
         for (int r = 0; r < REPLICAS; ++r) {
             slice_open(&rows[i][r], &device, replicas[r].made.queue, (size_t)r * SAMPLES, SAMPLES,
@@ -189,7 +189,7 @@ static void check_evaluations(const char *kind)
 static uint64_t check_kind(int out_of_order, int shared, int on_host, const char *kind)
 {
     cl_command_queue queues[REPLICAS];
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     for (int i = 0; i < REPLICAS; ++i) {
         replica *r = &replicas[i];
         memset(r, 0, sizeof *r);
@@ -207,7 +207,7 @@ static uint64_t check_kind(int out_of_order, int shared, int on_host, const char
         const uint64_t late = run(op, 1), early = run(op, 0);
         tap_ok(late == early, "%s: %s: inputs by another queue, outputs to another", kind,
                names[op]);
-        digest = digest_of(digest, &late, sizeof late);
+        digest = sbn__digest(digest, &late, sizeof late);
     }
     check_row(kind);
     check_evaluations(kind);

@@ -31,7 +31,7 @@ static int64_t tracked(const sbn_batchnorm *layer)
 
 static uint64_t digest_of_buffer(const sbn_buffer *buffer)
 {
-    return digest_buffer(DIGEST_START, &data, buffer, data.elements);
+    return digest_buffer(SBN_DIGEST_START, &data, buffer, data.elements);
 }
 
 static uint64_t digest_dx(void)

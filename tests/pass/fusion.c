@@ -49,7 +49,7 @@ static uint64_t pass(sbn_batchnorm *layer, sbn_saved *saved)
     clear();
     must(sbn_forward(layer, &shard, saved, 0, NULL), "sbn_forward");
     must(sbn_backward(layer, &shard, saved, 0, NULL), "sbn_backward");
-    return outputs(DIGEST_START);
+    return outputs(SBN_DIGEST_START);
 }
 
 /* A layer without a residual does not look at one. */
@@ -63,7 +63,7 @@ static void check_no_residual(void)
     clear();
     expect(sbn_forward(layer, &odd, saved, 0, NULL), SBN_SUCCESS, "", "a residual for no one");
     expect(sbn_backward(layer, &odd, saved, 0, NULL), SBN_SUCCESS, "", "and its gradient");
-    tap_ok(outputs(DIGEST_START) == as_it_is, "the bits of the layer without");
+    tap_ok(outputs(SBN_DIGEST_START) == as_it_is, "the bits of the layer without");
     fixture_end(layer, saved);
 }
 
@@ -88,14 +88,14 @@ static void check_sign(void)
     bad.weight_grad.mem = bad.bias_grad.mem = NULL;
     clear();
     must(sbn_backward(adds, &bad, masked, 0, NULL), "sbn_backward");
-    const uint64_t with_x = digest_buffer(DIGEST_START, &at, &bad.dx, ELEMENTS);
+    const uint64_t with_x = digest_buffer(SBN_DIGEST_START, &at, &bad.dx, ELEMENTS);
     clear();
     bad.x.mem = NULL;
     expect(sbn_backward(relu, &bad, saved, 0, NULL), SBN_INVALID_ARGUMENT,
            "frozen backward|x: expected a buffer, got NULL", "frozen ReLU without x");
     expect(sbn_backward(adds, &bad, masked, 0, NULL), SBN_SUCCESS, "",
            "frozen, and no gradients of weight and bias: x is not read");
-    tap_ok(digest_buffer(DIGEST_START, &at, &bad.dx, ELEMENTS) == with_x, "the same dx");
+    tap_ok(digest_buffer(SBN_DIGEST_START, &at, &bad.dx, ELEMENTS) == with_x, "the same dx");
     fixture_end(relu, saved);
     fixture_end(adds, masked);
 }
@@ -110,7 +110,7 @@ static void check_mask(void)
     clear();
     must(sbn_forward(layer, &small, saved, 0, NULL), "sbn_forward");
     must(sbn_backward(layer, &small, saved, 0, NULL), "sbn_backward");
-    const uint64_t before = outputs(DIGEST_START);
+    const uint64_t before = outputs(SBN_DIGEST_START);
     const sbn_branch branches[] = {
         {sizeof *branches, layer, &large, saved, 0},
         {sizeof *branches, layer, &large, NULL, 0},
@@ -119,7 +119,7 @@ static void check_mask(void)
            "a pass whose second layer is refused");
     buffer_fill(&at, &at.shard.dx, ELEMENTS, PATTERN);
     must(sbn_backward(layer, &small, saved, 0, NULL), "sbn_backward");
-    tap_ok(outputs(DIGEST_START) == before, "the first layer's mask is what it was");
+    tap_ok(outputs(SBN_DIGEST_START) == before, "the first layer's mask is what it was");
     const uint64_t again = pass(layer, saved);
     sbn_saved *fresh = fixture_saved(layer);
     tap_ok(pass(layer, fresh) == again, "a mask that has grown serves as a new one");
@@ -139,7 +139,7 @@ static uint64_t fold(sbn_batchnorm *layer)
     folding.folded_bias = at.shard.bias_grad;
     clear();
     must(sbn_batchnorm_fold(layer, &folding), "sbn_batchnorm_fold");
-    return outputs(DIGEST_START);
+    return outputs(SBN_DIGEST_START);
 }
 
 static void check_folding(void)

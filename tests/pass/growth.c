@@ -281,7 +281,7 @@ static uint64_t run(version of)
     sbn_batchnorm_config *settings = own(LAYER, &of_layer, 1);
     must(sbn_batchnorm_create(group, settings, &layer), "sbn_batchnorm_create");
     train(group, layer);
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     for (size_t r = 0; r < REPLICAS; ++r)
         digest = digest_slice(digest, &slices[r]);
     take_samples();

@@ -89,11 +89,11 @@ static void check_moved(void)
     config.track_running_stats = 0;
     sbn_batchnorm *by_batch = fixture_layer_of(l.group, &config);
     RIGHT(sbn_evaluate(by_batch, &data.shard));
-    const uint64_t before = digest_buffer(DIGEST_START, &data, &data.shard.y, data.elements);
+    const uint64_t before = digest_buffer(SBN_DIGEST_START, &data, &data.shard.y, data.elements);
     slice_reset(&data);
     RIGHT(sbn_batchnorm_set_group(by_batch, other.group));
     RIGHT(sbn_evaluate(by_batch, &data.shard));
-    tap_ok(digest_buffer(DIGEST_START, &data, &data.shard.y, data.elements) == before,
+    tap_ok(digest_buffer(SBN_DIGEST_START, &data, &data.shard.y, data.elements) == before,
            "evaluation by batch statistics, after the layer has moved");
     ENDED(sbn_batchnorm_destroy(by_batch));
     fixture_die(&other);
@@ -187,9 +187,10 @@ static void check_sentence(void)
 {
     life l = make();
     REFUSED(sbn_forward(l.layer, NULL, l.saved, 0, NULL), "shards");
-    const uint64_t before = digest_of(DIGEST_START, sbn_last_error(), strlen(sbn_last_error()));
+    const uint64_t before = sbn__digest(SBN_DIGEST_START, sbn_last_error(),
+                                        strlen(sbn_last_error()));
     fixture_die(&l);
-    tap_ok(digest_of(DIGEST_START, sbn_last_error(), strlen(sbn_last_error())) == before,
+    tap_ok(sbn__digest(SBN_DIGEST_START, sbn_last_error(), strlen(sbn_last_error())) == before,
            "the sentence of a failed call outlives what is destroyed after it");
 }
 

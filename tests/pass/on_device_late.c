@@ -14,7 +14,7 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
     train(&t, 0, results);
     train(&t, 0, results);
     train(&t, 0, results);
-    const uint64_t right = training_digest(DIGEST_START, &t);
+    const uint64_t right = training_digest(SBN_DIGEST_START, &t);
     training_reset(&t);
     train(&t, 0, results);
     cl_event gate = fixture_gate(&training_device);
@@ -31,7 +31,7 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
     tap_ok(wraps_calls(WRAP_WAIT) == waits, "%s: two steps are enqueued before their input comes",
            p->what);
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
-    const uint64_t digest = training_digest(DIGEST_START, &t);
+    const uint64_t digest = training_digest(SBN_DIGEST_START, &t);
     tap_ok(digest == right, "%s: and their results are right", p->what);
     must(clReleaseEvent(gate), "clReleaseEvent");
     training_close(&t);
@@ -51,7 +51,7 @@ void check_on_demand(const problem *p, cl_command_queue queue)
         training_open(m, p, queue, on_host);
         train(m, 0, results);
         must(sbn_batchnorm_running_stats(m->layer, mean, NULL, &batches), "running stats");
-        uint64_t digest = digest_of(DIGEST_START, mean, sizeof *mean * p->channels);
+        uint64_t digest = sbn__digest(SBN_DIGEST_START, mean, sizeof *mean * p->channels);
         for (size_t c = 0; c < p->channels; ++c)
             var[c] = 3.0f;
         batches += 5;
@@ -138,11 +138,11 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     tap_ok(batches == 3, "%s: which sets nothing: %lld batches", p->what, (long long)batches);
     training_reset(&t);
     train(&t, 0, results);
-    const uint64_t again = training_digest(DIGEST_START, &t);
+    const uint64_t again = training_digest(SBN_DIGEST_START, &t);
     must(clReleaseEvent(given), "clReleaseEvent");
     training_close(&t);
     training_open(&t, p, queue, 0);
     train(&t, 0, results);
-    tap_ok(training_digest(DIGEST_START, &t) == again, "%s: and passes go on", p->what);
+    tap_ok(training_digest(SBN_DIGEST_START, &t) == again, "%s: and passes go on", p->what);
     training_close(&t);
 }

@@ -15,7 +15,7 @@ static sbn_shard shards[BATCHES][REPLICAS];
 
 static uint64_t digest_batch(int b)
 {
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     for (int r = 0; r < REPLICAS; ++r)
         digest = digest_slice(digest, &slices[b][r]);
     return digest;
@@ -63,7 +63,7 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
         must(sbn_backward(layer, shards[b], saved[b], 0, NULL), "sbn_backward");
     tap_ok(same_batches(right), "%d forwards of one layer before their backwards, reversed",
            BATCHES);
-    tap_ok(digest_layer(DIGEST_START, layer, NULL) == running,
+    tap_ok(digest_layer(SBN_DIGEST_START, layer, NULL) == running,
            "the running statistics of the same forwards");
 
     reset_batches();
@@ -72,7 +72,7 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
         must(sbn_forward_begin(layer, shards[b], saved[b], 0, &passes[b]), "begin");
     for (int b = 0; b < BATCHES; ++b)
         must(sbn_pass_end(passes[order[b]], NULL), "end");
-    tap_ok(digest_layer(DIGEST_START, layer, NULL) == running,
+    tap_ok(digest_layer(SBN_DIGEST_START, layer, NULL) == running,
            "passes are combined in the order they began");
     for (int b = 0; b < BATCHES; ++b)
         must(sbn_backward_begin(layer, shards[order[b]], saved[order[b]], 0, &passes[b]), "begin");
@@ -143,7 +143,7 @@ static void checks(void)
         }
     uint64_t right[BATCHES];
     train_in_turn(right);
-    check_orders(right, digest_layer(DIGEST_START, layer, NULL));
+    check_orders(right, digest_layer(SBN_DIGEST_START, layer, NULL));
     check_unwanted(right);
     for (int b = 0; b < BATCHES; ++b)
         for (int r = 0; r < REPLICAS; ++r)

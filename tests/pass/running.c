@@ -28,7 +28,7 @@ static void check_empty(sbn_group *group)
     sbn_saved *saved = fixture_saved(layer);
     slice s;
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 50);
-    const uint64_t running = digest_layer(DIGEST_START, layer, NULL);
+    const uint64_t running = digest_layer(SBN_DIGEST_START, layer, NULL);
     for (int i = 0; i < 2; ++i) {
         sbn_shard none = s.shard;
         cl_event event = NULL;
@@ -42,7 +42,7 @@ static void check_empty(sbn_group *group)
         expect(sbn_forward(layer, &none, saved, 0, &result), SBN_SUCCESS, "", "an empty batch");
         must(sbn_saved_stats(saved, NULL, NULL, &count), "sbn_saved_stats");
         tap_ok(result.count == 0 && count == 0 && result.synchronised, "it has no values");
-        tap_ok(digest_layer(DIGEST_START, layer, NULL) == running && slice_untouched(&s),
+        tap_ok(digest_layer(SBN_DIGEST_START, layer, NULL) == running && slice_untouched(&s),
                "nothing has changed");
         tap_ok(event && clWaitForEvents(1, &event) == CL_SUCCESS, "its event completes");
         clReleaseEvent(event);
@@ -92,7 +92,7 @@ static int train_given(test_rank *m)
         must(memcmp(values[r], values[0], sizeof start), "all replicas come to the same");
         clReleaseMemObject(given[r].mem);
     }
-    m->digest = digest_of(DIGEST_START, values, sizeof start);
+    m->digest = sbn__digest(SBN_DIGEST_START, values, sizeof start);
     return m->status;
 }
 

@@ -41,9 +41,9 @@ static uint64_t digest_saved(uint64_t digest, const sbn_saved *saved)
     uint64_t count;
     if (sbn_saved_stats(saved, mean, var, &count))
         return digest;
-    digest = digest_of(digest, mean, sizeof mean);
-    digest = digest_of(digest, var, sizeof var);
-    return digest_of(digest, &count, sizeof count);
+    digest = sbn__digest(digest, mean, sizeof mean);
+    digest = sbn__digest(digest, var, sizeof var);
+    return sbn__digest(digest, &count, sizeof count);
 }
 
 /* Both layers in one call; the second one's output goes elsewhere. */

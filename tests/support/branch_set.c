@@ -152,12 +152,12 @@ void branch_set_reset(const test_rank *m)
 uint64_t branch_set_digest(const test_rank *m)
 {
     const branch_set *set = branch_set_of(m);
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     /* sbn_result.wide depends on the other layers of the call: tests/pass/branches.c. */
     for (int back = 0; back < 2; ++back)
         for (size_t i = 0; i < set->count; ++i) {
-            digest = digest_of(digest, &set->results[back][i].count, sizeof(uint64_t));
-            digest = digest_of(digest, &set->results[back][i].synchronised, sizeof(int));
+            digest = sbn__digest(digest, &set->results[back][i].count, sizeof(uint64_t));
+            digest = sbn__digest(digest, &set->results[back][i].synchronised, sizeof(int));
         }
     for (size_t i = 0; i < set->count; ++i) {
         digest = digest_layer(digest, set->layers[i], set->saved[i]);
@@ -170,12 +170,12 @@ uint64_t branch_set_digest(const test_rank *m)
 uint64_t branch_set_state(const test_rank *m)
 {
     const branch_set *set = branch_set_of(m);
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     for (size_t i = 0; i < set->count; ++i) {
         digest = digest_layer(digest, set->layers[i], set->saved[i]);
         for (size_t r = 0; r < m->replicas; ++r) {
             const int untouched = slice_untouched(&set->slices[i][r]);
-            digest = digest_of(digest, &untouched, sizeof untouched);
+            digest = sbn__digest(digest, &untouched, sizeof untouched);
         }
     }
     return digest;

@@ -121,7 +121,7 @@ uint64_t tensors_digest(const exchange_tensors *t, float *to)
         while (at < WHOLE)
             if (whole[at++] != PATTERN)
                 return 0;
-        const uint64_t its = digest_of(DIGEST_START, own, sizeof own);
+        const uint64_t its = sbn__digest(SBN_DIGEST_START, own, sizeof own);
         if (r > 0 && its != digest)
             return 0;
         digest = its;

@@ -77,7 +77,7 @@ void file_network_close(file_network *n)
 
 uint64_t file_network_digest(const file_network *n)
 {
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     for (size_t i = 0; i < LAYERS; ++i) {
         sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
         must(sbn_batchnorm_settings(n->layers[i], &config), "get");

@@ -137,7 +137,7 @@ static uint64_t digest_statistics(uint64_t digest, const test_rank *m)
 
 static uint64_t digest_gradients(const slice *s)
 {
-    const uint64_t digest = digest_buffer(DIGEST_START, s, &s->shard.weight_grad, s->channels);
+    const uint64_t digest = digest_buffer(SBN_DIGEST_START, s, &s->shard.weight_grad, s->channels);
     return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
 }
 
@@ -147,7 +147,7 @@ static uint64_t digest_common(const test_ranks *all)
     uint64_t statistics = 0, gradients = 0, odd = 0;
     for (int rank = 0; rank < all->count; ++rank) {
         const test_rank *m = &all->of[rank];
-        uint64_t own = rank_is_here(m) ? digest_statistics(DIGEST_START, m) : 0;
+        uint64_t own = rank_is_here(m) ? digest_statistics(SBN_DIGEST_START, m) : 0;
         ranks_broadcast(rank, &own, sizeof own);
         statistics = statistics ? statistics : own;
         odd += own != statistics;
@@ -204,10 +204,10 @@ void rank_reset(test_rank *m)
 
 uint64_t rank_state(test_rank *m)
 {
-    uint64_t digest = digest_statistics(DIGEST_START, m);
+    uint64_t digest = digest_statistics(SBN_DIGEST_START, m);
     for (size_t r = 0; r < m->replicas; ++r) {
         const int untouched = slice_untouched(&m->slices[r]);
-        digest = digest_of(digest, &untouched, sizeof untouched);
+        digest = sbn__digest(digest, &untouched, sizeof untouched);
     }
     return digest;
 }
@@ -221,12 +221,12 @@ void ranks_reset(test_ranks *all)
 
 uint64_t ranks_state(test_ranks *all)
 {
-    uint64_t digest = DIGEST_START;
+    uint64_t digest = SBN_DIGEST_START;
     for (int rank = 0; rank < all->count; ++rank) {
         test_rank *m = &all->of[rank];
         uint64_t own = rank_is_here(m) ? rank_state(m) : 0;
         ranks_broadcast(rank, &own, sizeof own);
-        digest = digest_of(digest, &own, sizeof own);
+        digest = sbn__digest(digest, &own, sizeof own);
     }
     return digest;
 }

@@ -139,20 +139,12 @@ int slice_untouched(const slice *s)
            holds_pattern(s, &s->shard.bias_grad, s->channels);
 }
 
-uint64_t digest_of(uint64_t digest, const void *bytes, size_t size)
-{
-    const unsigned char *byte = bytes;
-    for (size_t i = 0; i < size; ++i)
-        digest = (digest ^ byte[i]) * 1099511628211u;
-    return digest;
-}
-
 uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count)
 {
     float *data = malloc(sizeof(float) * (count + 1));
     must(data ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
     buffer_read(s, buffer, count, data);
-    digest = digest_of(digest, data, sizeof(float) * count);
+    digest = sbn__digest(digest, data, sizeof(float) * count);
     free(data);
     return digest;
 }
@@ -179,8 +171,8 @@ uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_sav
     /* Nothing where no pass has filled them. */
     if (saved)
         sbn_saved_stats(saved, of_batch, of_batch + settings.channels, &count);
-    digest = digest_of(digest, values, 4 * sizeof *values * settings.channels);
+    digest = sbn__digest(digest, values, 4 * sizeof *values * settings.channels);
     free(values);
-    digest = digest_of(digest, &batches, sizeof batches);
-    return digest_of(digest, &count, sizeof count);
+    digest = sbn__digest(digest, &batches, sizeof batches);
+    return sbn__digest(digest, &count, sizeof count);
 }

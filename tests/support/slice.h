@@ -5,6 +5,7 @@
 #ifndef TESTS_SUPPORT_SLICE_H
 #define TESTS_SUPPORT_SLICE_H
 
+#include "base/digest.h"
 #include "support/must.h"
 
 /* The value of outputs before a pass writes them. */
@@ -39,9 +40,7 @@ void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float v
 void slice_reset(const slice *s);
 int slice_untouched(const slice *s);
 
-/* FNV-1a over the bits, to be chained; start from DIGEST_START. */
-#define DIGEST_START 1469598103934665603u
-uint64_t digest_of(uint64_t digest, const void *bytes, size_t size);
+/* The digest of what a buffer holds, to be chained as sbn__digest is. */
 uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
 
 /* All that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
