@@ -184,7 +184,8 @@ void bench_run(bench *b, const problem *p, bench_result *result)
     result->ok = !status;
     memcpy(result->error, s->error, sizeof result->error);
     for (size_t i = result->contenders.count; i-- > 0;)
-        result->contenders.of[i].close(result->contenders.of[i].self);
+        if (result->contenders.of[i].close)
+            result->contenders.of[i].close(result->contenders.of[i].self);
     scene_close(s);
     free(s);
     result->seconds = sbn__seconds() - start;

@@ -57,8 +57,8 @@ typedef struct contender {
     int (*finish)(void *self);
     /* After the timing: overwrites outputs, runs every pass again and judges the outputs. */
     int (*check)(void *self);
-    void (*close)(void *self);
-    int spins; /* its threads spin for a while after a run */
+    void (*close)(void *self); /* NULL: another one's closes what it has */
+    int spins;                 /* its threads spin for a while after a run */
 } contender;
 
 /* The passes of most contenders. */
@@ -108,9 +108,10 @@ int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build
 #define BENCH_ONEDNN "onednn "
 
 /*
- * oneDNN's batch normalisation on the CPU, left out if configure does not find oneDNN: "onednn nchw", "onednn nChw8c", "onednn nChw16c", "onednn nhwc", forward and backward, except
- * layouts that oneDNN lacks on this CPU. A ReLU is fused in them; problems with a residual or a leaky
- * ReLU have none. And the version, "2.6.3", or NULL where it is left out.
+ * oneDNN's batch normalisation on the CPU, left out if configure does not find oneDNN: "onednn nchw",
+ * "onednn nChw8c", "onednn nChw16c", "onednn nhwc", forward and backward, except layouts that oneDNN
+ * lacks on this CPU. A ReLU is fused in them; problems with a residual or a leaky ReLU have none. And the
+ * version, "2.6.3", or NULL where it is left out.
  */
 int bench_onednn_open(scene *s, contender_list *all);
 const char *bench_onednn_version(void);

@@ -167,11 +167,6 @@ static int check(void *self)
     return status ? status : bench_judge_numbers(s, sh->vector[BIAS_GRAD], OUT_BIAS_GRAD);
 }
 
-static void keep_open(void *self)
-{
-    (void)self;
-}
-
 /* The last of the layouts closes them all. */
 static void close(void *self)
 {
@@ -264,7 +259,6 @@ static int open_layout(onednn *o, contender_list *all)
                                         .self = o,
                                         .run = run,
                                         .check = check,
-                                        .close = keep_open,
                                         .spins = 1};
     return SBN_SUCCESS;
 }
