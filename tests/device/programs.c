@@ -1,8 +1,8 @@
 /*
  * Groups that find their programs in the cache: none is compiled again, and the bits are the
  * same; damaged files are compiled and replaced; drivers that refuse a binary are given the
- * source (and others: tests/device/cache.c, tests/faults/group.c). On the first device of every platform that has a usable one, and on one whose context has
- * another one, too.
+ * source (and others: tests/device/cache.c, tests/faults/group.c). On the first device of every
+ * platform that has a usable one, and on one whose context has another one, too.
  */
 #include <stdio.h>
 #include <stdlib.h>

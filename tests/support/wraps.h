@@ -164,9 +164,11 @@ void wraps_build_with(const char *options);
 
 /*
  * From now on a program of the same context, device, text and options as an earlier one is not built again:
- * kernels and binaries are the earlier one's, which stays. The rest is for functions that are wrapped.
+ * kernels and binaries are the earlier one's, which stays.
  */
 void wraps_build_once(void);
+
+/* For a function that is wrapped: the program that has a program's kernels. */
 cl_program wraps_program_of(cl_program program);
 
 /*

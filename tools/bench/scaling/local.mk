@@ -1,5 +1,5 @@
-# make scaling: what combining costs over ranks; mpiexec -n 2 tools/bench/scaling/scaling average. See doc/scaling.md. RANKS, CHANNELS and SCALING_SECONDS
-# (for each number of channels) say what is measured.
+# make scaling: what combining costs over ranks (doc/scaling.md); RANKS, CHANNELS and SCALING_SECONDS (for each
+# number of channels) say what is measured. Averaging: mpiexec -n 2 tools/bench/scaling/scaling average.
 if HAVE_MPI
 noinst_PROGRAMS += tools/bench/scaling/scaling
 endif
