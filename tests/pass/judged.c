@@ -1,7 +1,7 @@
 /*
  * Problems that every run judges: of tests/inputs it has a sample, and no recorded bits are of these. Backward
  * from the output, where y is 0 or does not give x back; frozen layers, whose count is a process's own, so
- * that the lists, which ranks share, have none. On PoCL.
+ * that the lists, which ranks share, have none; a replica without values where statistics are NaN. On PoCL.
  */
 #include "check/compare.h"
 #include "support/tap.h"
@@ -22,6 +22,7 @@ static const char *const lines[] = {
     "mb8ic16ih40iw40,grad=inf,form=gpu,frozen",
     "mb8ic16ih9iw9,data=nan,frozen",
     "mb8ic16ih9iw9,xpitch3,dpitch11,frozen",
+    "mb4ic8ih7iw7,split4-0,data=nan",
 };
 
 int main(void)

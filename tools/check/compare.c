@@ -163,7 +163,9 @@ static void judge_gradients(const judge *j, comparison *result)
         const gradient_sums *e = global ? &b->all : &j->bound->local[c * j->g->replicas + r];
         double weight_before = add ? j->in->weight_before[c] : 0;
         double bias_before = add ? j->in->bias_before[c] : 0;
-        double weight = ch->invstd * s->dy_centered;
+        /* Sums over no values are 0, whatever the statistics are. */
+        int none = !global && placement_shard_elements(j->g, r) == 0;
+        double weight = none ? 0 : ch->invstd * s->dy_centered;
         double weight_error = ch->invstd * (1 + b->invstd) * e->dy_centered +
                               b->invstd * fabs(weight) + 4 * rounding(weight) +
                               rounding(weight_before + weight);
