@@ -74,6 +74,10 @@ libsyncbn_core_la_SOURCES = \
 	src/program/programs.h \
 	src/program/self_test.c \
 	src/program/self_test.h \
+	src/program/self_test_run.c \
+	src/program/self_test_run.h \
+	src/program/self_test_slices.c \
+	src/program/self_test_slices.h \
 	src/program/self_test_rules.c \
 	src/program/self_test_rules.h \
 	src/program/self_test_storage.c \

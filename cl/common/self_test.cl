@@ -126,11 +126,11 @@ static void self_test_combining(global const float *reals, global ulong *integer
 
 kernel __attribute__((reqd_work_group_size(SELF_TEST_ITEMS, 1, 1)))
 void self_test(global const float *restrict reals, global const ulong *restrict integers,
-               uint terms, global float *restrict real_results,
+               global const uint *restrict terms, global float *restrict real_results,
                global ulong *restrict integer_results)
 {
     const uint at = get_local_id(0) * WIDTH;
-    self_test_reals(reals, real_results, terms, at);
+    self_test_reals(reals, real_results, *terms, at);
     self_test_integers(integers, integer_results, at);
 #if SUMS_DOUBLES
     self_test_summing(reals, integer_results, at);

@@ -11,11 +11,10 @@
                   bias_grad_offset, has_bias_grad, accumulate)
 
 static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels,
-                                  global const long *partial, global long *wide, TAIL_PARAMETERS)
+                                  global long *partial, global long *wide, TAIL_PARAMETERS)
 {
     const uint item = get_local_id(0), c = (get_group_id(0) << log2_strip) + item;
-    barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
-    if (!combines || item >> log2_strip != 0 || c >= channels)
+    if (!is_to_combine(memory, log2_strip, channels, partial, wide, combines))
         return;
     combine_backward(partial, 1, wide, partial, 0, wide, partial, 0, wide, partial, 0, wide, wide, 1,
                      channels, memory + item * WIDE_ROOM, c, c + 1, count, eps, clamps, moments,

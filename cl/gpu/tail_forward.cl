@@ -1,9 +1,6 @@
 /*
- * GPU form, the end of step 1 of the forward pass. A work-group that has all blocks of its channels, of
- * a replica that is alone, does step 2 of them, too, with `combines`: a work-item takes a channel.
- * combine.cl describes the arguments.
- *
- * `memory`: WORDS_SIZE int64s of local memory, which nothing else uses any more.
+ * GPU form, the end of step 1 of the forward pass: step 2, with `combines`, where the work-group is the
+ * last of its channels (tail.cl). A work-item takes a channel. combine.cl describes the arguments.
  */
 #define TAIL_PARAMETERS \
     PARAMETERS(TAIL_ARGUMENTS), PARAMETERS(COMBINE_ARGUMENTS), \
@@ -14,11 +11,10 @@
                   counts, weight, unbiased, batches)
 
 static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels,
-                                  global const long *partial, global long *wide, TAIL_PARAMETERS)
+                                  global long *partial, global long *wide, TAIL_PARAMETERS)
 {
     const uint item = get_local_id(0), c = (get_group_id(0) << log2_strip) + item;
-    barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
-    if (!combines || item >> log2_strip != 0 || c >= channels)
+    if (!is_to_combine(memory, log2_strip, channels, partial, wide, combines))
         return;
     combine_forward(partial, 1, wide, partial, 0, wide, partial, 0, wide, partial, 0, wide, wide, 1,
                     channels, memory + item * WIDE_ROOM, c, c + 1, count, eps, clamps, coefficients,

@@ -112,7 +112,7 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
     sbn_kernels **kernels = &replica->kernels[type][sbn__variant_of(fusion, part)];
     if (*kernels)
         return SBN_SUCCESS;
-    const sbn_kernels *first = replica->kernels[type][0];
+    const sbn_kernels *first = replica->kernels[replica->kernels[type][0] ? type : SBN_F32][0];
     const sbn_program wanted = {
         .context = replica->context,
         .device = replica->device,
@@ -120,7 +120,7 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
         .type = type,
         .fusion = fusion,
         .part = part,
-        .half_by_bits = first ? first->program->half_by_bits : 0,
+        .careful = first ? first->program->careful : 0,
     };
     sbn_program *program;
     sbn_kernels *made = sbn__allocate(sizeof *made);
@@ -133,6 +133,7 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
     }
     *kernels = made;
     status = sbn__kernels_create(made, program);
+    replica->counts_slices |= made->counts_slices;
     if (status)
         sbn__replica_unload(kernels);
     return status;

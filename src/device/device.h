@@ -31,6 +31,7 @@ typedef struct sbn_replica {
     sbn_host_memory host_memories[SBN_HOST_MEMORIES];
     cl_ulong cache_size, largest_buffer; /* that its kernels address */
     sbn_kernel_form form;
+    int counts_slices; /* its reductions do, once floats' first variant is loaded: cl/gpu/last_slice.cl */
     sbn_tuning tuning;
     sbn_kernels *kernels[SBN_TYPES][SBN_VARIANTS]; /* those that are loaded; 0: without a fusion */
 } sbn_replica;

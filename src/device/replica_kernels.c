@@ -116,6 +116,19 @@ static int create_combine(sbn_kernels *kernels, const sbn_program *program)
     return status;
 }
 
+/* Programs whose compiler has no fence for it lack this kernel: cl/gpu/last_slice.cl. */
+static int find_slices_test(sbn_kernels *kernels, cl_program apply)
+{
+    cl_int code;
+    cl_kernel kernel = clCreateKernel(apply, "self_test_slices", &code);
+    if (code == CL_SUCCESS)
+        clReleaseKernel(kernel);
+    kernels->counts_slices = code == CL_SUCCESS;
+    return code == CL_SUCCESS || code == CL_INVALID_KERNEL_NAME
+               ? SBN_SUCCESS
+               : sbn__fail(code, "clCreateKernel(self_test_slices): %s", sbn_strerror(code));
+}
+
 static int create_apply(sbn_kernels *kernels, const sbn_program *program)
 {
     const cl_program apply = program->programs[SBN_PROGRAM_APPLY];
@@ -126,9 +139,10 @@ static int create_apply(sbn_kernels *kernels, const sbn_program *program)
     if (status || program->fusion)
         return status;
     status = create_kernel(&kernels->add_slices, apply, program->device, "add_slices");
-    return status ? status
-                  : create_kernel(&kernels->store_gradients, apply, program->device,
-                                  "store_gradients");
+    if (!status)
+        status = create_kernel(&kernels->store_gradients, apply, program->device,
+                               "store_gradients");
+    return status || program->form == SBN_FORM_CPU ? status : find_slices_test(kernels, apply);
 }
 
 int sbn__kernels_create(sbn_kernels *kernels, sbn_program *program)

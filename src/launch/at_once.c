@@ -25,10 +25,7 @@ static sbn_reduce_plan plan_of(const sbn_layer_pass *lp)
 
 int sbn__reduction_combines(const sbn_layer_pass *lp)
 {
-    const sbn_replica *replica = lp->group->replicas;
-    if (lp->group->replica_count != 1 || replica->form != SBN_FORM_GPU)
-        return 0;
-    return plan_of(lp).slices == 1;
+    return lp->group->replica_count == 1 && plan_of(lp).combines;
 }
 
 /* Enqueues the launch of a kernel that combines. */
@@ -38,8 +35,9 @@ typedef int launch(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining
 static int combine_by(launch *enqueue, sbn_layer_pass *lp, sbn_replica *replica, int tracks)
 {
     sbn_work *work = &lp->work[replica->index];
+    const size_t slices = lp->strip > 0 ? 1 : plan_of(lp).slices;
     const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(lp->kind->format) *
-                         lp->layer->channels;
+                         lp->layer->channels * slices;
     sbn_combining combining;
     cl_event cleared = NULL, enqueued = NULL;
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);

@@ -11,7 +11,7 @@
 /* Channels of a work-group that does all steps, or 0. */
 size_t sbn__whole_strip(const sbn_layer_pass *lp);
 
-/* 1 if the reduction can combine: in the GPU form, where it has one slice. */
+/* 1 if the reduction can combine. */
 int sbn__reduction_combines(const sbn_layer_pass *lp);
 
 /*

@@ -35,6 +35,12 @@ static const gpu_reduction reductions[SBN_REDUCTIONS] = {
 /* A command that adds so many slices or more costs less than reading them one by one. */
 #define SLICES_TO_ADD 4
 
+/*
+ * Slices that the last work-group of a strip of one channel adds, at most: 16 work-items have a word each,
+ * and read 64 slices one by one (cl/gpu/tail.cl).
+ */
+#define MOST_SLICES (size_t)1024
+
 /* Accumulators of slices: 2 % of a tensor, or what caches hold. */
 static const sbn_slice_limits slice_limits = {.fraction = 50, .few_bytes = (size_t)1 << 20};
 
@@ -90,7 +96,9 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
     const size_t strip = (size_t)1 << log2_strip, strips = sbn__ceil_div(shape->channels, strip);
     const size_t units = shape->channel_blocks; /* of which slices are made */
     const sbn_tuning *tuning = &replica->tuning;
-    const size_t least = sbn__tuned(tuning, SBN_TUNED_REDUCE, kernel->least);
+    /* More slices cost no command where work-groups count them. */
+    const size_t least = sbn__tuned(tuning, SBN_TUNED_REDUCE,
+                                    kernel->least >> replica->counts_slices);
     const size_t most = sbn__tuned(tuning, SBN_TUNED_REDUCE, kernel->most);
     size_t per_slice = sbn__ceil_div(strips * units, wanted);
     per_slice = sbn__at_most(per_slice, sbn__at_least(most >> log2_strip, 1));
@@ -110,6 +118,7 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
         .strip = (cl_uint)strip,
         .log2_strip = log2_strip,
         .slices = (cl_uint)slices,
+        .combines = slices == 1 || (replica->counts_slices && slices <= MOST_SLICES >> log2_strip),
         .adds_slices = slices >= SLICES_TO_ADD,
         .per_slice = (cl_uint)per_slice,
     };

@@ -10,7 +10,6 @@
 #include "program/compiler_options.h"
 #include "program/program_text.h"
 #include "program/self_test.h"
-#include "program/self_test_storage.h"
 
 int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form)
 {
@@ -98,8 +97,7 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
     /* Before the program is cached, so that cached programs have passed the test. */
     if (program != &owner->programs[SBN_PROGRAM_APPLY] || owner->fusion)
         return SBN_SUCCESS;
-    const int status = sbn__self_test(owner);
-    return status ? status : sbn__self_test_storage(owner);
+    return sbn__self_test(owner);
 }
 
 static void announce(const sbn_program *owner, int which, const sbn_building *how)
@@ -121,8 +119,7 @@ static int build(sbn_program *owner, int which, int cache, const sbn_building *h
     sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
     int status = sbn__program_text(&text, which, owner->form, owner->type, owner->fusion,
-                                   owner->part, owner->half_by_bits, owner->compiler,
-                                   owner->options);
+                                   owner->part, owner->careful, owner->compiler, owner->options);
     if (status)
         return status;
     if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options)) {
@@ -155,18 +152,18 @@ static void release_program(cl_program *program)
 }
 
 /*
- * Builds the program with the self-tests; once more, with the library's own conversions, where the
- * driver's functions for halves do not pass the test, or do not compile.
+ * Builds the program with the self-tests; once more where what it can do without (careful, in
+ * sbn_program) does not pass them, or does not compile.
  */
 static int build_apply(sbn_program *program, int cache, const sbn_building *how)
 {
     const int status = build(program, SBN_PROGRAM_APPLY, cache, how);
-    if (status != SBN_UNSUPPORTED_DEVICE || program->type != SBN_F16 ||
+    if (status != SBN_UNSUPPORTED_DEVICE || program->careful || program->type == SBN_BF16 ||
         program->form != SBN_FORM_GPU || program->fusion)
         return status;
     release_program(&program->programs[SBN_PROGRAM_APPLY]);
     sbn__error_clear();
-    program->half_by_bits = 1;
+    program->careful = 1;
     return build(program, SBN_PROGRAM_APPLY, cache, how);
 }
 

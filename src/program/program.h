@@ -54,7 +54,11 @@ typedef struct sbn_program {
     sbn_type type;
     int fusion; /* of base/activation.h; without self-tests, which the plain one has passed */
     int part;
-    int half_by_bits; /* GPU form: OpenCL's functions convert halves wrongly (cl/common/storage.cl) */
+    /*
+     * GPU form: a first build has not passed its self-tests, and this one does without OpenCL's functions
+     * for halves (cl/common/storage.cl) and without a fence (cl/gpu/last_slice.cl).
+     */
+    int careful;
     const char *options; /* the caller's, for the compiler; behind the struct */
     sbn_compiler compiler;
     cl_program programs[SBN_PROGRAMS];

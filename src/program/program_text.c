@@ -67,7 +67,7 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
 }
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int part, int half_by_bits, sbn_compiler compiler,
+                      int fusion, int part, int careful, sbn_compiler compiler,
                       const char *more)
 {
     char summation[512], sizes[768], of_pass[512] = "", own[192] = "";
@@ -77,10 +77,10 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
     sbn__kernel_macros(form, sizes, sizeof sizes);
     add_sources(&text->sources, program, form, fusion);
     snprintf(own, sizeof own,
-             "-D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d "
+             "-D STORES_F16=%d -D STORES_BF16=%d -D CAREFUL=%d "
              "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d -D VIEWS=%d "
              "-D CHANNELS_LAST=%d ",
-             type == SBN_F16, type == SBN_BF16, half_by_bits, sbn__fusion_residual(fusion),
+             type == SBN_F16, type == SBN_BF16, careful, sbn__fusion_residual(fusion),
              activation == SBN_RELU, activation == SBN_LEAKY_RELU, sbn__fusion_from_output(fusion),
              sbn__part_is_of_views(part), sbn__part_is_channels_last(part));
     if (format)

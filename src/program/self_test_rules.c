@@ -191,6 +191,7 @@ static const double_rule double_rules[DOUBLES] = {
 void sbn__self_test_fill(sbn_self_test_data *t)
 {
     memset(t, 0xa5, sizeof *t); /* a result that is never written is wrong */
+    t->terms = SBN_SELF_TEST_TERMS;
     for (size_t l = 0; l < CASES; ++l) {
         const size_t i = l % 4;
         for (size_t r = 0; r < REALS; ++r) {

@@ -25,6 +25,7 @@ enum {
 typedef struct sbn_self_test_data {
     float reals[SBN_SELF_TEST_REALS + SBN_SELF_TEST_DOUBLES][3][SBN_SELF_TEST_CASES];
     uint64_t integers[SBN_SELF_TEST_INTEGERS][2][SBN_SELF_TEST_CASES];
+    uint32_t terms;
     float real_results[SBN_SELF_TEST_REALS][SBN_SELF_TEST_CASES];
     uint64_t integer_results[SBN_SELF_TEST_INTEGERS + SBN_SELF_TEST_DOUBLES + 1]
                             [SBN_SELF_TEST_CASES];

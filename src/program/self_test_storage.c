@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "program/self_test_rules.h"
+#include "program/self_test_run.h"
 
 enum { CASES = SBN_SELF_TEST_CASES };
 
@@ -99,73 +98,6 @@ typedef struct data {
     uint16_t rounded[2 * CASES];
 } data;
 
-enum { ELEMENTS, VALUES, WIDENED, ROUNDED, BUFFERS };
-
-typedef struct on_device {
-    cl_command_queue queue;
-    cl_kernel kernel;
-    cl_mem buffers[BUFFERS];
-} on_device;
-
-static cl_int open_on_device(on_device *d, const sbn_program *program, data *t)
-{
-    void *const contents[BUFFERS] = {t->elements, t->values, t->widened, t->rounded};
-    const size_t sizes[BUFFERS] = {sizeof t->elements, sizeof t->values, sizeof t->widened,
-                                   sizeof t->rounded};
-    cl_int code;
-    cl_command_queue queue = clCreateCommandQueue(program->context, program->device, 0, &code);
-    if (code != CL_SUCCESS)
-        return code;
-    sbn__handle_opened();
-    d->queue = queue;
-    cl_kernel kernel = clCreateKernel(program->programs[SBN_PROGRAM_APPLY], "self_test_storage",
-                                      &code);
-    if (code != CL_SUCCESS)
-        return code;
-    sbn__handle_opened();
-    d->kernel = kernel;
-    for (cl_uint i = 0; i < BUFFERS && code == CL_SUCCESS; ++i) {
-        cl_mem buffer = clCreateBuffer(program->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                       sizes[i], contents[i], &code);
-        if (code != CL_SUCCESS)
-            return code;
-        sbn__handle_opened();
-        d->buffers[i] = buffer;
-        code = clSetKernelArg(d->kernel, i, sizeof buffer, &buffer);
-    }
-    return code;
-}
-
-static void close_on_device(on_device *d)
-{
-    for (size_t i = 0; i < BUFFERS; ++i)
-        if (d->buffers[i]) {
-            clReleaseMemObject(d->buffers[i]);
-            sbn__handle_closed();
-        }
-    if (d->kernel) {
-        clReleaseKernel(d->kernel);
-        sbn__handle_closed();
-    }
-    if (d->queue) {
-        clReleaseCommandQueue(d->queue);
-        sbn__handle_closed();
-    }
-}
-
-static cl_int run_on_device(const on_device *d, data *t)
-{
-    const size_t one = 1;
-    cl_int code = clEnqueueNDRangeKernel(d->queue, d->kernel, 1, NULL, &one, &one, 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        code = clEnqueueReadBuffer(d->queue, d->buffers[WIDENED], CL_TRUE, 0, sizeof t->widened,
-                                   t->widened, 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        code = clEnqueueReadBuffer(d->queue, d->buffers[ROUNDED], CL_TRUE, 0, sizeof t->rounded,
-                                   t->rounded, 0, NULL, NULL);
-    return code;
-}
-
 /* Results that are wrong unless the kernel overwrites them. */
 static void fill(data *t, const rules *r)
 {
@@ -205,22 +137,19 @@ int sbn__self_test_storage(const sbn_program *program)
 {
     const rules *r = program->type == SBN_F16 ? &of_f16 : &of_bf16;
     data t;
-    on_device d = {0};
-    char name[128] = "?", broken[160];
-    if (program->type == SBN_F32)
-        return SBN_SUCCESS;
+    char broken[160];
     fill(&t, r);
-    cl_int code = open_on_device(&d, program, &t);
-    if (code == CL_SUCCESS)
-        code = run_on_device(&d, &t);
-    close_on_device(&d);
-    clGetDeviceInfo(program->device, CL_DEVICE_NAME, sizeof name, name, NULL);
-    if (code != CL_SUCCESS)
-        return sbn__fail(code, "the self-test of device \"%s\" cannot run: %s", name,
-                         sbn_strerror(code));
-    if (!judge(&t, r, program->type, broken, sizeof broken))
-        return sbn__fail(SBN_UNSUPPORTED_DEVICE,
-                         "device \"%s\" breaks a rule of storage that results rest on: %s", name,
-                         broken);
-    return SBN_SUCCESS;
+    const int status = sbn__self_test_run(program, &(sbn_self_test_launch){
+                                                       .kernel = "self_test_storage",
+                                                       .items = 1,
+                                                       .groups = {1, 1},
+                                                       .count = 4,
+                                                       .buffers = {{t.elements, sizeof t.elements},
+                                                                   {t.values, sizeof t.values},
+                                                                   {t.widened, sizeof t.widened},
+                                                                   {t.rounded, sizeof t.rounded}},
+                                                   });
+    if (status || judge(&t, r, program->type, broken, sizeof broken))
+        return status;
+    return sbn__self_test_broken(program, "storage", broken);
 }

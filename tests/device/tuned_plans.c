@@ -100,23 +100,27 @@ static void recorded(void)
         sbn_layout layout;
         const char *plan;
     } rows[] = {
-        {"large planes", {32, 64, 12544}, SBN_LAYOUT_NCHW, "64x13 of 1x128, added"},
-        {"large planes of one block", {64, 256, 196}, SBN_LAYOUT_NCHW, "16x16 of 16x4, added"},
-        {"small planes", {64, 512, 49}, SBN_LAYOUT_NCHW, "32x8 of 16x8, added"},
-        {"small planes of one slice", {16, 8448, 49}, SBN_LAYOUT_NCHW, "528x1 of 16x16"},
-        {"large planes, channels last", {64, 256, 196}, SBN_LAYOUT_NHWC, "16x16 of 16x4, added"},
-        {"small planes, channels last", {64, 512, 49}, SBN_LAYOUT_NHWC, "32x8 of 16x8, added"},
+        {"large planes", {32, 64, 12544}, SBN_LAYOUT_NCHW, "64x13 of 1x128, added, tail"},
+        {"planes of one block", {64, 256, 196}, SBN_LAYOUT_NCHW, "16x16 of 16x4, added, tail"},
+        {"small planes", {64, 512, 49}, SBN_LAYOUT_NCHW, "32x8 of 16x8, added, tail"},
+        {"small planes of one slice", {16, 8448, 49}, SBN_LAYOUT_NCHW, "528x1 of 16x16, tail"},
+        {"large planes, last", {64, 256, 196}, SBN_LAYOUT_NHWC, "16x16 of 16x4, added, tail"},
+        {"small planes, last", {64, 512, 49}, SBN_LAYOUT_NHWC, "32x8 of 16x8, added, tail"},
+        {"few planes, last", {2, 256, 784}, SBN_LAYOUT_NHWC, "16x4 of 16x2, added, tail"},
+        {"rows of few slices", {2048, 256, 1}, SBN_LAYOUT_NHWC, "8x16 of 32x128, added, tail"},
         {"rows", {65536, 256, 1}, SBN_LAYOUT_NHWC, "8x64 of 32x1024, added"},
     };
     const sbn_replica replica = {.form = SBN_FORM_GPU,
                                  .compute_units = 132,
+                                 .counts_slices = 1,
                                  .cache_size = (size_t)50 << 20};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         const sbn_shape shape = shape_of(rows[i].extents, rows[i].layout);
         const sbn_reduce_plan plan = sbn__plan_reduce(&shape, &replica, 8);
         char text[128];
-        snprintf(text, sizeof text, "%zux%zu of %ux%u%s", plan.work_groups[0], plan.work_groups[1],
-                 1u << plan.log2_strip, plan.per_slice, plan.adds_slices ? ", added" : "");
+        snprintf(text, sizeof text, "%zux%zu of %ux%u%s%s", plan.work_groups[0],
+                 plan.work_groups[1], 1u << plan.log2_strip, plan.per_slice,
+                 plan.adds_slices ? ", added" : "", plan.combines ? ", tail" : "");
         tap_ok(strcmp(text, rows[i].plan) == 0, "%s: %s", rows[i].name, text);
     }
 }

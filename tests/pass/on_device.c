@@ -10,6 +10,7 @@
 static cl_command_queue queues[2]; /* in order, and not */
 
 static const problem one = {"one replica", 5, 300, {3}, 0}, two = {"two", 20, 300, {2, 1}, 0},
+                     sliced = {"of several slices", 5, 3000, {7}, 0},
                      large = {"wide, large", 20, 1100, {2, 1}, 3e30f},
                      small = {"wide, small", 70, 30, {2}, 1e-20f};
 
@@ -102,8 +103,10 @@ static void checks(void)
     check_late_input(&two, NULL, 1);
     /* The GPU form's reductions combine, in and out of order. */
     training_form = SBN_FORM_GPU;
-    for (int kind = 0; kind < 2; ++kind)
+    for (int kind = 0; kind < 2; ++kind) {
         check_commands(&one, queues[kind], 0);
+        check_commands(&sliced, queues[kind], 0);
+    }
     clReleaseCommandQueue(queues[1]);
 }
 

@@ -67,9 +67,9 @@ def pass_facts(device, target, kernels, problem, plans, is_backward):
         if 'reduce' in kernel_name and more['adds']:
             busy += model.time_of(device, target, kernels['apply', 'add_slices'],
                                   walk.add_slices(kernel_name, shape, plan)).total
-    # Of the other kernels each has next to nothing to do; behind a reduction combining takes no longer than in
-    # a command of its own.
-    rest = max(more['commands'] - 2 - more['adds'], 1)
+    # Of the other kernels each has next to nothing to do; behind a reduction neither the adding of slices nor
+    # combining takes longer than in a command of its own.
+    rest = more['tails'] or more['commands'] - 2 - more['adds']
     time = busy + rest * device.small + (more['commands'] - 1) * device.launch
     return Facts(name=name, place='%s/%s' % (device.name, problem),
                  values={'commands': more['commands']}, kernels=busy, time=time,

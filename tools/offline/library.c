@@ -10,8 +10,8 @@
  *                           compiled alone: the library's macros, then its files, each named
  *   library plans FILE      prints how shapes are launched on devices, one line for each kernel
  *
- * FILE has lines "device NAME UNITS CACHE" and "shape PROBLEM" (tools/check/problem.h); every shape
- * is planned for every device, forward and backward.
+ * FILE has lines "device NAME UNITS CACHE COUNTS" and "shape PROBLEM" (tools/check/problem.h); every
+ * shape is planned for every device, forward and backward. COUNTS: 1 if its reductions count slices.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,12 +151,12 @@ static int shape_of(sbn_shape *shape, const char *line)
 }
 
 /*
- * What a pass of a replica that is alone enqueues (src/pass/steps.c): the reduction, which combines what
- * it sums of one slice, else the adding of its slices where there are many, and the combining; the apply.
+ * What a pass of a replica that is alone enqueues (src/pass/steps.c): the reduction, which may add its
+ * slices and combine, else a command that adds slices where there are many, and one that combines; the apply.
  */
 static unsigned commands_of(const sbn_reduce_plan *reduce)
 {
-    return reduce->slices == 1 ? 2 : 3 + (unsigned)reduce->adds_slices;
+    return reduce->combines ? 2 : 3 + (unsigned)reduce->adds_slices;
 }
 
 /* A line for each kernel of a pass, and one for the pass: its name, its work-groups, what each of them takes. */
@@ -171,8 +171,10 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
                sbn__reduction_name(reduce.reduction, is_backward),
                reduce.work_groups[0] * reduce.work_groups[1], reduce.strip, reduce.slices,
                reduce.per_slice);
-        printf("%s %s %s_pass commands=%u adds=%d\n", device, line,
-               is_backward ? "backward" : "forward", commands_of(&reduce), reduce.adds_slices);
+        printf("%s %s %s_pass commands=%u adds=%d tails=%d\n", device, line,
+               is_backward ? "backward" : "forward", commands_of(&reduce),
+               !reduce.combines && reduce.adds_slices,
+               reduce.combines ? 1 + (reduce.slices > 1) : 0);
         const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
         size_t groups = 1;
         for (cl_uint i = 0; i < apply.dimensions; ++i)
@@ -187,21 +189,23 @@ static int print_all(FILE *file)
 {
     char devices[MOST][64], line[PROBLEM_LINE + 16], word[PROBLEM_LINE + 16];
     size_t units[MOST], count = 0;
+    int counts[MOST];
     unsigned long long caches[MOST];
     while (fgets(line, sizeof line, file)) {
         sbn_shape shape;
-        if (count < MOST && sscanf(line, "device %63s %zu %llu", devices[count], &units[count],
-                                   &caches[count]) == 3) {
+        if (count < MOST && sscanf(line, "device %63s %zu %llu %d", devices[count], &units[count],
+                                   &caches[count], &counts[count]) == 4) {
             ++count;
             continue;
         }
         if (sscanf(line, "shape %1023s", word) != 1)
-            return fail(line, "expected \"device NAME UNITS CACHE\" or \"shape PROBLEM\"");
+            return fail(line, "expected \"device NAME UNITS CACHE COUNTS\" or \"shape PROBLEM\"");
         if (shape_of(&shape, word))
             return 1;
         for (size_t i = 0; i < count; ++i) {
             const sbn_replica replica = {.compute_units = units[i],
                                          .cache_size = caches[i],
+                                         .counts_slices = counts[i],
                                          .form = SBN_FORM_GPU};
             print_plans(devices[i], word, &shape, &replica);
         }

@@ -1,0 +1,90 @@
+#include "program/self_test_run.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* A launch has this on the device; every part may be missing. */
+typedef struct on_device {
+    cl_command_queue queue;
+    cl_kernel kernel;
+    cl_mem buffers[SBN_SELF_TEST_BUFFERS];
+} on_device;
+
+static cl_int open_on_device(on_device *d, const sbn_program *program,
+                             const sbn_self_test_launch *launch)
+{
+    cl_int code;
+    cl_command_queue queue = clCreateCommandQueue(program->context, program->device, 0, &code);
+    if (code != CL_SUCCESS)
+        return code;
+    sbn__handle_opened();
+    d->queue = queue;
+    cl_kernel kernel = clCreateKernel(program->programs[SBN_PROGRAM_APPLY], launch->kernel, &code);
+    if (code != CL_SUCCESS)
+        return code;
+    sbn__handle_opened();
+    d->kernel = kernel;
+    for (cl_uint i = 0; i < launch->count && code == CL_SUCCESS; ++i) {
+        const sbn_self_test_buffer *from = &launch->buffers[i];
+        cl_mem buffer = clCreateBuffer(program->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                                       from->size, from->bytes, &code);
+        if (code != CL_SUCCESS)
+            return code;
+        sbn__handle_opened();
+        d->buffers[i] = buffer;
+        code = clSetKernelArg(d->kernel, i, sizeof buffer, &buffer);
+    }
+    return code;
+}
+
+static void close_on_device(on_device *d)
+{
+    for (size_t i = 0; i < SBN_SELF_TEST_BUFFERS; ++i)
+        if (d->buffers[i]) {
+            clReleaseMemObject(d->buffers[i]);
+            sbn__handle_closed();
+        }
+    if (d->kernel) {
+        clReleaseKernel(d->kernel);
+        sbn__handle_closed();
+    }
+    if (d->queue) {
+        clReleaseCommandQueue(d->queue);
+        sbn__handle_closed();
+    }
+}
+
+static cl_int run_on_device(const on_device *d, const sbn_self_test_launch *launch)
+{
+    const size_t local[2] = {launch->items, 1};
+    const size_t global[2] = {launch->items * launch->groups[0], launch->groups[1]};
+    cl_int code = clEnqueueNDRangeKernel(d->queue, d->kernel, 2, NULL, global, local, 0, NULL,
+                                         NULL);
+    for (cl_uint i = 0; i < launch->count && code == CL_SUCCESS; ++i)
+        code = clEnqueueReadBuffer(d->queue, d->buffers[i], CL_TRUE, 0, launch->buffers[i].size,
+                                   launch->buffers[i].bytes, 0, NULL, NULL);
+    return code;
+}
+
+int sbn__self_test_run(const sbn_program *program, const sbn_self_test_launch *launch)
+{
+    on_device d = {0};
+    char name[128] = "?";
+    cl_int code = open_on_device(&d, program, launch);
+    if (code == CL_SUCCESS)
+        code = run_on_device(&d, launch);
+    close_on_device(&d);
+    clGetDeviceInfo(program->device, CL_DEVICE_NAME, sizeof name, name, NULL);
+    return code == CL_SUCCESS ? SBN_SUCCESS
+                              : sbn__fail(code, "the self-test of device \"%s\" cannot run: %s",
+                                          name, sbn_strerror(code));
+}
+
+int sbn__self_test_broken(const sbn_program *program, const char *what, const char *rule)
+{
+    char name[128] = "?";
+    clGetDeviceInfo(program->device, CL_DEVICE_NAME, sizeof name, name, NULL);
+    return sbn__fail(SBN_UNSUPPORTED_DEVICE,
+                     "device \"%s\" breaks a rule of %s that results rest on: %s", name, what,
+                     rule);
+}

@@ -1,0 +1,48 @@
+#include "program/self_test_slices.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "program/kernel_constants.h"
+#include "program/self_test_run.h"
+
+enum { STRIPS = 16, SLICES = 8, ITEMS = SBN_ELEMENTWISE_ITEMS, PLACES = STRIPS * ITEMS };
+
+/* The kernel's arguments on the host. */
+typedef struct data {
+    cl_uint slots[SLICES * PLACES], arrived[STRIPS], sums[PLACES];
+} data;
+
+static int is_right(const data *t)
+{
+    for (cl_uint i = 0; i < PLACES; ++i)
+        if (t->sums[i] != (i + 1) * (SLICES * (SLICES + 1) / 2) || t->arrived[i / ITEMS] != 0)
+            return 0;
+    return 1;
+}
+
+int sbn__self_test_slices(const sbn_program *program)
+{
+    data *t = sbn__allocate(sizeof *t);
+    if (!t)
+        return sbn__fail_memory("a self-test");
+    *t = (data){.slots = {0}};
+    int status = sbn__self_test_run(program, &(sbn_self_test_launch){
+                                                 .kernel = "self_test_slices",
+                                                 .items = ITEMS,
+                                                 .groups = {STRIPS, SLICES},
+                                                 .count = 3,
+                                                 .buffers = {{t->slots, sizeof t->slots},
+                                                             {t->arrived, sizeof t->arrived},
+                                                             {t->sums, sizeof t->sums}},
+                                             });
+    if (status == CL_INVALID_KERNEL_NAME) {
+        sbn__error_clear();
+        status = SBN_SUCCESS;
+    } else if (!status && !is_right(t)) {
+        status = sbn__self_test_broken(program, "memory",
+                                       "behind a fence and an atomic operation a work-group sees "
+                                       "what others wrote before theirs");
+    }
+    sbn__free(t);
+    return status;
+}
