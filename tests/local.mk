@@ -9,8 +9,8 @@
 TIMED_TESTS =
 PATIENT_TESTS =
 ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/bits_controls tests/pass/golden \
-	tests/pass/mean_low tests/pass/on_device tests/pass/pivots tests/pass/planes_of_one tests/pass/storage \
-	tests/pass/same tests/pass/whole_numbers tests/tools/bench tests/tools/bench_wrong tests/tools/check \
+	tests/pass/on_device tests/pass/planes_of_one tests/pass/storage tests/pass/same tests/tools/bench \
+	tests/tools/bench_wrong tests/tools/check \
 	tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
 ASAN_TESTS =
 

@@ -4,10 +4,11 @@
  * - a kernel that folds its lanes in another order must give other bits, or equal digests would show
  *   nothing;
  * - under -cl-denorms-are-zero the bits stay as long as the spreads of x and of dy in a channel
- *   are RANGE or more; below, results stay within a bound.
+ *   are RANGE or more; below, results stay within a bound. Without it, the least denormals have a mean.
  *
  * On PoCL, whose compiler implements that option.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,6 +100,19 @@ static void flushed_in_range(runner *as_is, runner *flushed)
         }
 }
 
+/* The faintest there are: x / n is 0 in floats, and so is x^2; still the mean is x. */
+static void faintest(runner *as_is)
+{
+    char error[RUNNER_ERROR];
+    trial t;
+    trial_make(&t, "mb2ic1ih32iw32,r1,passes=f", 1);
+    for (size_t i = 0; i < t.g.elements; ++i)
+        t.in.x[i] = FLT_TRUE_MIN;
+    tap_ok(!trial_run(&t, as_is, error) && t.out.of[OUT_MEAN].data[0] == FLT_TRUE_MIN,
+           "2^-149 everywhere is the mean, too");
+    trial_free(&t);
+}
+
 static double largest(const float *data, size_t count)
 {
     double most = 0.0;
@@ -173,6 +187,7 @@ int main(void)
     runner *flushed = trial_pocl("-cl-denorms-are-zero", error);
     if (tap_ok(reversed && flushed, "three runners on PoCL")) {
         reversed_lanes(as_is, reversed);
+        faintest(as_is);
         flushed_in_range(as_is, flushed);
         flushed_below(as_is, flushed, 60);
         flushed_below(as_is, flushed, 100);
