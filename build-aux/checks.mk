@@ -115,7 +115,7 @@ check-oclgrind: tools/syncbn/syncbn
 # The programs built again under AddressSanitizer and UBSan in asan/; under ThreadSanitizer, for what
 # threads share, in tsan/. With ASan fewer failures are tried than in make check, at other places.
 TSAN_TESTS = tests/collective/hub tests/device/shared_programs \
-	tests/parallel/exchange tests/parallel/refused tests/pass/engine tests/pass/frozen tests/pass/soak \
+	tests/parallel/exchange tests/parallel/refused tests/pass/frozen tests/pass/soak \
 	tests/pass/soak_sixteen
 asan_build = --disable-shared --disable-hardening \
 	'CFLAGS=-g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined'

@@ -25,8 +25,8 @@ ASAN_TESTS += tests/pass/storage
 
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
 # few channels at a time, several layers in one call, what passes promise (their order, running
-# statistics, events, no allocation), frozen layers, folding, an engine's threads, buffers that
-# overlap, objects destroyed in any order, the last bits of saved statistics and eps 0.
+# statistics, events, no allocation), frozen layers, folding, buffers that overlap, objects destroyed
+# in any order, the last bits of saved statistics and eps 0.
 pass_tests = \
 	tests/pass/arguments \
 	tests/pass/arguments_buffers \
@@ -34,7 +34,6 @@ pass_tests = \
 	tests/pass/arguments_pass \
 	tests/pass/branches \
 	tests/pass/branches_refused \
-	tests/pass/engine \
 	tests/pass/events \
 	tests/pass/fold \
 	tests/pass/fusion \
