@@ -8,7 +8,7 @@
 # Lists that a test may be in; CONTRIBUTING.md says what each is for.
 TIMED_TESTS =
 PATIENT_TESTS =
-ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/bits_controls tests/pass/golden \
+ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/denormals tests/pass/golden \
 	tests/pass/on_device tests/pass/planes_of_one tests/pass/storage tests/pass/same tests/tools/bench \
 	tests/tools/bench_wrong tests/tools/check \
 	tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner

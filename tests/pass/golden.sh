@@ -81,11 +81,18 @@ if [ "${CHECK-}" = full ]; then
 else
     of_three --devices 0
 fi
-# What a device that flushes denormals does; tests/pass/bits_controls shows that it changes others.
+# What a device that flushes denormals does; tests/pass/denormals.c shows that it changes others.
 compare_with "$part"
 same --devices 0 --build-options "-cl-denorms-are-zero${unoptimised:+ $UNOPTIMISED}"
 # What a device without doubles has in their place; and many short sweeps (cl/gpu/wide_blocks.cl).
 same --devices 0 --form gpu --build-options "-D NO_DOUBLES -D SWEEP=1${unoptimised:+ $UNOPTIMISED}"
+
+# Equal digests would show nothing if lanes folded in another order did not change those of the kernels that
+# fold so, channels first.
+grep -E '^mb(8ic35ih7iw7|3ic5ih56iw56),(last,)?global' "$golden" > "$work/folded"
+run --devices 0 --form cpu --build-options "-D REVERSED_LANES${unoptimised:+ $UNOPTIMISED}" --file "$work/folded"
+check 'lanes folded in reverse: other bits, channels first' \
+    eval 'grep -q "^4 problems, 2 failed, 2 with" "$work/out" && ! grep -q "^FAIL.*,last" "$work/out"'
 
 views=$(grep -c ',pitch' "$golden")
 grep ',pitch' "$golden" | sed 's/,pitch[0-9]*//' > "$work/dense"

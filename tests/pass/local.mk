@@ -1,11 +1,11 @@
-# The bits: the same in every configuration of a list, those of version 2 of the order of summation, what
-# must change them, and how far denormals matter to them.
-check_PROGRAMS += tests/pass/bits_controls
+# The bits: the same in every configuration of a list, those of version 2 of the order of summation, and how
+# far denormals matter to them.
+check_PROGRAMS += tests/pass/denormals
 dist_check_SCRIPTS += tests/pass/golden.sh tests/pass/same.sh
 EXTRA_DIST += tests/pass/golden tests/pass/same
 # Not of scripts, as make's own rule for those would have it.
 tests/pass/golden tests/pass/same: ;
-TESTS += tests/pass/bits_controls tests/pass/golden.sh
+TESTS += tests/pass/denormals tests/pass/golden.sh
 
 # The values: gradients against differences of the forward pass, planes of one element at the ends of
 # what doubles and integers add exactly.
