@@ -1,7 +1,7 @@
 /*
  * Problems that every run judges: of tests/inputs it has a sample, and no recorded bits are of these. Backward
- * from the output, where y is 0 or does not give x back; frozen layers, whose count is a process's own, so
- * that the lists, which ranks share, have none; a replica without values where statistics are NaN. On PoCL.
+ * from the output, where y is 0 or does not give x back; a replica without values beside a NaN; frozen layers,
+ * whose count is a process's own, so that the lists, which ranks share, have none. On PoCL.
  */
 #include "check/compare.h"
 #include "support/tap.h"
@@ -12,6 +12,10 @@ static const char *const lines[] = {
     "mb8ic16ih9iw9,leaky,output,last,data=zero,plain,form=gpu",
     "mb4ic6ih9iw9,leaky,output,data=huge",
     "mb4ic6ih9iw9,leaky,output,last,data=huge,inplace,form=gpu",
+    "mb8ic3,split8-0,data=nan",
+    "mb8ic3,relu,last,split8-0,data=nan,byhost",
+    "mb8ic3,split8-0,data=nan,grad=nan,byhost,form=gpu",
+    "mb8ic3,relu,last,split0-8,data=nan,accumulate,form=gpu",
     "mb8ic16ih9iw9,leaky,output,inplace,frozen",
     "mb8ic16ih9iw9,f16,output,last,global,frozen",
     "mb1ic16,frozen",
@@ -22,7 +26,6 @@ static const char *const lines[] = {
     "mb8ic16ih40iw40,grad=inf,form=gpu,frozen",
     "mb8ic16ih9iw9,data=nan,frozen",
     "mb8ic16ih9iw9,xpitch3,dpitch11,frozen",
-    "mb4ic8ih7iw7,split4-0,data=nan",
 };
 
 int main(void)

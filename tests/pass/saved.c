@@ -24,12 +24,11 @@ typedef struct setting {
     sbn_layout layout;
     sbn_kernel_form form;
     int on_host;
-    size_t replicas;
 } setting;
 
 static life make(const setting *as)
 {
-    sbn_group *group = fixture_group(queue, as->replicas, as->form);
+    sbn_group *group = fixture_group(queue, 1, as->form);
     sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     group->combines = group->combines && !as->on_host;
     of_layer.channels = 1;
@@ -51,7 +50,7 @@ static void put(const sbn_buffer *buffer, const float *values)
 static void variance(double eps, int scale, float *mean, float *var)
 {
     float x[SAMPLES];
-    const life l = make(&(setting){.eps = eps, .replicas = 1});
+    const life l = make(&(setting){.eps = eps});
     for (int i = 0; i < SAMPLES; ++i)
         x[i] = ldexpf(i % 2 ? 0x1.000002p0f : 1.0f, scale);
     put(&data.shard.x, x);
@@ -155,35 +154,6 @@ static void check_clamped(setting as)
     fixture_die(&l);
 }
 
-/* NaN in the other replica's x, or dy, is nothing to the own gradients of no values: 0. */
-static void check_empty(setting as)
-{
-    slice none;
-    as.eps = 1e-5;
-    as.replicas = 2;
-    const life l = make(&as);
-    slice_open(&none, &device, queue, SAMPLES, 0, 1, 1, 1);
-    const sbn_shard shards[] = {data.shard, none.shard};
-    for (int in_dy = 0; in_dy < 2; ++in_dy) {
-        float values[SAMPLES], grads[2];
-        memcpy(values, some, sizeof values);
-        values[3] = NAN;
-        put(&data.shard.x, in_dy ? some : values);
-        put(&data.shard.dy, in_dy ? values : some);
-        must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(l.layer, shards, l.saved, 0, NULL), "sbn_backward");
-        buffer_read(&none, &none.shard.weight_grad, 1, grads);
-        buffer_read(&none, &none.shard.bias_grad, 1, grads + 1);
-        tap_ok(grads[0] == 0.0f && grads[1] == 0.0f,
-               "NaN in another replica's %s, %s form%s: the gradients of no values are 0, got %g "
-               "and %g",
-               in_dy ? "dy" : "x", as.form == SBN_FORM_CPU ? "CPU" : "GPU",
-               as.on_host ? ", the host combines" : "", (double)grads[0], (double)grads[1]);
-    }
-    slice_close(&none);
-    fixture_die(&l);
-}
-
 static void checks(void)
 {
     slice_open(&data, &device, queue, 0, SAMPLES, 1, 1, 1);
@@ -194,11 +164,9 @@ static void checks(void)
             .layout = option & 2 ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW,
             .on_host = option & 4,
             .form = option & 8 ? SBN_FORM_GPU : SBN_FORM_CPU,
-            .replicas = 1,
         };
         check_eps(as);
         check_clamped(as);
-        check_empty(as);
     }
     slice_close(&data);
 }

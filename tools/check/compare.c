@@ -163,12 +163,13 @@ static void judge_gradients(const judge *j, comparison *result)
         const gradient_sums *e = global ? &b->all : &j->bound->local[c * j->g->replicas + r];
         double weight_before = add ? j->in->weight_before[c] : 0;
         double bias_before = add ? j->in->bias_before[c] : 0;
-        /* Sums over no values are 0, whatever the statistics are. */
+        /* Of no values the gradients are 0, also where invstd is not finite. */
         int none = !global && placement_shard_elements(j->g, r) == 0;
         double weight = none ? 0 : ch->invstd * s->dy_centered;
-        double weight_error = ch->invstd * (1 + b->invstd) * e->dy_centered +
-                              b->invstd * fabs(weight) + 4 * rounding(weight) +
-                              rounding(weight_before + weight);
+        double weight_error = rounding(weight_before + weight);
+        if (!none)
+            weight_error += ch->invstd * (1 + b->invstd) * e->dy_centered +
+                            b->invstd * fabs(weight) + 4 * rounding(weight);
         double bias_error = e->dy + 2 * rounding(s->dy) + rounding(bias_before + s->dy);
         verdict_value(&result->of[OUT_WEIGHT_GRAD], SBN_F32, i, j->out->of[OUT_WEIGHT_GRAD].data[i],
                       weight_before + weight, weight_error);
