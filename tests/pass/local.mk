@@ -73,6 +73,7 @@ check_PROGRAMS += tests/pass/large_tensors tests/pass/memory \
 	tests/pass/wide_index \
 	tests/pass/wide_index_sums
 tests_pass_large_tensors_LDFLAGS = $(wrap)clGetMemObjectInfo
+tests_pass_wide_index_LDFLAGS = $(wraps)
 tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
 TESTS += tests/pass/large_tensors tests/pass/memory \

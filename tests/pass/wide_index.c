@@ -1,19 +1,17 @@
 /*
  * Elements and channels beyond 2^32 in the apply kernels of both forms, without the 16 GB that a
  * tensor of them takes: the kernels themselves on a few tiles or planes, far apart in reserved
- * addresses, and the functions that locate a tile on the last of 2^21 tiles. wide_index_sums.c does
- * the same for the reductions.
+ * addresses. wide_index_sums.c does the same for the reductions.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "program/kernel_constants.h"
-#include "program/program_text.h"
 #include "group/group.h"
 #include "launch/apply.h"
 
 #include "support/address_space.h"
 #include "support/fixture.h"
+#include "support/wraps.h"
 
 enum { TILE = 2048 };
 
@@ -75,11 +73,12 @@ static void set_tables(size_t first, size_t channels, size_t total)
             fields[GRADIENTS].at[SBN_ROW_K * total + first + c] = invstd(c);
 }
 
-/* y = x invstd, dx = invstd dy - invstd invstd x: whole numbers. */
-static int right(size_t from, size_t count, size_t plane, int back)
+/* y = x invstd, dx = invstd dy - invstd invstd x: whole numbers. The first element is the `within`-th of its plane. */
+static int right(size_t from, size_t count, size_t within, size_t plane, int back)
 {
     for (size_t i = 0; i < count; ++i) {
-        const float s = invstd(i / plane), x = fields[X].at[from + i], dy = fields[DY].at[from + i];
+        const float s = invstd((within + i) / plane), x = fields[X].at[from + i],
+                    dy = fields[DY].at[from + i];
         if (fields[OUT].at[from + i] != (back ? s * dy - s * s * x : s * x))
             return 0;
     }
@@ -138,7 +137,9 @@ static void check(const char *what, int back, int which, const sbn_walk_argument
             fill(n * of.apart + of.first, of.length);
         apply(which, walk, dimensions, groups, back);
         for (size_t n = 0; n < of.count; ++n)
-            all_right = right(n * of.apart + of.first, of.length, walk->plane, back) && all_right;
+            all_right = right(n * of.apart + of.first, of.length, of.first % walk->plane,
+                              walk->plane, back) &&
+                        all_right;
         tap_ok(all_right, "%s, %s form, %s: %zu elements, %u channels",
                back ? "backward" : "forward", replica->form == SBN_FORM_GPU ? "GPU" : "CPU", what,
                elements, (unsigned)walk->channels);
@@ -237,55 +238,31 @@ static void check_add_slices(void)
     address_space_close(&sums);
 }
 
-static const char tile_kernel[] =
-    "kernel void last_tile(uint channels, uint plane, global ulong *out)\n"
-    "{\n"
-    "    if (get_group_id(0) + 1 < get_num_groups(0))\n"
-    "        return;\n"
-    "    uint within;\n"
-    "    out[0] = row_width(channels, plane);\n"
-    "    out[1] = rows_tile();\n"
-    "    out[2] = tile_count(out[0], rows_tile());\n"
-    "    out[3] = channel_of(rows_tile(), plane, &within);\n"
-    "    out[4] = within;\n"
-    "}\n";
-
-/* The last tile of such a row, as the kernels locate it. */
+/*
+ * CPU form: the last tile of a row, of the planes of 1001 channels behind 2^28, by a kernel that begins
+ * there.
+ */
 static void check_tile(void)
 {
-    const cl_uint channels = 0x10000001u, plane = 17;
-    const cl_ulong width = (cl_ulong)channels * plane, tiles = (width + TILE - 1) / TILE;
-    const cl_ulong expected[] = {width, (tiles - 1) * TILE, width - (tiles - 1) * TILE,
-                                 (tiles - 1) * TILE / plane, (tiles - 1) * TILE % plane};
-    cl_ulong found[5] = {0};
-    sbn_program_text text;
-    cl_int code;
-    must(sbn__program_text(&text, SBN_PROGRAM_APPLY, SBN_FORM_CPU, SBN_F32, 0, 0, 0,
-                           SBN_COMPILER_PLAIN, ""),
-         "sbn__program_text");
-    text.sources.texts[text.sources.count] = tile_kernel;
-    text.sources.lengths[text.sources.count++] = strlen(tile_kernel);
-    cl_program program = clCreateProgramWithSource(device.context, text.sources.count,
-                                                   text.sources.texts, text.sources.lengths, &code);
-    must(code, "clCreateProgramWithSource");
-    must(clBuildProgram(program, 1, &device.device, text.options, NULL, NULL), "clBuildProgram");
-    cl_kernel kernel = clCreateKernel(program, "last_tile", &code);
-    must(code, "clCreateKernel");
-    cl_mem out = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof found, NULL, &code);
-    must(code, "clCreateBuffer");
-    must(clSetKernelArg(kernel, 0, sizeof channels, &channels), "clSetKernelArg");
-    must(clSetKernelArg(kernel, 1, sizeof plane, &plane), "clSetKernelArg");
-    must(clSetKernelArg(kernel, 2, sizeof out, &out), "clSetKernelArg");
-    const size_t global = tiles, local = 1;
-    must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), "launch");
-    must(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof found, found, 0, NULL, NULL), "read");
-    tap_ok(memcmp(found, expected, sizeof found) == 0,
-           "tile %llu of a row of %llu elements: at %llu, %llu elements, channel %llu",
-           (unsigned long long)tiles, (unsigned long long)found[0], (unsigned long long)found[1],
-           (unsigned long long)found[2], (unsigned long long)found[3]);
-    clReleaseMemObject(out);
-    clReleaseKernel(kernel);
-    clReleaseProgram(program);
+    enum { PLANE = 17, BEFORE = 8, LENGTH = 1001 * PLANE - BEFORE * TILE };
+    const size_t ahead = ((size_t)1 << 28) * PLANE, first = ahead + BEFORE * TILE;
+    const sbn_walk_arguments walk = {
+        .channels = (1u << 28) + 1001,
+        .plane = PLANE,
+        .extent = 1,
+        .share = 1,
+    };
+    char instead[80];
+    snprintf(instead, sizeof instead, "((ulong)get_group_id(0) + %zu) * TILE", first / TILE);
+    wraps_replace("(ulong)get_group_id(0) * TILE", instead);
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
+    tap_ok(wraps_replaced() > 0, "%d places replaced", wraps_replaced());
+    wraps_replace(NULL, NULL);
+    replica = &group->replicas[0];
+    for (int back = 0; back < 2; ++back)
+        check("the last tile", back, SBN_WALK_ROWS, &walk, first + LENGTH,
+              (parts){1, 0, first, LENGTH, first / PLANE, LENGTH / PLANE + 1});
+    must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 
 static void checks(void)
