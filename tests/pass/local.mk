@@ -48,7 +48,6 @@ pass_tests = \
 	tests/pass/saved \
 	tests/pass/saved_store \
 	tests/pass/soak \
-	tests/pass/steady \
 	tests/pass/views_refused
 check_PROGRAMS += $(pass_tests)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
@@ -62,7 +61,7 @@ tests_pass_on_device_SOURCES = \
 	tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_saved_LDFLAGS = $(wraps)
-tests_pass_steady_LDFLAGS = $(wraps)
+tests_pass_soak_LDFLAGS = $(wraps)
 TESTS += $(pass_tests)
 ASAN_TESTS += $(pass_tests)
 
@@ -74,6 +73,7 @@ check_PROGRAMS += tests/pass/large_tensors tests/pass/memory \
 	tests/pass/wide_index_sums
 tests_pass_large_tensors_LDFLAGS = $(wrap)clGetMemObjectInfo
 tests_pass_wide_index_LDFLAGS = $(wraps)
+tests_pass_soak_sixteen_LDFLAGS = $(wraps)
 tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
 TESTS += tests/pass/large_tensors tests/pass/memory \

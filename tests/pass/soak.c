@@ -1,8 +1,10 @@
 /*
  * Thousands of small passes over four ranks, or RANKS of them, with shapes,
  * shards, delays and operations drawn at random: every rank sees the same
- * statistics, and neither handles nor memory grow. An argument gives the
- * number of rounds.
+ * statistics, neither handles nor memory grow, and after the first few hundred
+ * nothing is compiled, no buffer is made, and hardly a block of the host is
+ * allocated. (Passes that devices combine: on_device_calls.c.) An argument
+ * gives the number of rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,7 @@
 #include "base/memory.h"
 #include "check/mix.h"
 #include "support/ranks.h"
+#include "support/wraps.h"
 
 #ifndef RANKS
 #define RANKS 4
@@ -61,7 +64,9 @@ static const char *take_branches(test_rank *m, uint64_t round, const sbn_shard *
     if (draw(8, round, (uint64_t)m->rank) % 2)
         sbn_pass_progress(pass, NULL);
     const int status = sbn_pass_end(pass, NULL);
-    return status && status != SBN_TOO_FEW_VALUES ? "end of branches" : NULL;
+    if (status)
+        return status != SBN_TOO_FEW_VALUES ? "end of branches" : NULL;
+    return sbn_backward_branches(list, 1, NULL) ? "backward of branches" : NULL;
 }
 
 /* One or two forwards, sometimes backward, ended in either order. */
@@ -91,6 +96,8 @@ static const char *take_passes(test_rank *m, uint64_t round, const sbn_shard *sh
     delay(draw(6, round, (uint64_t)m->rank));
     if (draw(1, round, 2) % 2 && sbn_backward(m->layer, shard, m->saved, 0, NULL))
         return "backward";
+    if (draw(1, round, 4) % 2 && sbn_evaluate(m->layer, shard))
+        return "evaluation";
     return NULL;
 }
 
@@ -141,10 +148,15 @@ static long resident(void)
     return pages;
 }
 
+static const int making[] = {WRAP_ALLOCATE, WRAP_CREATE_PROGRAM, WRAP_BUILD, WRAP_CREATE_KERNEL,
+                             WRAP_CREATE_BUFFER};
+enum { MAKING = sizeof making / sizeof *making };
+
 static fixture device;
 
 static void checks(void)
 {
+    long made[MAKING];
     test_ranks all;
     size_t ones[RANKS], samples[RANKS];
     for (int rank = 0; rank < RANKS; ++rank) {
@@ -154,7 +166,15 @@ static void checks(void)
     ranks_open(&all, &device, RANKS, ones, samples, NULL);
     ranks_do(&all, warm_up);
     const long handles = sbn__handles_open(), pages = resident();
+    for (int i = 0; i < MAKING; ++i)
+        made[i] = wraps_calls(making[i]);
     ranks_do(&all, go_on);
+    for (int i = 0; i < MAKING; ++i) {
+        made[i] = wraps_calls(making[i]) - made[i];
+        /* A sum for every meeting that the fastest rank is ahead, on each of two streams. */
+        tap_ok(made[i] <= (making[i] == WRAP_ALLOCATE ? 4 * RANKS : 0),
+               "%d rounds: %ld calls of %s", rounds, made[i], wraps_names[making[i]]);
+    }
     for (int rank = 0; rank < RANKS; ++rank)
         tap_ok(!all.of[rank].status && all.of[rank].digest == all.of[0].digest,
                "rank %d: %d rounds, the statistics of rank 0 (%s)", rank, rounds,
