@@ -7,7 +7,7 @@
 
 #include "support/fixture.h"
 
-enum { MOST_REPLICAS = 2, MOST_CHANNELS = 70 };
+enum { MOST_REPLICAS = 2, MOST_CHANNELS = 20 };
 
 extern fixture training_device;
 
