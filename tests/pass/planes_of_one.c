@@ -17,39 +17,24 @@
 #define LEAST 0x1p-17f
 #define LEAST_ODD 0x1.000002p-17f
 
-typedef float value_of(size_t row, size_t c);
+/*
+ * What fills a channel: `value`, if there is one. With `tiny`, 128 rows of `large` and then as many of
+ * -large, but for one row in 128, which is all that is left of the sum. Otherwise `large` everywhere, of the
+ * channel's sign, but for one row that is `odd`, if that is not 0.
+ */
+typedef struct pattern {
+    const char *what;
+    float large, tiny, odd;
+    float (*value)(size_t row, size_t c);
+} pattern;
 
-/* Rows of one sign, then as many of the other: only what is tiny is left. */
-static float cancel(size_t row, size_t c, float large, float tiny)
+static float value_of(const pattern *p, size_t row, size_t c)
 {
-    return row % 128 == c % 128 ? tiny : row / 128 % 2 ? -large : large;
-}
-
-static float cancelling(size_t row, size_t c)
-{
-    return cancel(row, c, LARGEST, LEAST_ODD);
-}
-
-static float cancelling_above(size_t row, size_t c)
-{
-    return cancel(row, c, 4 * LARGEST, LEAST_ODD);
-}
-
-static float cancelling_below(size_t row, size_t c)
-{
-    return cancel(row, c, LARGEST, LEAST_ODD / 2);
-}
-
-static float largest(size_t row, size_t c)
-{
-    (void)row;
-    return c % 2 ? -LARGEST : LARGEST;
-}
-
-static float least(size_t row, size_t c)
-{
-    (void)row;
-    return c % 2 ? -LEAST_ODD : LEAST_ODD;
+    if (p->value)
+        return p->value(row, c);
+    if (p->tiny != 0)
+        return row % 128 == c % 128 ? p->tiny : row / 128 % 2 ? -p->large : p->large;
+    return p->odd != 0 && row == 70 + c ? p->odd : c % 2 ? -p->large : p->large;
 }
 
 /* Of all powers between, of any mantissa and sign; some are 0. */
@@ -68,35 +53,17 @@ static float neighbours(size_t row, size_t c)
     return c % 2 ? -v : v;
 }
 
-static float from_above(size_t row, size_t c)
-{
-    return row == 70 + c ? 0x1p7f : largest(row, c);
-}
-
-static float from_below(size_t row, size_t c)
-{
-    return row == 70 + c ? LEAST / 2 : least(row, c);
-}
-
-static float zeros(size_t row, size_t c)
-{
-    return row == 3 && c == 5 ? -LEAST : c % 2 ? -0.0f : 0.0f;
-}
-
-static const struct {
-    const char *what;
-    value_of *value;
-} patterns[] = {
-    {"sums that cancel", cancelling},
-    {"larger ones", cancelling_above},
-    {"less left", cancelling_below},
-    {"the largest", largest},
-    {"the least", least},
-    {"any between", any},
-    {"two neighbours", neighbours},
-    {"one at the top", from_above},
-    {"one below", from_below},
-    {"zeros", zeros},
+static const pattern patterns[] = {
+    {"sums that cancel", .large = LARGEST, .tiny = LEAST_ODD},
+    {"larger ones", .large = 4 * LARGEST, .tiny = LEAST_ODD},
+    {"less left", .large = LARGEST, .tiny = LEAST_ODD / 2},
+    {"the largest", .large = LARGEST},
+    {"the least", .large = LEAST_ODD},
+    {"any between", .value = any},
+    {"two neighbours", .value = neighbours},
+    {"one at the top", .large = LARGEST, .odd = 0x1p7f},
+    {"one below", .large = LEAST_ODD, .odd = LEAST / 2},
+    {"zeros but for one", .odd = -LEAST},
 };
 
 /* Backward's x: of mean 0, so that x - mean is x, and of an odd mantissa. */
@@ -110,16 +77,12 @@ static float half_of_it(size_t row, size_t c)
     return balanced(row, c) / 2;
 }
 
-/* The same as cancelling, of dy; then of its products with x, of which the lowest bits remain. */
-static float gradient(size_t row, size_t c)
-{
-    return cancel(row, c, LARGEST, 0x1.000002p-49f);
-}
-
+/* A dy whose products with that x cancel, but for their lowest bits. */
 static float product(size_t row, size_t c, float large)
 {
-    const float v = cancel(row, c, large, 0x1.000002p-50f);
-    return balanced(row, c) * (row % 128 == (c + 1) % 128 ? -0x1p-50f : v);
+    const pattern cancelling = {.large = large, .tiny = 0x1.000002p-50f};
+    return balanced(row, c) *
+           (row % 128 == (c + 1) % 128 ? -0x1p-50f : value_of(&cancelling, row, c));
 }
 
 static float products(size_t row, size_t c)
@@ -133,12 +96,11 @@ static float products_above(size_t row, size_t c)
 }
 
 static const struct {
-    const char *what;
-    value_of *dy, *x;
+    pattern dy, x;
 } gradients[] = {
-    {"dy that cancels", gradient, half_of_it},
-    {"products that cancel", products, balanced},
-    {"larger products", products_above, balanced},
+    {{"dy that cancels", .large = LARGEST, .tiny = 0x1.000002p-49f}, {.value = half_of_it}},
+    {{"products that cancel", .value = products}, {.value = balanced}},
+    {{"larger products", .value = products_above}, {.value = balanced}},
 };
 
 static const char *const lines[] = {
@@ -185,8 +147,9 @@ static int has_gradients(const trial *t, size_t c, char *why, size_t size)
     return came[0] == (float)expected[0] && came[1] == (float)expected[1];
 }
 
-static void check(runner *r, const char *device, const char *line, const char *what, value_of *x,
-                  value_of *dy)
+/* With dy the gradients are judged, else the moments. */
+static void check(runner *r, const char *device, const char *line, const pattern *x,
+                  const pattern *dy)
 {
     char why[RUNNER_ERROR];
     trial t;
@@ -194,13 +157,13 @@ static void check(runner *r, const char *device, const char *line, const char *w
     for (size_t row = 0; row < t.g.samples; ++row)
         for (size_t c = 0; c < t.g.channels; ++c) {
             const size_t at = placement_plane_start(&t.g, row, c);
-            t.in.x[at] = x(row, c);
-            t.in.dy[at] = dy ? dy(row, c) : t.in.dy[at];
+            t.in.x[at] = value_of(x, row, c);
+            t.in.dy[at] = dy ? value_of(dy, row, c) : t.in.dy[at];
         }
     int good = !trial_run(&t, r, why);
     for (size_t c = 0; c < t.g.channels && good; ++c)
         good = dy ? has_gradients(&t, c, why, sizeof why) : has_moments(&t, c, why, sizeof why);
-    tap_ok(good, "%s: %s, %s: %s", device, line, what, why);
+    tap_ok(good, "%s: %s, %s: %s", device, line, dy ? dy->what : x->what, why);
     trial_free(&t);
 }
 
@@ -208,9 +171,9 @@ static void check_device(runner *r, const device_info *device)
 {
     for (size_t k = 0; k < sizeof lines / sizeof *lines; ++k) {
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)
-            check(r, device->name, lines[k], patterns[i].what, patterns[i].value, NULL);
+            check(r, device->name, lines[k], &patterns[i], NULL);
         for (size_t i = 0; i < sizeof gradients / sizeof *gradients; ++i)
-            check(r, device->name, lines[k], gradients[i].what, gradients[i].x, gradients[i].dy);
+            check(r, device->name, lines[k], &gradients[i].x, &gradients[i].dy);
     }
 }
 
