@@ -1,12 +1,10 @@
 /*
- * Batches that are empty in part or in all; evaluation by the statistics of a batch of all ranks; running
- * statistics in the caller's buffers.
+ * Empty batches; evaluation by the statistics of a batch of all ranks. Running statistics in the caller's
+ * buffers: tests/pass/same.
  */
-#include <string.h>
-
 #include "support/ranks.h"
 
-enum { CHANNELS = RANK_CHANNELS, PLANE = RANK_PLANE, SAMPLES = 3, BATCHES = 3 };
+enum { CHANNELS = RANK_CHANNELS, PLANE = RANK_PLANE, SAMPLES = 3 };
 
 static fixture device;
 static cl_command_queue queue;
@@ -74,34 +72,11 @@ static int evaluate_untracked(test_rank *m)
     return m->status;
 }
 
-/* Running statistics in the caller's buffers, and what is around them. */
-static int train_given(test_rank *m)
-{
-    const float start[] = {7, 0, 0, 0, 7, 1, 1, 1, 7};
-    float values[RANK_REPLICAS][sizeof start / sizeof *start];
-    sbn_buffer given[RANK_REPLICAS];
-    for (size_t r = 0; r < m->replicas; ++r) {
-        given[r] = buffer_of(&device, m->queue, start, sizeof start / sizeof *start);
-        m->shards[r].running_mean = (sbn_buffer){given[r].mem, given[r].offset + 1};
-        m->shards[r].running_var = (sbn_buffer){given[r].mem, given[r].offset + CHANNELS + 2};
-    }
-    for (int b = 0; b < BATCHES && !rank_forward(m); ++b)
-        ;
-    for (size_t r = 0; r < m->replicas; ++r) {
-        buffer_read(m->slices, &given[r], sizeof start / sizeof *start, values[r]);
-        must(memcmp(values[r], values[0], sizeof start), "all replicas come to the same");
-        clReleaseMemObject(given[r].mem);
-    }
-    m->digest = sbn__digest(SBN_DIGEST_START, values, sizeof start);
-    return m->status;
-}
-
 static void checks(void)
 {
     sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
     check_empty(group);
     ranks_same_bits(&device, evaluate_untracked, "evaluation by batch statistics");
-    ranks_same_bits(&device, train_given, "training with given statistics");
     sbn_group_destroy(group);
 }
 
