@@ -170,41 +170,37 @@ static void clear_outputs(void)
     }
 }
 
-static void check(sbn_layout layout, size_t replicas)
+/* The outputs of a part's first, middle and last sample are those of a batch of one. */
+static void check(sbn_kernel_form form, sbn_layout layout, size_t replicas, part of)
 {
     static const char *const names[] = {[Y] = "y", [DX] = "dx"};
+    const size_t last = of.first + of.samples - 1;
     clear_outputs();
-    run(SBN_FORM_CPU, layout, replicas, (part){large, 0, SAMPLES});
-    run(SBN_FORM_CPU, layout, replicas, (part){one, 0, 1});
+    run(form, layout, replicas, of);
+    run(form, layout, replicas, (part){one, 0, 1});
     for (int i = Y; i <= DX; i += DX - Y)
-        tap_ok(is_sample(&large[i], 0, &one[i]) && is_sample(&large[i], SAMPLES / 2, &one[i]) &&
-                   is_sample(&large[i], SAMPLES - 1, &one[i]),
-               "%s of %d samples of %d elements, channels %s, %zu replicas: as of one", names[i],
-               SAMPLES, SAMPLE, layout == SBN_LAYOUT_NHWC ? "last" : "first", replicas);
-}
-
-/* A small tensor that begins behind 2^32 elements of its buffers. */
-static void check_offset(sbn_kernel_form form, sbn_layout layout)
-{
-    const size_t last = SAMPLES - 1;
-    clear_outputs();
-    run(form, layout, 1, (part){large, last, 1});
-    run(form, layout, 1, (part){one, 0, 1});
-    tap_ok(is_sample(&large[Y], last, &one[Y]) && is_sample(&large[DX], last, &one[DX]),
-           "%s form, channels %s: a sample at offset %zu", form == SBN_FORM_GPU ? "GPU" : "CPU",
-           layout == SBN_LAYOUT_NHWC ? "last" : "first", last * SAMPLE);
+        tap_ok(is_sample(&large[i], of.first, &one[i]) &&
+                   is_sample(&large[i], (of.first + last) / 2, &one[i]) &&
+                   is_sample(&large[i], last, &one[i]),
+               "%s of samples %zu to %zu of %d elements, %s form, channels %s, %zu replicas: as of "
+               "one",
+               names[i], of.first, last, SAMPLE, form == SBN_FORM_GPU ? "GPU" : "CPU",
+               layout == SBN_LAYOUT_NHWC ? "last" : "first", replicas);
 }
 
 static void checks(void)
 {
     if (open_all(large, SAMPLES) && open_all(one, 1)) {
+        const part all = {large, 0, SAMPLES};
+        /* A small tensor, which begins behind 2^32 elements of its buffers. */
+        const part behind = {large, SAMPLES - 1, 1};
         if (!sample_only()) {
-            check(SBN_LAYOUT_NCHW, 1);
-            check(SBN_LAYOUT_NHWC, 2);
+            check(SBN_FORM_CPU, SBN_LAYOUT_NCHW, 1, all);
+            check(SBN_FORM_CPU, SBN_LAYOUT_NHWC, 2, all);
         }
-        for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
-            check_offset((sbn_kernel_form)form, SBN_LAYOUT_NCHW);
-            check_offset((sbn_kernel_form)form, SBN_LAYOUT_NHWC);
+        for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
+            check(form, SBN_LAYOUT_NCHW, 1, behind);
+            check(form, SBN_LAYOUT_NHWC, 1, behind);
         }
     } else {
         tap_skip("%zu GB of address space cannot be mapped",
