@@ -14,6 +14,7 @@ enum { HOLDINGS = WRAPS_KINDS + 1, MOST_STEPS = 24 };
 static const int seconds[] = {1, 2, 3, 5, 8, 13, WRAPS_ALL};
 
 static const int survived_releases[] = {SURVIVED_RELEASES, -1};
+const scenario *trying;
 const int survived_waits[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 typedef struct holdings {
@@ -225,6 +226,7 @@ static run make_run(const scenario *s, record *right, const plan *p)
 {
     run r = {.s = s, .right = right, .plan = *p};
     const holdings before = holds();
+    trying = s;
     memset(r.first, -1, sizeof r.first);
     wraps_pause();
     if (s->begin)

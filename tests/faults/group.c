@@ -1,7 +1,6 @@
 /* Making groups: programs from source, through an empty folder, from a filled one; splitting. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "faults/scenario.h"
 #include "faults/stand.h"
@@ -10,22 +9,58 @@
 #include "support/folder.h"
 #include "support/wraps.h"
 
-static sbn_group *group, *parts[REPLICAS];
-static sbn_batchnorm *layer;
-static sbn_saved *saved;
+/* --- a group, and a pass of it ----------------------------------------------------------- */
+
+/* Of compiled programs; empty: there is none. */
 static char folder[128];
-static size_t replicas;
+
+/* The variant is how many replicas it has. */
+static int create(int step)
+{
+    const size_t *replicas = trying->variant;
+    sbn_group_config settings = SBN_GROUP_CONFIG_INIT;
+    (void)step;
+    settings.program_cache = folder;
+    /* Elsewhere this is set and empty: no file is read. */
+    unsetenv("SYNCBN_TUNING");
+    const int status = stand_group_of(0, *replicas, settings);
+    setenv("SYNCBN_TUNING", "", 1);
+    return status;
+}
+
+/* Another group has its programs. */
+static void begin_three(void)
+{
+    stand_begin(1, REPLICAS);
+}
+
+/* A forward pass by the layer of this number. */
+static uint64_t pass(size_t i, sbn_group *group, const sbn_shard *shards, uint64_t digest)
+{
+    stand_reset(at.slices, REPLICAS);
+    must(stand_both(i, group), "sbn_saved_create");
+    must(sbn_forward(at.layers[i], shards, at.saved[i], 0, NULL), "sbn_forward");
+    return stand_outputs(digest, at.slices, REPLICAS);
+}
+
+/* Which programs work is all that a cache may not change. */
+static uint64_t result(void)
+{
+    const sbn_shard shards[] = {at.slices[0].shard, at.slices[1].shard, at.slices[2].shard};
+    return pass(0, at.groups[0], shards, SBN_DIGEST_START);
+}
+
+/* A group that could not be made is none. */
+static uint64_t no_group(int step)
+{
+    (void)step;
+    return 1 + (at.groups[0] != NULL);
+}
 
 /* --- the folder of compiled programs --------------------------------------------------- */
 
-static void begin_one(void)
-{
-    replicas = 1;
-}
-
 static void begin_cold(void)
 {
-    begin_one();
     folder_begin();
     snprintf(folder, sizeof folder, "%s", folder_path("cache"));
 }
@@ -44,87 +79,18 @@ static void keep_tuning(const sbn_replica *replica)
 static void begin_warm(void)
 {
     begin_cold();
-    sbn_group *filler;
-    must(stand_group(1, folder, &filler), "sbn_group_create");
-    keep_tuning(&filler->replicas[0]);
-    sbn_group_destroy(filler);
-}
-
-/* --- a group, and a pass of it ----------------------------------------------------------- */
-
-static int pass(sbn_group *of, const sbn_shard *shards)
-{
-    must(stand_layer(of, "layer", &layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(layer, &saved), "sbn_saved_create");
-    return sbn_forward(layer, shards, saved, 0, NULL);
-}
-
-static void end_pass(void)
-{
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
-    saved = NULL;
-    layer = NULL;
-}
-
-/* Of a forward pass: which programs work is all that a cache may not change. */
-static uint64_t result(void)
-{
-    if (!group)
-        return 0;
-    const sbn_shard shards[] = {at.slices[0].shard, at.slices[1].shard, at.slices[2].shard};
-    stand_reset(replicas);
-    must(pass(group, shards), "sbn_forward");
-    const uint64_t digest = stand_outputs(SBN_DIGEST_START, replicas);
-    end_pass();
-    return digest;
-}
-
-static int create_from_source(int step)
-{
-    (void)step;
-    return stand_group(replicas, "", &group);
-}
-
-static int create_in_folder(int step)
-{
-    (void)step;
-    /* Elsewhere this is set and empty: no file is read. */
-    unsetenv("SYNCBN_TUNING");
-    const int status = stand_group(1, folder, &group);
-    setenv("SYNCBN_TUNING", "", 1);
-    return status;
-}
-
-/* Another group has its programs. */
-static sbn_group *keeper;
-
-static void begin_three(void)
-{
-    replicas = REPLICAS;
-    must(stand_group(REPLICAS, NULL, &keeper), "sbn_group_create");
-}
-
-static void end_group(void)
-{
-    sbn_group_destroy(group);
-    group = NULL;
-}
-
-static void end_three(void)
-{
-    end_group();
-    wraps_pause();
-    sbn_group_destroy(keeper);
-    wraps_resume();
+    must(create(0), "sbn_group_create");
+    keep_tuning(&at.groups[0]->replicas[0]);
+    stand_end();
 }
 
 static void end_in_folder(void)
 {
-    end_group();
+    stand_end();
     wraps_pause();
     folder_end();
     wraps_resume();
+    *folder = '\0';
 }
 
 /* Failures of the cache's folder do not matter: programs are compiled. A failed query may. */
@@ -153,26 +119,21 @@ static const int only_releases[] = {WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, WRA
 
 /* --- splitting ----------------------------------------------------------------------------- */
 
+static sbn_group **const parts = &at.groups[1];
+
 static int split(int step)
 {
     const int colours[REPLICAS] = {0, 1, 0};
-    if (step == 0)
-        return stand_group(REPLICAS, NULL, &group);
-    return sbn_group_split(group, colours, parts);
+    return step == 0 ? stand_group(0, REPLICAS) : sbn_group_split(at.groups[0], colours, parts);
 }
 
 static uint64_t split_result(void)
 {
-    if (!parts[0])
-        return 0;
-    const size_t sizes[] = {sbn_group_replicas(parts[0]), sbn_group_replicas(parts[1])};
-    uint64_t digest = sbn__digest(SBN_DIGEST_START, sizes, sizeof sizes);
-    for (size_t i = 0; i < 2; ++i) {
+    uint64_t digest = SBN_DIGEST_START;
+    for (size_t i = 0; i < 2 && parts[i]; ++i) {
         const sbn_shard shards[] = {at.slices[i].shard, at.slices[2].shard};
-        stand_reset(REPLICAS);
-        must(pass(parts[i], shards), "sbn_forward");
-        digest = stand_outputs(digest, REPLICAS);
-        end_pass();
+        const size_t of_part = sbn_group_replicas(parts[i]);
+        digest = pass(i, parts[i], shards, sbn__digest(digest, &of_part, sizeof of_part));
     }
     return digest;
 }
@@ -182,14 +143,6 @@ static uint64_t split_kept(int step)
 {
     (void)step;
     return 1 + (parts[0] || parts[1] || parts[2]);
-}
-
-static void end_split(void)
-{
-    for (size_t r = 0; r < REPLICAS; ++r)
-        sbn_group_destroy(parts[r]);
-    memset(parts, 0, sizeof parts);
-    end_group();
 }
 
 /* --- the hub ------------------------------------------------------------------------------- */
@@ -215,30 +168,25 @@ static void end_hub(void)
     hub = NULL;
 }
 
-/* A group that could not be made is none. */
-static uint64_t no_group(int step)
-{
-    (void)step;
-    return 1 + (group != NULL);
-}
-
-#define GROUP(create) .step = create, .steps = 1, .kept = no_group, .result = result
+#define GROUP(replicas) \
+    .variant = &(const size_t){replicas}, .step = create, .steps = 1, .kept = no_group, \
+    .result = result
 
 const scenario group_scenarios[] = {
     {.name = "group of three replicas",
+     GROUP(REPLICAS),
      .begin = begin_three,
-     GROUP(create_from_source),
-     .end = end_three,
+     .end = stand_end,
      .survived = only_releases},
-    {.name = "group compiled", .begin = begin_one, GROUP(create_from_source), .end = end_group},
+    {.name = "group compiled", GROUP(1), .end = stand_end},
     {.name = "group, cache cold",
+     GROUP(1),
      .begin = begin_cold,
-     GROUP(create_in_folder),
      .end = end_in_folder,
      .survived = no_cache},
     {.name = "group, cache warm",
+     GROUP(1),
      .begin = begin_warm,
-     GROUP(create_in_folder),
      .end = end_in_folder,
      .survived = no_cache},
     {.name = "hub", .step = make_hub, .steps = 1, .result = hub_result, .end = end_hub},
@@ -247,6 +195,6 @@ const scenario group_scenarios[] = {
      .steps = 2,
      .kept = split_kept,
      .result = split_result,
-     .end = end_split},
+     .end = stand_end},
     {.name = NULL},
 };

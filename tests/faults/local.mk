@@ -9,8 +9,6 @@ faults_driver = \
 	tests/support/wraps_queries.c
 faults_here = \
 	tests/faults/main.c \
-	tests/faults/workers.c \
-	tests/faults/workers.h \
 	tests/support/system_calls.c \
 	tests/support/system_calls.h \
 	tests/support/wraps_files.c \

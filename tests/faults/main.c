@@ -1,14 +1,26 @@
 /*
  * faults [NAME]: all scenarios, or those whose names have NAME in them, shared among processes if all
- * pairs of failures are tried: one for each processor, and what waits among more.
+ * pairs of failures are tried: one for each processor, and what waits among more. Each opens OpenCL for
+ * itself; what they find is in memory that all share.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "faults/driver.h"
 #include "faults/stand.h"
-#include "faults/workers.h"
 #include "support/wraps.h"
+
+enum { MOST_SCENARIOS = 32 };
+
+typedef struct report {
+    int is_missing; /* there is no device */
+    totals of[MOST_SCENARIOS];
+    long calls[WRAPS];
+} report;
 
 static const char *wanted = "";
 static const scenario *scenarios[MOST_SCENARIOS];
@@ -24,20 +36,53 @@ static void choose_scenarios(void)
             }
 }
 
-static void work(int part, int parts, worker_report *report)
+static void work(int part, int parts, report *to)
 {
-    report->is_missing = stand_open();
-    if (report->is_missing)
+    to->is_missing = stand_open();
+    if (to->is_missing)
         return;
     for (int i = 0; i < scenario_count; ++i)
-        report->of[i] = try_scenario(scenarios[i], pairs, part, parts);
+        to->of[i] = try_scenario(scenarios[i], pairs, part, parts);
     for (int function = 0; function < WRAPS; ++function)
-        report->calls[function] = wraps_calls(function);
+        to->calls[function] = wraps_calls(function);
     stand_close();
 }
 
+static void await(pid_t process, int part)
+{
+    int status = 0;
+    must(waitpid(process, &status, 0) == process ? CL_SUCCESS : SBN_IO_ERROR, "waitpid");
+    if (status != 0)
+        tap_ok(0, "part %d: expected exit status 0, got %d, signal %d", part, WEXITSTATUS(status),
+               WTERMSIG(status));
+}
+
+/* A process for each part, if there are several. */
+static const report *work_in_parts(int parts)
+{
+    const size_t size = (size_t)parts * sizeof(report);
+    report *all = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t *processes = calloc((size_t)parts, sizeof *processes);
+    must(all != MAP_FAILED && processes ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "memory for reports");
+    if (parts == 1)
+        work(0, 1, all);
+    fflush(stdout);
+    for (int part = 0; part < parts && parts > 1; ++part) {
+        processes[part] = fork();
+        must(processes[part] >= 0 ? CL_SUCCESS : SBN_IO_ERROR, "fork");
+        if (processes[part] == 0) {
+            work(part, parts, &all[part]);
+            exit(0);
+        }
+    }
+    for (int part = 0; part < parts && parts > 1; ++part)
+        await(processes[part], part);
+    free(processes);
+    return all;
+}
+
 /* All functions that are wrapped are called; else their failures are none. */
-static void check_reached(const worker_report *reports, int parts)
+static void check_reached(const report *reports, int parts)
 {
     for (int function = 0; function <= WRAP_REAL_PATH; ++function) {
         long calls = 0;
@@ -47,7 +92,7 @@ static void check_reached(const worker_report *reports, int parts)
     }
 }
 
-static void check_scenarios(const worker_report *reports, int parts)
+static void check_scenarios(const report *reports, int parts)
 {
     totals all = {.points = 0};
     for (int i = 0; i < scenario_count; ++i) {
@@ -80,7 +125,7 @@ int main(int argc, char **argv)
     pairs = fault_points();
     choose_scenarios();
     const int parts = parts_of_work();
-    const worker_report *reports = workers_run(parts, work);
+    const report *reports = work_in_parts(parts);
     if (reports[0].is_missing)
         return fixture_missing();
     check_scenarios(reports, parts);

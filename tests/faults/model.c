@@ -11,13 +11,13 @@ faulty_model under;
 void model_begin(void)
 {
     memset(&under, 0, sizeof under);
-    must(stand_group(1, NULL, &under.groups[0]), "sbn_group_create");
-    must(stand_group(REPLICAS, NULL, &under.groups[1]), "sbn_group_create");
+    stand_begin(0, 1);
+    stand_begin(1, REPLICAS);
     for (size_t i = 0; i < MODEL_LAYERS; ++i) {
         sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
         config.name = model_names[i];
         config.channels = model_channels[i];
-        must(sbn_batchnorm_create(under.groups[1], &config, &under.layers[i]), "create");
+        must(stand_layer_of(i, at.groups[1], config), "sbn_batchnorm_create");
         for (size_t r = 0; r < REPLICAS; ++r)
             under.parameters[i][r] =
                 (sbn_parameters){sizeof(sbn_parameters),
@@ -33,24 +33,21 @@ const size_t model_channels[MODEL_LAYERS] = {4, 6};
 void model_end(void)
 {
     sbn_model_destroy(under.model);
-    for (size_t i = 0; i < MODEL_LAYERS; ++i) {
-        sbn_batchnorm_destroy(under.layers[i]);
+    wraps_pause();
+    for (size_t i = 0; i < MODEL_LAYERS; ++i)
         for (size_t r = 0; r < REPLICAS; ++r) {
-            wraps_pause();
             clReleaseMemObject(under.parameters[i][r].weight.mem);
             clReleaseMemObject(under.parameters[i][r].bias.mem);
-            wraps_resume();
         }
-    }
-    sbn_group_destroy(under.groups[0]);
-    sbn_group_destroy(under.groups[1]);
+    wraps_resume();
+    stand_end();
 }
 
 int model_make(void)
 {
     int status = under.model ? SBN_SUCCESS : sbn_model_create(&under.model);
     for (size_t i = sbn_model_size(under.model); i < MODEL_LAYERS && !status; ++i)
-        status = sbn_model_add(under.model, model_names[i], under.layers[i], under.parameters[i]);
+        status = sbn_model_add(under.model, model_names[i], at.layers[i], under.parameters[i]);
     return status;
 }
 
@@ -58,7 +55,7 @@ static int replicate(void *context, const char *name, sbn_batchnorm *layer, size
                      sbn_parameters *to)
 {
     (void)context, (void)name;
-    *to = under.parameters[layer == under.layers[1]][replica];
+    *to = under.parameters[layer == at.layers[1]][replica];
     return SBN_SUCCESS;
 }
 
@@ -75,11 +72,11 @@ static int get(void)
 
 static int move(size_t to)
 {
-    const int was = sbn_batchnorm_group(under.layers[0]) == under.groups[to];
+    const int was = sbn_batchnorm_group(at.layers[0]) == at.groups[to];
     under.undefined = 0;
-    const int status = sbn_model_set_group(under.model, under.groups[to], replicate, NULL);
+    const int status = sbn_model_set_group(under.model, at.groups[to], replicate, NULL);
     /* An error of the last copies leaves all layers in the new group. */
-    under.undefined = status && !was && sbn_batchnorm_group(under.layers[0]) == under.groups[to];
+    under.undefined = status && !was && sbn_batchnorm_group(at.layers[0]) == at.groups[to];
     return status;
 }
 
@@ -109,15 +106,15 @@ static int move_about(int number)
 static uint64_t places(uint64_t digest)
 {
     for (size_t i = 0; i < MODEL_LAYERS; ++i) {
-        const size_t replicas = sbn_group_replicas(sbn_batchnorm_group(under.layers[i]));
+        const size_t replicas = sbn_group_replicas(sbn_batchnorm_group(at.layers[i]));
         for (size_t r = 0; i < sbn_model_size(under.model) && r < replicas; ++r)
             if (under.model->entries[i].replicas != replicas ||
                 under.model->entries[i].parameters[r].weight.mem !=
                     under.parameters[i][r].weight.mem)
                 tap_ok(0, "layer %zu has another group's buffers", i);
-        const int flags[] = {sbn_batchnorm_group(under.layers[i]) == under.groups[1],
-                             sbn_batchnorm_is_training(under.layers[i]),
-                             sbn_batchnorm_is_frozen(under.layers[i])};
+        const int flags[] = {sbn_batchnorm_group(at.layers[i]) == at.groups[1],
+                             sbn_batchnorm_is_training(at.layers[i]),
+                             sbn_batchnorm_is_frozen(at.layers[i])};
         digest = sbn__digest(digest, flags, sizeof flags);
     }
     return digest;
@@ -132,7 +129,7 @@ uint64_t model_values(uint64_t digest, size_t replicas)
             digest = digest_buffer(digest, &s, &p->weight, model_channels[i]);
             digest = digest_buffer(digest, &s, &p->bias, model_channels[i]);
         }
-        digest = digest_layer(digest, under.layers[i], NULL);
+        digest = digest_layer(digest, at.layers[i], NULL);
     }
     return digest;
 }

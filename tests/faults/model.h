@@ -11,9 +11,7 @@ extern const char *const model_names[MODEL_LAYERS];
 extern const size_t model_channels[MODEL_LAYERS];
 
 typedef struct faulty_model {
-    sbn_group *groups[2]; /* of one replica and of three; layers begin in the second */
-    sbn_model *model;
-    sbn_batchnorm *layers[MODEL_LAYERS];
+    sbn_model *model; /* of the first layers; its groups have one replica and three */
     sbn_parameters parameters[MODEL_LAYERS][REPLICAS];
     float read[2][8];
     int undefined; /* a copy has failed: what the buffers hold is not known */
@@ -21,7 +19,7 @@ typedef struct faulty_model {
 
 extern faulty_model under;
 
-/* Groups, layers and buffers; all of them destroyed, and the model. */
+/* Groups, layers in the second, and buffers; all of them destroyed, and the model. */
 void model_begin(void);
 void model_end(void);
 

@@ -81,34 +81,26 @@ static uint64_t result_alone(void)
 
 /* --- all ranks: what they call alike ------------------------------------------------------- */
 
-static sbn_group *group, *of_part;
-static sbn_batchnorm *layer;
-static sbn_saved *saved;
-
 static void begin_all(void)
 {
     whole = MPI_COMM_WORLD;
-    stand_reset(1);
+    stand_reset(at.slices, 1);
 }
 
 static int pass(void)
 {
-    return sbn_forward(layer, &at.slices[0].shard, saved, 0, NULL);
+    return sbn_forward(at.layers[0], &at.slices[0].shard, at.saved[0], 0, NULL);
 }
 
 static int make_group(void)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = at.queues;
-    config.replicas = 1;
     config.transport = &table;
     config.timeout = 60;
     int status = make();
-    if (!status && !group)
-        status = sbn_group_create(&config, &group);
-    if (!status && !layer)
-        status = stand_layer(group, "layer", &layer);
-    return status || saved ? status : sbn_saved_create(layer, &saved);
+    if (!status)
+        status = stand_group_of(0, 1, config);
+    return status ? status : stand_both(0, at.groups[0]);
 }
 
 static int step_all(int number)
@@ -117,26 +109,21 @@ static int step_all(int number)
     switch (number) {
     case 0: return make_group();
     case 1: return pass();
-    case 2: return of_part ? SBN_SUCCESS : sbn_group_split(group, &colour, &of_part);
+    case 2:
+        return at.groups[1] ? SBN_SUCCESS : sbn_group_split(at.groups[0], &colour, &at.groups[1]);
     default: return pass();
     }
 }
 
 static uint64_t result_all(void)
 {
-    return layer ? stand_running(stand_outputs(SBN_DIGEST_START, 1), layer) : 0;
+    return stand_running(stand_outputs(SBN_DIGEST_START, at.slices, 1), at.layers[0]);
 }
 
 static void end_all(void)
 {
     wraps_pause();
-    sbn_group_destroy(of_part);
-    sbn_saved_destroy(saved);
-    sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(group);
-    of_part = group = NULL;
-    saved = NULL;
-    layer = NULL;
+    stand_end();
     end();
     MPI_Barrier(MPI_COMM_WORLD);
     wraps_resume();
@@ -170,8 +157,9 @@ int main(int argc, char **argv)
     if (stand_open())
         return mpi_job_end(fixture_missing());
     /* What the driver opens once is open. */
-    sbn_group *first;
-    must(stand_group(1, NULL, &first), "sbn_group_create");
+    stand_begin(0, 1);
+    sbn_group *first = at.groups[0];
+    at.groups[0] = NULL;
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i) {
         const totals t = try_scenario(&scenarios[i], fault_points(), 0, 1);
         report_scenario(&scenarios[i], &t);

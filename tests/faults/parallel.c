@@ -4,14 +4,13 @@
 #include "support/exchanges.h"
 #include "support/wraps.h"
 
-static sbn_group *group;
 static sbn_data_parallel *parallel;
 static exchange_tensors first, second;
 
 static void begin(void)
 {
     const test_rank rank = {.replicas = REPLICAS, .queue = at.queues[0]};
-    must(stand_group(REPLICAS, NULL, &group), "sbn_group_create");
+    stand_begin(0, REPLICAS);
     tensors_open(&first, &rank);
     tensors_open(&second, &rank);
     tensors_fill(&first, 0);
@@ -26,7 +25,7 @@ static void end(void)
     tensors_close(&first);
     tensors_close(&second);
     wraps_resume();
-    sbn_group_destroy(group);
+    stand_end();
 }
 
 /* The copies of replicas whose queues are others are ordered by those. */
@@ -34,8 +33,6 @@ static void fill(void)
 {
     wraps_pause();
     stand_finish();
-    stand_release(first.events);
-    stand_release(second.events);
     tensors_fill(&first, 0);
     tensors_fill(&second, 0);
     wraps_resume();
@@ -88,7 +85,7 @@ static int step(int number)
     sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 8192;
     if (number == 0)
-        return sbn_data_parallel_create(group, &config, &parallel);
+        return sbn_data_parallel_create(at.groups[0], &config, &parallel);
     fill();
     switch (number) {
     case 1: return sbn_broadcast(parallel, exchange_counts, TENSORS, 1, first.of);

@@ -6,15 +6,17 @@
 #include "group/group.h"
 #include "support/wraps.h"
 
-static sbn_group *group;
-static sbn_batchnorm *layer;
-static sbn_saved *saved, *other;
+/* What differs: the group, on the queues from one on, and the layer. */
+typedef struct variant {
+    size_t replicas, first_queue;
+    sbn_kernel_form form;
+    sbn_type type;
+    sbn_activation activation;
+    int residual, from_output, host_combines;
+} variant;
+
+static const variant *now;
 static sbn_shard shards[REPLICAS], huge[REPLICAS], beside[REPLICAS];
-static cl_event events[REPLICAS];
-static size_t replicas, first_queue;
-static int host_combines;
-static sbn_kernel_form form;
-static sbn_type type;
 static const slice *slices;
 static unsigned char bytes[1 << 12];
 static size_t size;
@@ -27,112 +29,62 @@ static void halve(sbn_shard *shard)
         tensors[i]->offset *= 2;
 }
 
-static void begin(size_t count, sbn_type of)
+static void begin(void)
 {
-    replicas = count;
-    first_queue = 0;
-    host_combines = 0;
-    form = SBN_FORM_AUTO;
-    type = of;
-    slices = of == SBN_F32 ? at.slices : at.narrow;
-    for (size_t r = 0; r < count; ++r) {
-        slice_reset(&slices[r]);
+    now = trying->variant;
+    slices = now->type == SBN_F32 ? at.slices : at.narrow;
+    stand_reset(slices, now->replicas);
+    for (size_t r = 0; r < now->replicas; ++r) {
         shards[r] = slices[r].shard;
         huge[r] = shards[r];
         huge[r].x = at.huge[r].shard.x;
         huge[r].dy = at.huge[r].shard.dy;
         beside[r] = at.huge[r].shard;
-        if (type != SBN_F32) {
+        if (now->type != SBN_F32) {
             halve(&shards[r]);
             halve(&huge[r]);
         }
-        shards[r].event = &events[r];
+        shards[r].event = &at.events[r];
+        if (now->residual)
+            shards[r].residual = slices[r].shard.dy;
     }
-}
-
-static void begin_one(void)
-{
-    begin(1, SBN_F32);
-}
-
-static void begin_three(void)
-{
-    begin(REPLICAS, SBN_F32);
-}
-
-static void begin_three_on_host(void)
-{
-    begin_three();
-    host_combines = 1;
-}
-
-/* On the queue that keeps no order. */
-static void begin_unordered(void)
-{
-    begin_one();
-    first_queue = 1;
-}
-
-static void begin_unordered_on_host(void)
-{
-    begin_unordered();
-    host_combines = 1;
-}
-
-/* Its reductions are programs that passes build. */
-static void begin_gpu_form(void)
-{
-    begin_one();
-    form = SBN_FORM_GPU;
-}
-
-static void begin_narrow(void)
-{
-    begin(1, SBN_BF16);
-}
-
-static void end(void)
-{
-    stand_release(events);
-    sbn_saved_destroy(saved);
-    sbn_saved_destroy(other);
-    sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(group);
-    saved = other = NULL;
-    layer = NULL;
-    group = NULL;
 }
 
 /* A pass gives events where it succeeds, and none where it fails. */
 static int with_events(int status)
 {
-    int given = 0;
+    size_t given = 0;
     wraps_pause();
-    for (size_t r = 0; r < replicas; ++r) {
-        given += events[r] != NULL;
-        if (events[r]) {
-            must(clWaitForEvents(1, &events[r]), "clWaitForEvents");
-            clReleaseEvent(events[r]);
+    for (size_t r = 0; r < now->replicas; ++r)
+        if (at.events[r]) {
+            must(clWaitForEvents(1, &at.events[r]), "clWaitForEvents");
+            ++given;
         }
-        events[r] = NULL;
-    }
+    stand_release();
     wraps_resume();
-    if (given != (status ? 0 : (int)replicas))
-        tap_ok(0, "%d events, and %s", given, sbn_strerror(status));
+    if (given != (status ? 0 : now->replicas))
+        tap_ok(0, "%zu events, and %s", given, sbn_strerror(status));
     return status;
 }
 
+/* Saved statistics twice: for the passes, and for those beside them. */
 static int make(void)
 {
-    int status = group ? SBN_SUCCESS : stand_group_from(first_queue, replicas, form, NULL, &group);
+    sbn_group_config group = SBN_GROUP_CONFIG_INIT;
+    sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
+    group.queues = at.queues + now->first_queue;
+    group.form = now->form;
+    layer.type = now->type;
+    layer.activation = now->activation;
+    layer.residual = now->residual;
+    layer.from_output = now->from_output;
+    int status = stand_group_of(0, now->replicas, group);
     if (!status)
-        group->combines = group->combines && !host_combines;
-    if (!status && !layer)
-        status = stand_layer_of(group, "layer", type, &layer);
-    if (!status && !saved)
-        status = sbn_saved_create(layer, &saved);
-    if (!status && !other)
-        status = sbn_saved_create(layer, &other);
+        at.groups[0]->combines = at.groups[0]->combines && !now->host_combines;
+    if (!status)
+        status = stand_layer_of(0, at.groups[0], layer);
+    for (size_t i = 0; i < 2 && !status; ++i)
+        status = stand_saved(i, at.layers[0]);
     return status;
 }
 
@@ -140,7 +92,7 @@ static int set_running(void)
 {
     const float mean[CHANNELS] = {0.5f, -1, 2, 0, 1}, var[CHANNELS] = {1, 2, 3, 4, 5};
     const int64_t batches = 7;
-    return sbn_batchnorm_set_running_stats(layer, mean, var, &batches);
+    return sbn_batchnorm_set_running_stats(at.layers[0], mean, var, &batches);
 }
 
 /* The first pass is an evaluation, which needs the least memory; what is saved goes through bytes. */
@@ -149,6 +101,8 @@ enum { STEPS = 15, LAST_COMBINING = 12 };
 static int step(int number)
 {
     const unsigned global = SBN_GLOBAL_GRADIENTS | SBN_ACCUMULATE_GRADIENTS;
+    sbn_batchnorm *layer = at.layers[0];
+    sbn_saved *saved = at.saved[0], *other = at.saved[1];
     float mean[CHANNELS];
     /* All write the same tensors. */
     wraps_pause();
@@ -173,21 +127,34 @@ static int step(int number)
     }
 }
 
+/* Forward keeps a mask in the saved statistics, or what backward from the output needs. */
+enum { FUSED_STEPS = 3 };
+
+static int step_fused(int number)
+{
+    if (number == 0)
+        return make();
+    return with_events(
+        number == 1 ? sbn_forward(at.layers[0], shards, at.saved[0], SBN_KEEP_RUNNING_STATS, NULL)
+                    : sbn_backward(at.layers[0], shards, at.saved[0], 0, NULL));
+}
+
 /* Two passes are under way at a time; the first one's error is told where both have one. */
 enum { SIDE_STEPS = 3 };
 
 static int side_by_side(int number)
 {
     const unsigned flags = SBN_KEEP_RUNNING_STATS;
+    sbn_batchnorm *layer = at.layers[0];
     sbn_pass *first = NULL, *second = NULL;
     char sentence[512] = "";
     if (number == 0)
         return make();
-    int status = number == 1 ? sbn_forward_begin(layer, shards, saved, flags, &first)
-                             : sbn_backward_begin(layer, shards, saved, 0, &first);
+    int status = number == 1 ? sbn_forward_begin(layer, shards, at.saved[0], flags, &first)
+                             : sbn_backward_begin(layer, shards, at.saved[0], 0, &first);
     if (status)
         return with_events(status);
-    status = sbn_forward_begin(layer, beside, other, flags, &second);
+    status = sbn_forward_begin(layer, beside, at.saved[1], flags, &second);
     if (!status)
         status = sbn_pass_progress(second, NULL);
     const int of_second = second ? sbn_pass_end(second, NULL) : status;
@@ -198,7 +165,7 @@ static int side_by_side(int number)
 
 static uint64_t result(void)
 {
-    return layer ? stand_running(stand_outputs_of(SBN_DIGEST_START, slices, replicas), layer) : 0;
+    return stand_running(stand_outputs(SBN_DIGEST_START, slices, now->replicas), at.layers[0]);
 }
 
 static uint64_t gradients(uint64_t digest)
@@ -215,35 +182,50 @@ static uint64_t gradients(uint64_t digest)
 static uint64_t kept(int number)
 {
     stand_finish();
-    if (!layer || !stand_usable(group))
+    if (!at.layers[0] || !stand_usable(at.groups[0]))
         return 0;
     const int combines = number != 1 && number != 5 && number != 6 && number <= LAST_COMBINING;
-    if (combines && (replicas > 1 || host_combines))
+    if (combines && (now->replicas > 1 || now->host_combines))
         return result();
-    const uint64_t running = stand_running(SBN_DIGEST_START, layer);
+    const uint64_t running = stand_running(SBN_DIGEST_START, at.layers[0]);
     return combines ? gradients(running) : running;
 }
 
-#define PASSES \
-    .step = step, .steps = STEPS, .kept = kept, .result = result, .end = end, \
+#define VARIANT(...) \
+    .variant = &(const variant){__VA_ARGS__}, .begin = begin, .result = result, .end = stand_end, \
     .survived = survived_waits
+#define PASSES .step = step, .steps = STEPS, .kept = kept
+#define FUSED .step = step_fused, .steps = FUSED_STEPS
 
 const scenario pass_scenarios[] = {
-    {.name = "passes of one replica", .may_track = 1, .begin = begin_one, PASSES},
-    {.name = "passes of three replicas", .may_track = 1, .begin = begin_three, PASSES},
-    {.name = "passes of three replicas, the host combines", .begin = begin_three_on_host, PASSES},
-    {.name = "passes of a queue without order", .may_track = 1, .begin = begin_unordered, PASSES},
+    {.name = "passes of one replica", .may_track = 1, PASSES, VARIANT(.replicas = 1)},
+    {.name = "passes of three replicas", .may_track = 1, PASSES, VARIANT(.replicas = 3)},
+    {.name = "passes of three replicas, the host combines",
+     PASSES,
+     VARIANT(.replicas = 3, .host_combines = 1)},
+    {.name = "passes of a queue without order",
+     .may_track = 1,
+     PASSES,
+     VARIANT(.replicas = 1, .first_queue = 1)},
     {.name = "passes of a queue without order, the host combines",
-     .begin = begin_unordered_on_host,
-     PASSES},
+     PASSES,
+     VARIANT(.replicas = 1, .first_queue = 1, .host_combines = 1)},
     {.name = "passes side by side",
-     .begin = begin_three,
      .step = side_by_side,
      .steps = SIDE_STEPS,
-     .result = result,
-     .end = end,
-     .survived = survived_waits},
-    {.name = "passes of the GPU form", .may_track = 1, .begin = begin_gpu_form, PASSES},
-    {.name = "passes of bfloat16", .may_track = 1, .begin = begin_narrow, PASSES},
+     VARIANT(.replicas = 3)},
+    /* Its reductions are programs that passes build. */
+    {.name = "passes of the GPU form",
+     .may_track = 1,
+     PASSES,
+     VARIANT(.replicas = 1, .form = SBN_FORM_GPU)},
+    {.name = "passes of bfloat16",
+     .may_track = 1,
+     PASSES,
+     VARIANT(.replicas = 1, .type = SBN_BF16)},
+    {.name = "a residual and a ReLU",
+     FUSED,
+     VARIANT(.replicas = 3, .activation = SBN_RELU, .residual = 1)},
+    {.name = "backward from the output", FUSED, VARIANT(.replicas = 3, .from_output = 1)},
     {.name = NULL},
 };

@@ -13,11 +13,9 @@
 
 enum { RANKS = REPLICAS, FAULTY = 1, LAST_CALL = 7 };
 
+/* Its group, layer and saved statistics are those of its number in the stand. */
 typedef struct member {
     int rank, number; /* the step */
-    sbn_group *group;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
     sbn_data_parallel *parallel;
     exchange_tensors tensors;
     int status;
@@ -31,25 +29,24 @@ static int timed_out;
 
 static void open_member(member *m)
 {
-    const test_rank rank = {.replicas = 1, .queue = at.queues[m->rank]};
+    const size_t i = (size_t)m->rank;
+    const test_rank rank = {.replicas = 1, .queue = at.queues[i]};
     sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     must(sbn_hub_transport(hub, m->rank, &transport), "sbn_hub_transport");
-    config.queues = &at.queues[m->rank];
-    config.replicas = 1;
+    config.queues = &at.queues[i];
     config.transport = &transport;
     config.timeout = 1;
-    must(sbn_group_create(&config, &m->group), "sbn_group_create");
-    must(stand_layer(m->group, "layer", &m->layer), "sbn_batchnorm_create");
-    must(sbn_saved_create(m->layer, &m->saved), "sbn_saved_create");
+    must(stand_group_of(i, 1, config), "sbn_group_create");
+    must(stand_both(i, at.groups[i]), "sbn_saved_create");
     tensors_open(&m->tensors, &rank);
-    tensors_fill(&m->tensors, (size_t)m->rank);
+    tensors_fill(&m->tensors, i);
 }
 
 static void begin(void)
 {
     timed_out = 0;
-    stand_reset(RANKS);
+    stand_reset(at.slices, RANKS);
     must(sbn_hub_create(RANKS, &hub), "sbn_hub_create");
     for (int rank = 0; rank < RANKS; ++rank) {
         members[rank] = (member){.rank = rank};
@@ -65,10 +62,8 @@ static void end(void)
         wraps_pause();
         tensors_close(&m->tensors);
         wraps_resume();
-        sbn_saved_destroy(m->saved);
-        sbn_batchnorm_destroy(m->layer);
-        sbn_group_destroy(m->group);
     }
+    stand_end();
     sbn_hub_destroy(hub);
 }
 
@@ -76,14 +71,16 @@ static void end(void)
 static int split(member *m)
 {
     const int colour = m->rank == 2;
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *part;
     sbn_batchnorm *layer = NULL;
     sbn_saved *saved = NULL;
     char sentence[512];
-    int status = sbn_group_split(m->group, &colour, &part);
+    int status = sbn_group_split(at.groups[m->rank], &colour, &part);
     if (status)
         return status;
-    status = stand_layer(part, "part", &layer);
+    config.channels = CHANNELS;
+    status = sbn_batchnorm_create(part, &config, &layer);
     if (!status)
         status = sbn_saved_create(layer, &saved);
     if (!status)
@@ -100,15 +97,17 @@ static int connect(member *m)
     sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 8192;
     sbn_data_parallel_destroy(m->parallel);
-    return sbn_data_parallel_create(m->group, &config, &m->parallel);
+    return sbn_data_parallel_create(at.groups[m->rank], &config, &m->parallel);
 }
 
 /* The last rank calls another pass: that all say so is a success here. */
 static int disagree(member *m)
 {
     const sbn_shard *shard = &at.slices[m->rank].shard;
-    const int status = m->rank == RANKS - 1 ? sbn_backward(m->layer, shard, m->saved, 0, NULL)
-                                            : sbn_forward(m->layer, shard, m->saved, 0, NULL);
+    sbn_batchnorm *layer = at.layers[m->rank];
+    sbn_saved *saved = at.saved[m->rank];
+    const int status = m->rank == RANKS - 1 ? sbn_backward(layer, shard, saved, 0, NULL)
+                                            : sbn_forward(layer, shard, saved, 0, NULL);
     return status == SBN_DISAGREEMENT ? SBN_SUCCESS : status ? status : SBN_INVALID_ARGUMENT;
 }
 
@@ -116,14 +115,16 @@ static int act(member *m)
 {
     const sbn_shard *shard = &at.slices[m->rank].shard;
     const sbn_tensors *tensors = m->tensors.of;
+    sbn_batchnorm *layer = at.layers[m->rank];
+    sbn_saved *saved = at.saved[m->rank];
     switch (m->number) {
-    case 0: return sbn_forward(m->layer, shard, m->saved, 0, NULL);
-    case 1: return sbn_backward(m->layer, shard, m->saved, SBN_GLOBAL_GRADIENTS, NULL);
+    case 0: return sbn_forward(layer, shard, saved, 0, NULL);
+    case 1: return sbn_backward(layer, shard, saved, SBN_GLOBAL_GRADIENTS, NULL);
     case 2: return split(m);
     case 3: return connect(m);
     case 4: return sbn_broadcast(m->parallel, exchange_counts, TENSORS, 1, tensors);
     case 5: return sbn_average_gradients(m->parallel, exchange_counts, TENSORS, tensors);
-    case 6: return sbn_forward(m->layer, &at.huge[m->rank].shard, m->saved, 0, NULL);
+    case 6: return sbn_forward(layer, &at.huge[m->rank].shard, saved, 0, NULL);
     default: return disagree(m); /* LAST_CALL */
     }
 }
@@ -140,13 +141,9 @@ static void *run(void *argument)
 static void prepare(int number)
 {
     for (int rank = 0; rank < RANKS; ++rank) {
-        exchange_tensors *t = &members[rank].tensors;
         members[rank].number = number;
-        if (t->events[0])
-            clReleaseEvent(t->events[0]);
-        t->events[0] = NULL;
         if (number > 3)
-            tensors_fill(t, (size_t)rank);
+            tensors_fill(&members[rank].tensors, (size_t)rank);
     }
 }
 
@@ -205,13 +202,13 @@ static uint64_t statistics(void)
 {
     uint64_t digest = SBN_DIGEST_START;
     for (int rank = 0; rank < RANKS; ++rank)
-        digest = stand_running(digest, members[rank].layer);
+        digest = stand_running(digest, at.layers[rank]);
     return digest;
 }
 
 static uint64_t result(void)
 {
-    uint64_t digest = stand_outputs(statistics(), RANKS);
+    uint64_t digest = stand_outputs(statistics(), at.slices, RANKS);
     for (int rank = 0; rank < RANKS; ++rank) {
         const uint64_t tensors = tensors_digest(&members[rank].tensors, NULL);
         digest = sbn__digest(digest, &tensors, sizeof tensors);
@@ -227,8 +224,8 @@ static uint64_t kept(int number)
 {
     int usable = (number < 2 || number > 5) && !timed_out;
     for (int rank = 0; rank < RANKS; ++rank)
-        usable = usable && stand_usable(members[rank].group);
-    return usable ? stand_outputs(statistics(), RANKS) : 0;
+        usable = usable && stand_usable(at.groups[rank]);
+    return usable ? stand_outputs(statistics(), at.slices, RANKS) : 0;
 }
 
 static uint64_t kept_disagree(int number)

@@ -12,6 +12,8 @@
 
 typedef struct scenario {
     const char *name;
+    /* In what it differs from others with the same functions, which read trying->variant. */
+    const void *variant;
     /* What the steps need; nothing fails here. */
     void (*begin)(void);
     /*
@@ -44,6 +46,9 @@ typedef struct scenario {
      */
     int may_track;
 } scenario;
+
+/* The one that runs now. */
+extern const scenario *trying;
 
 /* Each list ends with a scenario without a name; the list of a program's lists with NULL. */
 extern const scenario group_scenarios[], pass_scenarios[], branch_scenarios[], layer_scenarios[],

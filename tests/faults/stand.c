@@ -1,5 +1,7 @@
 #include "faults/stand.h"
 
+#include <string.h>
+
 #include "check/elements.h"
 #include "support/wraps.h"
 
@@ -17,8 +19,9 @@ static void make_narrow(const slice *s, sbn_buffer *buffer)
          "clEnqueueWriteBuffer");
 }
 
-enum { SETS = 5 };
-static slice *const sets[SETS] = {at.slices, at.huge, at.more[0], at.more[1], at.narrow};
+enum { SETS = 3 + LAYERS };
+static slice *const sets[SETS] = {at.slices,  at.huge,    at.narrow,
+                                  at.more[0], at.more[1], at.more[2]};
 
 int stand_open(void)
 {
@@ -49,35 +52,62 @@ void stand_close(void)
     fixture_close(&at.device);
 }
 
-int stand_group_from(size_t first, size_t replicas, sbn_kernel_form form, const char *folder,
-                     sbn_group **group)
+int stand_group_of(size_t i, size_t replicas, sbn_group_config settings)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = at.queues + first;
-    config.replicas = replicas;
-    config.form = form;
-    config.program_cache = folder;
-    return sbn_group_create(&config, group);
+    if (!settings.queues)
+        settings.queues = at.queues;
+    settings.replicas = replicas;
+    return at.groups[i] ? SBN_SUCCESS : sbn_group_create(&settings, &at.groups[i]);
 }
 
-int stand_group(size_t replicas, const char *folder, sbn_group **group)
+int stand_group(size_t i, size_t replicas)
 {
-    return stand_group_from(0, replicas, SBN_FORM_AUTO, folder, group);
+    return stand_group_of(i, replicas, (sbn_group_config)SBN_GROUP_CONFIG_INIT);
 }
 
-int stand_layer_of(sbn_group *group, const char *name, sbn_type type, sbn_batchnorm **layer)
+int stand_layer_of(size_t i, sbn_group *group, sbn_batchnorm_config settings)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = name;
-    config.channels = CHANNELS;
-    config.momentum = 0.25;
-    config.type = type;
-    return sbn_batchnorm_create(group, &config, layer);
+    if (!settings.channels)
+        settings.channels = CHANNELS;
+    if (!settings.name)
+        settings.name = "layer";
+    settings.momentum = 0.25;
+    return at.layers[i] ? SBN_SUCCESS : sbn_batchnorm_create(group, &settings, &at.layers[i]);
 }
 
-int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer)
+int stand_layer(size_t i, sbn_group *group)
 {
-    return stand_layer_of(group, name, SBN_F32, layer);
+    return stand_layer_of(i, group, (sbn_batchnorm_config)SBN_BATCHNORM_CONFIG_INIT);
+}
+
+int stand_saved(size_t i, sbn_batchnorm *layer)
+{
+    return at.saved[i] ? SBN_SUCCESS : sbn_saved_create(layer, &at.saved[i]);
+}
+
+int stand_both(size_t i, sbn_group *group)
+{
+    const int status = stand_layer(i, group);
+    return status ? status : stand_saved(i, at.layers[i]);
+}
+
+void stand_begin(size_t i, size_t replicas)
+{
+    must(stand_group(i, replicas), "sbn_group_create");
+}
+
+void stand_end(void)
+{
+    stand_release();
+    for (size_t i = 0; i < LAYERS; ++i)
+        sbn_saved_destroy(at.saved[i]);
+    for (size_t i = 0; i < LAYERS; ++i)
+        sbn_batchnorm_destroy(at.layers[i]);
+    for (size_t i = 0; i < GROUPS; ++i)
+        sbn_group_destroy(at.groups[i]);
+    memset(at.groups, 0, sizeof at.groups);
+    memset(at.layers, 0, sizeof at.layers);
+    memset(at.saved, 0, sizeof at.saved);
 }
 
 void stand_finish(void)
@@ -86,36 +116,26 @@ void stand_finish(void)
         must(clFinish(at.queues[r]), "clFinish");
 }
 
-void stand_reset(size_t replicas)
+void stand_reset(const slice *slices, size_t replicas)
 {
     for (size_t r = 0; r < replicas; ++r)
-        slice_reset(&at.slices[r]);
+        slice_reset(&slices[r]);
 }
 
-void stand_release(cl_event events[REPLICAS])
+void stand_release(void)
 {
     for (size_t r = 0; r < REPLICAS; ++r) {
-        if (events[r])
-            clReleaseEvent(events[r]);
-        events[r] = NULL;
+        if (at.events[r])
+            clReleaseEvent(at.events[r]);
+        at.events[r] = NULL;
     }
 }
 
-uint64_t stand_outputs(uint64_t digest, size_t replicas)
-{
-    return stand_outputs_of(digest, at.slices, replicas);
-}
-
-uint64_t stand_outputs_of(uint64_t digest, const slice *slices, size_t replicas)
+uint64_t stand_outputs(uint64_t digest, const slice *slices, size_t replicas)
 {
     stand_finish();
-    for (size_t r = 0; r < replicas; ++r) {
-        const slice *s = &slices[r];
-        digest = digest_buffer(digest, s, &s->shard.y, s->elements);
-        digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
-        digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
-        digest = digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
-    }
+    for (size_t r = 0; r < replicas; ++r)
+        digest = digest_slice(digest, &slices[r]);
     return digest;
 }
 

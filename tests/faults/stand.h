@@ -1,19 +1,24 @@
-/* What the scenarios share: three queues of the first PoCL device, and batches for each. */
+/* What the scenarios share: three queues of the first PoCL device, batches for each, and objects. */
 #ifndef TESTS_FAULTS_STAND_H
 #define TESTS_FAULTS_STAND_H
 
 #include "program/opencl.h"
 #include "support/fixture.h"
 
-enum { REPLICAS = 3, CHANNELS = 5, PLANE = 48, SAMPLES = 2 };
+enum { REPLICAS = 3, CHANNELS = 5, PLANE = 48, SAMPLES = 2, GROUPS = 4, LAYERS = 3 };
 
 typedef struct stand {
     fixture device;
     cl_command_queue queues[REPLICAS]; /* the second is out of order */
     slice slices[REPLICAS];
-    slice huge[REPLICAS];    /* whose sums need the wide format */
-    slice more[2][REPLICAS]; /* for outputs of other layers */
-    slice narrow[REPLICAS];  /* whose x and dy are bfloat16s, with room for as many floats */
+    slice huge[REPLICAS];         /* whose sums need the wide format */
+    slice more[LAYERS][REPLICAS]; /* for layers side by side */
+    slice narrow[REPLICAS];       /* whose x and dy are bfloat16s, with room for as many floats */
+    /* Of the scenario; NULL where there is none. */
+    sbn_group *groups[GROUPS];
+    sbn_batchnorm *layers[LAYERS];
+    sbn_saved *saved[LAYERS];
+    cl_event events[REPLICAS];
 } stand;
 
 extern stand at;
@@ -22,27 +27,36 @@ extern stand at;
 int stand_open(void);
 void stand_close(void);
 
-/* A group of the first queues, or of those from one on; `folder` as in sbn_group_config. */
-int stand_group_from(size_t first, size_t replicas, sbn_kernel_form form, const char *folder,
-                     sbn_group **group);
-int stand_group(size_t replicas, const char *folder, sbn_group **group);
+/*
+ * Make an object unless it is there: a group of the first queues, or of those that the settings name; a
+ * layer of CHANNELS channels, unless its settings say how many; saved statistics.
+ */
+int stand_group(size_t i, size_t replicas);
+int stand_group_of(size_t i, size_t replicas, sbn_group_config settings);
+int stand_layer(size_t i, sbn_group *group);
+int stand_layer_of(size_t i, sbn_group *group, sbn_batchnorm_config settings);
+int stand_saved(size_t i, sbn_batchnorm *layer);
 
-/* A layer of CHANNELS channels with the usual settings; of floats. */
-int stand_layer_of(sbn_group *group, const char *name, sbn_type type, sbn_batchnorm **layer);
-int stand_layer(sbn_group *group, const char *name, sbn_batchnorm **layer);
+/* A layer and its saved statistics in the same place. */
+int stand_both(size_t i, sbn_group *group);
+
+/* A group that begins a scenario. */
+void stand_begin(size_t i, size_t replicas);
+
+/* Destroys them all; calls may fail. */
+void stand_end(void);
 
 /* Waits for all queues, of which nothing counts or fails. */
 void stand_finish(void);
 
 /* Outputs of the first replicas to the pattern. */
-void stand_reset(size_t replicas);
+void stand_reset(const slice *slices, size_t replicas);
 
 /* Releases the events of all replicas, where there are any. */
-void stand_release(cl_event events[REPLICAS]);
+void stand_release(void);
 
-/* Digests: of the outputs, of those of other slices, and of a layer's running statistics. */
-uint64_t stand_outputs(uint64_t digest, size_t replicas);
-uint64_t stand_outputs_of(uint64_t digest, const slice *slices, size_t replicas);
+/* Digests: of outputs, and of a layer's running statistics. */
+uint64_t stand_outputs(uint64_t digest, const slice *slices, size_t replicas);
 uint64_t stand_running(uint64_t digest, const sbn_batchnorm *layer);
 
 /* Has the group not failed? */

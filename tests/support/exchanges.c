@@ -68,23 +68,24 @@ static void compose(float *whole, size_t replica)
         whole[at++] = PATTERN;
 }
 
-void tensors_fill(exchange_tensors *t, size_t first)
-{
-    static _Thread_local float whole[WHOLE];
-    for (size_t r = 0; r < t->replicas; ++r) {
-        compose(whole, first + r);
-        must(clEnqueueWriteBuffer(t->queue, t->mem[r], CL_TRUE, 0, sizeof whole, whole, 0, NULL,
-                                  NULL),
-             "clEnqueueWriteBuffer");
-    }
-}
-
 static void release_events(exchange_tensors *t)
 {
     for (size_t r = 0; r < t->replicas; ++r) {
         if (t->events[r])
             clReleaseEvent(t->events[r]);
         t->events[r] = NULL;
+    }
+}
+
+void tensors_fill(exchange_tensors *t, size_t first)
+{
+    static _Thread_local float whole[WHOLE];
+    release_events(t);
+    for (size_t r = 0; r < t->replicas; ++r) {
+        compose(whole, first + r);
+        must(clEnqueueWriteBuffer(t->queue, t->mem[r], CL_TRUE, 0, sizeof whole, whole, 0, NULL,
+                                  NULL),
+             "clEnqueueWriteBuffer");
     }
 }
 

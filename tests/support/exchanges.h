@@ -29,7 +29,7 @@ typedef struct exchange_tensors {
 /* Element i of a replica's tensors, counted over all of them. */
 float exchange_value(size_t replica, size_t i);
 
-/* All of one rank's tensors in one buffer per replica, filled for replicas from `first` on. */
+/* All of one rank's tensors in one buffer per replica, filled for replicas from `first` on, without events. */
 void tensors_open(exchange_tensors *t, const test_rank *m);
 void tensors_fill(exchange_tensors *t, size_t first);
 void tensors_close(exchange_tensors *t);
