@@ -14,24 +14,16 @@
 /* Of compiled programs; empty: there is none. */
 static char folder[128];
 
-/* The variant is how many replicas it has. */
 static int create(int step)
 {
-    const size_t *replicas = trying->variant;
     sbn_group_config settings = SBN_GROUP_CONFIG_INIT;
     (void)step;
     settings.program_cache = folder;
     /* Elsewhere this is set and empty: no file is read. */
     unsetenv("SYNCBN_TUNING");
-    const int status = stand_group_of(0, *replicas, settings);
+    const int status = stand_group_of(0, 1, settings);
     setenv("SYNCBN_TUNING", "", 1);
     return status;
-}
-
-/* Another group has its programs. */
-static void begin_three(void)
-{
-    stand_begin(1, REPLICAS);
 }
 
 /* A forward pass by the layer of this number. */
@@ -113,13 +105,15 @@ static const int no_cache[] = {WRAP_ALLOCATE,
                                WRAP_UNLINK,
                                SURVIVED_RELEASES,
                                -1};
-/* Where the programs are there, what a device is asked must be known. */
-static const int only_releases[] = {WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, WRAP_RELEASE_KERNEL,
-                                    WRAP_RELEASE_PROGRAM, -1};
-
-/* --- splitting ----------------------------------------------------------------------------- */
+/* --- three replicas, and splitting ------------------------------------------------------- */
 
 static sbn_group **const parts = &at.groups[1];
+
+/* Another group has the programs. */
+static void begin_three(void)
+{
+    stand_begin(GROUPS - 1, REPLICAS);
+}
 
 static int split(int step)
 {
@@ -129,11 +123,11 @@ static int split(int step)
 
 static uint64_t split_result(void)
 {
-    uint64_t digest = SBN_DIGEST_START;
+    uint64_t digest = result();
     for (size_t i = 0; i < 2 && parts[i]; ++i) {
         const sbn_shard shards[] = {at.slices[i].shard, at.slices[2].shard};
         const size_t of_part = sbn_group_replicas(parts[i]);
-        digest = pass(i, parts[i], shards, sbn__digest(digest, &of_part, sizeof of_part));
+        digest = pass(1 + i, parts[i], shards, sbn__digest(digest, &of_part, sizeof of_part));
     }
     return digest;
 }
@@ -141,9 +135,12 @@ static uint64_t split_result(void)
 /* An error makes no group. */
 static uint64_t split_kept(int step)
 {
-    (void)step;
-    return 1 + (parts[0] || parts[1] || parts[2]);
+    return step == 0 ? no_group(0) : (uint64_t)1 + (parts[0] || parts[1] || parts[2]);
 }
+
+/* Where the programs are there, what a device is asked must be known. */
+static const int only_releases[] = {WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, WRAP_RELEASE_KERNEL,
+                                    WRAP_RELEASE_PROGRAM, -1};
 
 /* --- the hub ------------------------------------------------------------------------------- */
 
@@ -168,33 +165,28 @@ static void end_hub(void)
     hub = NULL;
 }
 
-#define GROUP(replicas) \
-    .variant = &(const size_t){replicas}, .step = create, .steps = 1, .kept = no_group, \
-    .result = result
+#define GROUP .step = create, .steps = 1, .kept = no_group, .result = result
 
 const scenario group_scenarios[] = {
-    {.name = "group of three replicas",
-     GROUP(REPLICAS),
-     .begin = begin_three,
-     .end = stand_end,
-     .survived = only_releases},
-    {.name = "group compiled", GROUP(1), .end = stand_end},
+    {.name = "group compiled", GROUP, .end = stand_end},
     {.name = "group, cache cold",
-     GROUP(1),
+     GROUP,
      .begin = begin_cold,
      .end = end_in_folder,
      .survived = no_cache},
     {.name = "group, cache warm",
-     GROUP(1),
+     GROUP,
      .begin = begin_warm,
      .end = end_in_folder,
      .survived = no_cache},
     {.name = "hub", .step = make_hub, .steps = 1, .result = hub_result, .end = end_hub},
-    {.name = "group split",
+    {.name = "group of three replicas, split",
+     .begin = begin_three,
      .step = split,
      .steps = 2,
      .kept = split_kept,
      .result = split_result,
-     .end = stand_end},
+     .end = stand_end,
+     .survived = only_releases},
     {.name = NULL},
 };

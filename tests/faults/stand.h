@@ -5,7 +5,7 @@
 #include "program/opencl.h"
 #include "support/fixture.h"
 
-enum { REPLICAS = 3, CHANNELS = 5, PLANE = 48, SAMPLES = 2, GROUPS = 4, LAYERS = 3 };
+enum { REPLICAS = 3, CHANNELS = 5, PLANE = 48, SAMPLES = 2, GROUPS = 5, LAYERS = 3 };
 
 typedef struct stand {
     fixture device;
