@@ -12,32 +12,15 @@
 
 # strip FILE: its text without comments, line by line.
 strip() {
-    awk '{
-        line = $0
-        out = ""
-        while (line != "") {
-            if (inside) {
-                at = index(line, "*/")
-                inside = !at
-                line = at ? substr(line, at + 2) : ""
-                continue
-            }
-            block = index(line, "/*")
-            rest = index(line, "//")
-            if (rest && (!block || rest < block)) {
-                out = out substr(line, 1, rest - 1)
-                line = ""
-            } else if (block) {
-                out = out substr(line, 1, block - 1) " "
-                line = substr(line, block + 2)
-                inside = 1
-            } else {
-                out = out line
-                line = ""
-            }
+    sed -E 's,/\*([^*]|\*+[^*/])*\*+/, ,g
+        /^([^/]|\/[^/])*\/\*/,/\*\// {
+            s,/\*.*,,
+            t
+            s,.*\*/,,
+            t
+            s,.*,,
         }
-        print out
-    }' "$1"
+        s,//.*,,' "$1"
 }
 
 # faults FILE: a line "FILE:LINE: what: text" for each.
