@@ -79,32 +79,6 @@ static void check_types(void)
     sbn_group_destroy(second);
 }
 
-/*
- * A type whose programs cannot be built: the layer stays where it was, and the group is as before. That none
- * is made: tests/faults/layer.c.
- */
-static void check_failing_types(void)
-{
-    sbn_group *first, *second;
-    sbn_batchnorm *layer = NULL;
-    must(make(NULL, &first), "sbn_group_create");
-    must(make("-D SBN_TEST_ANOTHER=1", &second), "sbn_group_create");
-    must(make_layer(second, SBN_F16, &layer), "sbn_batchnorm_create");
-    for (int nth = 1; nth <= PROGRAMS; ++nth) {
-        const long handles = sbn__handles_open();
-        wraps_fail(WRAP_BUILD, nth);
-        expect(sbn_batchnorm_set_group(layer, first), SBN_UNSUPPORTED_DEVICE,
-               "cannot build the kernels", "a build fails, and the layer is where it was");
-        tap_ok(sbn_batchnorm_group(layer) == second && sbn__handles_open() == handles,
-               "%ld handles left", sbn__handles_open() - handles);
-    }
-    wraps_fail(WRAP_BUILD, 0);
-    BUILDS(PROGRAMS, sbn_batchnorm_set_group(layer, first), "then it moves");
-    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
-    sbn_group_destroy(first);
-    sbn_group_destroy(second);
-}
-
 /* What the configuration's on_compile was told. */
 typedef struct told {
     long times;
@@ -228,7 +202,6 @@ static void checks(void)
 {
     check_one_after_another();
     check_types();
-    check_failing_types();
     check_reductions();
     check_at_once(0);
     check_at_once(THREADS - 1);

@@ -1,4 +1,4 @@
-/* A layer moves from one replica to three and back, and is folded; one loads kernels of its type. */
+/* A layer moves from one replica to three and back, and is folded; one of another type loads kernels. */
 #include "faults/scenario.h"
 #include "faults/stand.h"
 #include "support/wraps.h"
@@ -75,19 +75,23 @@ static uint64_t kept(int number)
     return sbn__digest(stand_running(SBN_DIGEST_START, at.layers[0]), &where, sizeof where);
 }
 
-/* --- the first layer of its type ---------------------------------------------------------- */
+/* --- the first layer of its type, which then moves -------------------------------------- */
 
+/* The second group has other programs. */
 static void begin_first(void)
 {
+    sbn_group_config other = SBN_GROUP_CONFIG_INIT;
+    other.build_options = "-D SBN_TEST_ANOTHER=1";
     stand_begin(0, REPLICAS);
+    must(stand_group_of(1, REPLICAS, other), "sbn_group_create");
 }
 
-static int make_first(int step)
+static int step_first(int number)
 {
     sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    (void)step;
     settings.type = SBN_BF16;
-    return stand_layer_of(0, at.groups[0], settings);
+    return number == 0 ? stand_layer_of(0, at.groups[0], settings)
+                       : sbn_batchnorm_set_group(at.layers[0], at.groups[1]);
 }
 
 /* Of a forward pass: the kernels work. */
@@ -102,13 +106,16 @@ static uint64_t first_result(void)
     }
     must(stand_saved(0, at.layers[0]), "sbn_saved_create");
     must(sbn_forward(at.layers[0], shards, at.saved[0], 0, NULL), "sbn_forward");
+    sbn_saved_destroy(at.saved[0]);
+    at.saved[0] = NULL;
     return stand_outputs(SBN_DIGEST_START, at.narrow, REPLICAS);
 }
 
-static uint64_t no_layer(int number)
+/* An error makes no layer, and moves none. */
+static uint64_t first_kept(int number)
 {
-    (void)number;
-    return 1 + (at.layers[0] != NULL);
+    const sbn_group *where = at.layers[0] ? sbn_batchnorm_group(at.layers[0]) : NULL;
+    return where == at.groups[number] ? 2 : 1;
 }
 
 const scenario layer_scenarios[] = {
@@ -123,10 +130,11 @@ const scenario layer_scenarios[] = {
      .survived = survived_waits},
     {.name = "the first layer of bfloat16",
      .begin = begin_first,
-     .step = make_first,
-     .steps = 1,
-     .kept = no_layer,
+     .step = step_first,
+     .steps = 2,
+     .kept = first_kept,
      .result = first_result,
-     .end = stand_end},
+     .end = stand_end,
+     .survived = survived_waits},
     {.name = NULL},
 };
