@@ -53,11 +53,9 @@ WRAP_CREATE(cl_mem, clCreateBuffer, WRAP_CREATE_BUFFER, CL_MEM_OBJECT_ALLOCATION
             (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code),
             (context, flags, size, host, code))
 
-WRAP(cl_int, clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value))
-{
-    return wraps_fails(WRAP_SET_ARG) ? CL_OUT_OF_RESOURCES
-                                     : __real_clSetKernelArg(kernel, index, size, value);
-}
+WRAP_CALL(cl_int, clSetKernelArg, WRAP_SET_ARG, CL_OUT_OF_RESOURCES,
+          (cl_kernel kernel, cl_uint index, size_t size, const void *value),
+          (kernel, index, size, value))
 
 WRAP_ENQUEUE(clEnqueueNDRangeKernel, WRAP_LAUNCH,
              (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
@@ -110,10 +108,7 @@ WRAP(cl_int, clRetainEvent, (cl_event event))
     return enqueued(__real_clRetainEvent(event), 0, &event);
 }
 
-WRAP(cl_int, clFlush, (cl_command_queue queue))
-{
-    return wraps_fails(WRAP_FLUSH) ? CL_OUT_OF_RESOURCES : __real_clFlush(queue);
-}
+WRAP_CALL(cl_int, clFlush, WRAP_FLUSH, CL_OUT_OF_RESOURCES, (cl_command_queue queue), (queue))
 
 static _Thread_local int until_condemned;
 static _Thread_local cl_event condemned;

@@ -106,6 +106,13 @@ enum {
     result __wrap_##f parameters; \
     result __wrap_##f parameters
 
+/* One that is called unless it is to fail, and returns `error` then. */
+#define WRAP_CALL(result, f, function, error, parameters, arguments) \
+    WRAP(result, f, parameters) \
+    { \
+        return wraps_fails(function) ? (error) : __real_##f arguments; \
+    }
+
 extern const char *const wraps_names[WRAPS];
 
 /* Calls of a function since the program began, over all threads. */
@@ -135,7 +142,7 @@ void wraps_resume(void);
 /* Events in the wait lists of commands since the program began. */
 long wraps_waited_for(void);
 
-/* For a function that is wrapped: counts a call; 1 if it is to fail. */
+/* For a function that is wrapped: counts a call; 1 if it is to fail, with the errno of the system's calls. */
 int wraps_fails(int function);
 
 /*

@@ -1,4 +1,5 @@
 /* Which call fails, and what is held: for all files of wrapped functions. */
+#include <errno.h>
 #include <stdatomic.h>
 
 #include "support/wraps.h"
@@ -73,12 +74,18 @@ static int is_wanted(int function)
            wanted == function;
 }
 
+static int error_of(int function)
+{
+    return function == WRAP_MALLOC || function == WRAP_CALLOC ? ENOMEM : EIO;
+}
+
 /* After the first failure. */
 static int fails_again(int function)
 {
     if (again == 0 || (again > 0 && --again > 0))
         return 0;
     failed_again = function;
+    errno = error_of(function);
     return 1;
 }
 
@@ -95,5 +102,6 @@ int wraps_fails(int function)
     if (--countdown > 0)
         return 0;
     failed = function;
+    errno = error_of(function);
     return 1;
 }

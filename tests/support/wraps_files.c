@@ -1,5 +1,4 @@
 /* Opening, asking about and reading files; what writes them is in system_calls.c. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -8,54 +7,21 @@
 #include "support/tap.h"
 #include "support/wraps.h"
 
-static int fails(int function, int error)
-{
-    if (!wraps_fails(function))
-        return 0;
-    errno = error;
-    return 1;
-}
-
 WRAP(int, open, (const char *path, int flags, mode_t mode))
 {
     if (!(flags & O_CLOEXEC))
         tap_ok(0, "%s is opened without O_CLOEXEC", path);
-    const int file = fails(WRAP_OPEN, EMFILE) ? -1 : __real_open(path, flags, mode);
+    const int file = wraps_fails(WRAP_OPEN) ? -1 : __real_open(path, flags, mode);
     wraps_hold(WRAPS_DESCRIPTORS, file >= 0);
     return file;
 }
 
-WRAP(ssize_t, read, (int file, void *to, size_t size))
-{
-    return fails(WRAP_READ_FILE, EIO) ? -1 : __real_read(file, to, size);
-}
-
-WRAP(ssize_t, pread, (int file, void *to, size_t size, off_t from))
-{
-    return fails(WRAP_PREAD, EIO) ? -1 : __real_pread(file, to, size, from);
-}
-
-WRAP(int, fstat, (int file, struct stat *info))
-{
-    return fails(WRAP_STAT, EIO) ? -1 : __real_fstat(file, info);
-}
-
-WRAP(int, fstatat, (int folder, const char *name, struct stat *info, int flags))
-{
-    return fails(WRAP_STAT_AT, EIO) ? -1 : __real_fstatat(folder, name, info, flags);
-}
-
-WRAP(int, lstat, (const char *path, struct stat *info))
-{
-    return fails(WRAP_STAT_LINK, EIO) ? -1 : __real_lstat(path, info);
-}
-
-WRAP(int, mkdir, (const char *path, mode_t mode))
-{
-    return fails(WRAP_MKDIR, ENOSPC) ? -1 : __real_mkdir(path, mode);
-}
-
-WRAP(char *, realpath, (const char *path, char *to))
-{
-    return fails(WRAP_REAL_PATH, ELOOP) ? NULL : __real_realpath(path, to);
-}
+WRAP_CALL(ssize_t, read, WRAP_READ_FILE, -1, (int file, void *to, size_t size), (file, to, size))
+WRAP_CALL(ssize_t, pread, WRAP_PREAD, -1, (int file, void *to, size_t size, off_t from),
+          (file, to, size, from))
+WRAP_CALL(int, fstat, WRAP_STAT, -1, (int file, struct stat *info), (file, info))
+WRAP_CALL(int, fstatat, WRAP_STAT_AT, -1,
+          (int folder, const char *name, struct stat *info, int flags), (folder, name, info, flags))
+WRAP_CALL(int, lstat, WRAP_STAT_LINK, -1, (const char *path, struct stat *info), (path, info))
+WRAP_CALL(int, mkdir, WRAP_MKDIR, -1, (const char *path, mode_t mode), (path, mode))
+WRAP_CALL(char *, realpath, WRAP_REAL_PATH, NULL, (const char *path, char *to), (path, to))

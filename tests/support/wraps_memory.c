@@ -2,29 +2,20 @@
  * The C library's allocator, as far as objects of this program call it: the transport over MPI and
  * the command take their memory from it. Blocks count as descriptors do.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "support/wraps.h"
 
-static int fails(int function)
-{
-    if (!wraps_fails(function))
-        return 0;
-    errno = ENOMEM;
-    return 1;
-}
-
 WRAP(void *, malloc, (size_t size))
 {
-    void *block = fails(WRAP_MALLOC) ? NULL : __real_malloc(size);
+    void *block = wraps_fails(WRAP_MALLOC) ? NULL : __real_malloc(size);
     wraps_hold(WRAPS_DESCRIPTORS, block != NULL);
     return block;
 }
 
 WRAP(void *, calloc, (size_t count, size_t size))
 {
-    void *block = fails(WRAP_CALLOC) ? NULL : __real_calloc(count, size);
+    void *block = wraps_fails(WRAP_CALLOC) ? NULL : __real_calloc(count, size);
     wraps_hold(WRAPS_DESCRIPTORS, block != NULL);
     return block;
 }

@@ -11,40 +11,34 @@ WRAP(void, sbn__free, (void *block))
     __real_sbn__free(block);
 }
 
-#define WRAP_QUERY(f, function, parameters, arguments) \
-    WRAP(cl_int, f, parameters) \
-    { \
-        return wraps_fails(function) ? CL_OUT_OF_HOST_MEMORY : __real_##f arguments; \
-    }
-
-WRAP_QUERY(clGetPlatformInfo, WRAP_PLATFORM_INFO,
-           (cl_platform_id platform, cl_platform_info what, size_t size, void *value,
-            size_t *needed),
-           (platform, what, size, value, needed))
-WRAP_QUERY(clGetPlatformIDs, WRAP_PLATFORM_IDS,
-           (cl_uint room, cl_platform_id *platforms, cl_uint *count), (room, platforms, count))
-WRAP_QUERY(clGetDeviceIDs, WRAP_DEVICE_IDS,
-           (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
-            cl_uint *count),
-           (platform, type, room, devices, count))
-WRAP_QUERY(clGetCommandQueueInfo, WRAP_QUEUE_INFO,
-           (cl_command_queue queue, cl_command_queue_info what, size_t size, void *value,
-            size_t *needed),
-           (queue, what, size, value, needed))
-WRAP_QUERY(clGetMemObjectInfo, WRAP_BUFFER_INFO,
-           (cl_mem buffer, cl_mem_info what, size_t size, void *value, size_t *needed),
-           (buffer, what, size, value, needed))
-WRAP_QUERY(clGetProgramInfo, WRAP_PROGRAM_INFO,
-           (cl_program program, cl_program_info what, size_t size, void *value, size_t *needed),
-           (wraps_program_of(program), what, size, value, needed))
-WRAP_QUERY(clGetProgramBuildInfo, WRAP_BUILD_INFO,
-           (cl_program program, cl_device_id device, cl_program_build_info what, size_t size,
-            void *value, size_t *needed),
-           (program, device, what, size, value, needed))
-WRAP_QUERY(clGetKernelWorkGroupInfo, WRAP_GROUP_INFO,
-           (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,
-            void *value, size_t *needed),
-           (kernel, device, what, size, value, needed))
+WRAP_CALL(cl_int, clGetPlatformInfo, WRAP_PLATFORM_INFO, CL_OUT_OF_HOST_MEMORY,
+          (cl_platform_id platform, cl_platform_info what, size_t size, void *value,
+           size_t *needed),
+          (platform, what, size, value, needed))
+WRAP_CALL(cl_int, clGetPlatformIDs, WRAP_PLATFORM_IDS, CL_OUT_OF_HOST_MEMORY,
+          (cl_uint room, cl_platform_id *platforms, cl_uint *count), (room, platforms, count))
+WRAP_CALL(cl_int, clGetDeviceIDs, WRAP_DEVICE_IDS, CL_OUT_OF_HOST_MEMORY,
+          (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
+           cl_uint *count),
+          (platform, type, room, devices, count))
+WRAP_CALL(cl_int, clGetCommandQueueInfo, WRAP_QUEUE_INFO, CL_OUT_OF_HOST_MEMORY,
+          (cl_command_queue queue, cl_command_queue_info what, size_t size, void *value,
+           size_t *needed),
+          (queue, what, size, value, needed))
+WRAP_CALL(cl_int, clGetMemObjectInfo, WRAP_BUFFER_INFO, CL_OUT_OF_HOST_MEMORY,
+          (cl_mem buffer, cl_mem_info what, size_t size, void *value, size_t *needed),
+          (buffer, what, size, value, needed))
+WRAP_CALL(cl_int, clGetProgramInfo, WRAP_PROGRAM_INFO, CL_OUT_OF_HOST_MEMORY,
+          (cl_program program, cl_program_info what, size_t size, void *value, size_t *needed),
+          (wraps_program_of(program), what, size, value, needed))
+WRAP_CALL(cl_int, clGetProgramBuildInfo, WRAP_BUILD_INFO, CL_OUT_OF_HOST_MEMORY,
+          (cl_program program, cl_device_id device, cl_program_build_info what, size_t size,
+           void *value, size_t *needed),
+          (program, device, what, size, value, needed))
+WRAP_CALL(cl_int, clGetKernelWorkGroupInfo, WRAP_GROUP_INFO, CL_OUT_OF_HOST_MEMORY,
+          (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size,
+           void *value, size_t *needed),
+          (kernel, device, what, size, value, needed))
 
 WRAP(cl_context, clCreateContext,
      (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
