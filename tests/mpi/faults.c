@@ -16,7 +16,7 @@
 #include <syncbn-mpi.h>
 
 #include "support/fixture.h"
-#include "support/mpi_job.h"
+#include "support/tap_mpi.h"
 #include "support/stalls.h"
 
 enum { CHANNELS = 3, PLANE = 33, SAMPLES = 2, TIMEOUT = 5 };

@@ -2,7 +2,7 @@
  * Ranks whose process has no OpenCL platform, among others that have a device: the script hides the
  * drivers from the odd ranks. They take part and get the statistics of the other ranks' samples.
  */
-#include "support/mpi_job.h"
+#include "support/tap_mpi.h"
 #include "support/ranks.h"
 
 static uint64_t train(const fixture *device, int count, const size_t *replicas, const char *what)

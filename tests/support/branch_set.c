@@ -173,10 +173,7 @@ uint64_t branch_set_state(const test_rank *m)
     uint64_t digest = SBN_DIGEST_START;
     for (size_t i = 0; i < set->count; ++i) {
         digest = digest_layer(digest, set->layers[i], set->saved[i]);
-        for (size_t r = 0; r < m->replicas; ++r) {
-            const int untouched = slice_untouched(&set->slices[i][r]);
-            digest = sbn__digest(digest, &untouched, sizeof untouched);
-        }
+        digest = digest_untouched(digest, set->slices[i], m->replicas);
     }
     return digest;
 }

@@ -57,99 +57,39 @@ LDADD = tests/support/libsupport.a tests/support/libthreads.a libsyncbn_check.la
 # programs whose LDFLAGS are these.
 wrap = -Wl,--wrap=
 # The library that calls them comes behind the archive that has them.
-program_wraps = -Wl,--undefined=__wrap_clBuildProgram \
-	$(wrap)clBuildProgram \
-	$(wrap)clCreateKernel \
-	$(wrap)clCreateProgramWithBinary \
-	$(wrap)clCreateProgramWithSource
-wraps = $(program_wraps) \
-	$(wrap)clCreateBuffer \
-	$(wrap)clCreateCommandQueue \
-	$(wrap)clEnqueueFillBuffer \
-	$(wrap)clEnqueueMapBuffer \
-	$(wrap)clEnqueueMarkerWithWaitList \
-	$(wrap)clEnqueueNDRangeKernel \
-	$(wrap)clEnqueueReadBuffer \
-	$(wrap)clEnqueueWriteBuffer \
-	$(wrap)clFlush \
-	$(wrap)clGetDeviceInfo \
-	$(wrap)clGetEventInfo \
-	$(wrap)clRetainEvent \
-	$(wrap)clSetKernelArg \
-	$(wrap)sbn__allocate
+program_wraps = -Wl,--undefined=__wrap_clBuildProgram $(addprefix $(wrap), \
+	clBuildProgram clCreateKernel clCreateProgramWithBinary clCreateProgramWithSource)
+wraps = $(program_wraps) $(addprefix $(wrap), \
+	clCreateBuffer clCreateCommandQueue clEnqueueFillBuffer clEnqueueMapBuffer \
+	clEnqueueMarkerWithWaitList clEnqueueNDRangeKernel clEnqueueReadBuffer \
+	clEnqueueWriteBuffer clFlush clGetDeviceInfo clGetEventInfo clRetainEvent \
+	clSetKernelArg sbn__allocate)
 
 # What else the library asks, waits for and releases; the system's calls that write files, and those
 # that open and read them; those into MPI; the C library's allocator. A program that links them has the file of the same name in its sources.
-query_wraps = \
-	$(wrap)clCreateContext \
-	$(wrap)clCreateKernelsInProgram \
-	$(wrap)clEnqueueUnmapMemObject \
-	$(wrap)clFinish \
-	$(wrap)clGetCommandQueueInfo \
-	$(wrap)clGetDeviceIDs \
-	$(wrap)clGetKernelWorkGroupInfo \
-	$(wrap)clGetMemObjectInfo \
-	$(wrap)clGetPlatformIDs \
-	$(wrap)clGetPlatformInfo \
-	$(wrap)clGetProgramBuildInfo \
-	$(wrap)clGetProgramInfo \
-	$(wrap)clReleaseCommandQueue \
-	$(wrap)clReleaseEvent \
-	$(wrap)clReleaseKernel \
-	$(wrap)clReleaseMemObject \
-	$(wrap)clReleaseProgram \
-	$(wrap)clRetainCommandQueue \
-	$(wrap)clRetainMemObject \
-	$(wrap)clWaitForEvents \
-	$(wrap)sbn__free
-system_wraps = \
-	$(wrap)close \
-	$(wrap)fchmod \
-	$(wrap)fchown \
-	$(wrap)fsync \
-	$(wrap)openat \
-	$(wrap)renameat \
-	$(wrap)unlinkat \
-	$(wrap)write
-file_wraps = \
-	$(wrap)fstat \
-	$(wrap)fstatat \
-	$(wrap)lstat \
-	$(wrap)mkdir \
-	$(wrap)open \
-	$(wrap)pread \
-	$(wrap)read \
-	$(wrap)realpath
+query_wraps = $(addprefix $(wrap), \
+	clCreateContext clCreateKernelsInProgram clEnqueueUnmapMemObject clFinish \
+	clGetCommandQueueInfo clGetDeviceIDs clGetKernelWorkGroupInfo clGetMemObjectInfo \
+	clGetPlatformIDs clGetPlatformInfo clGetProgramBuildInfo clGetProgramInfo \
+	clReleaseCommandQueue clReleaseEvent clReleaseKernel clReleaseMemObject \
+	clReleaseProgram clRetainCommandQueue clRetainMemObject clWaitForEvents sbn__free)
+system_wraps = $(addprefix $(wrap), \
+	close fchmod fchown fsync openat renameat unlinkat write)
+file_wraps = $(addprefix $(wrap), \
+	fstat fstatat lstat mkdir open pread read realpath)
 
-mpi_wraps = \
-	$(wrap)MPI_Allreduce \
-	$(wrap)MPI_Comm_create_group \
-	$(wrap)MPI_Comm_dup \
-	$(wrap)MPI_Comm_free \
-	$(wrap)MPI_Comm_group \
-	$(wrap)MPI_Comm_set_errhandler \
-	$(wrap)MPI_Comm_rank \
-	$(wrap)MPI_Comm_size \
-	$(wrap)MPI_Comm_test_inter \
-	$(wrap)MPI_Group_incl \
-	$(wrap)MPI_Iallreduce \
-	$(wrap)MPI_Iprobe \
-	$(wrap)MPI_Is_thread_main \
-	$(wrap)MPI_Isend \
-	$(wrap)MPI_Recv \
-	$(wrap)MPI_Test
-memory_wraps = \
-	$(wrap)calloc \
-	$(wrap)free \
-	$(wrap)malloc
+mpi_wraps = $(addprefix $(wrap), \
+	MPI_Allreduce MPI_Comm_create_group MPI_Comm_dup MPI_Comm_free MPI_Comm_group \
+	MPI_Comm_set_errhandler MPI_Comm_rank MPI_Comm_size MPI_Comm_test_inter MPI_Group_incl \
+	MPI_Iallreduce MPI_Iprobe MPI_Is_thread_main MPI_Isend MPI_Recv MPI_Test)
+memory_wraps = $(addprefix $(wrap), \
+	calloc free malloc)
 
 # Ranks as the processes of an MPI job; no thread can take their place unnoticed.
 if HAVE_MPI
 check_LIBRARIES += tests/support/libmpi.a
 endif
 tests_support_libmpi_a_SOURCES = \
-	tests/support/mpi_job.c \
-	tests/support/mpi_job.h \
 	tests/support/ranks_mpi.c \
 	tests/support/tap_mpi.c \
 	tests/support/tap_mpi.h

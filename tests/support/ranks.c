@@ -204,12 +204,7 @@ void rank_reset(test_rank *m)
 
 uint64_t rank_state(test_rank *m)
 {
-    uint64_t digest = digest_statistics(SBN_DIGEST_START, m);
-    for (size_t r = 0; r < m->replicas; ++r) {
-        const int untouched = slice_untouched(&m->slices[r]);
-        digest = sbn__digest(digest, &untouched, sizeof untouched);
-    }
-    return digest;
+    return digest_untouched(digest_statistics(SBN_DIGEST_START, m), m->slices, m->replicas);
 }
 
 void ranks_reset(test_ranks *all)

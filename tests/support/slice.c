@@ -1,29 +1,42 @@
 #include "support/slice.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "check/mix.h"
 
 /* Floats before and behind every buffer's contents. */
 enum { BEFORE = 5, BEHIND = 3 };
 
-/* Some 24 bits that depend on everything: not a good generator, but a different batch for each. */
-static unsigned mix(unsigned seed, size_t n, size_t c, size_t i, unsigned salt)
+/* 24 bits that depend on everything. */
+static float bits_of(unsigned seed, size_t n, size_t c, size_t i)
 {
-    uint64_t z = (uint64_t)seed * 1000003u + n;
-    z = z * 1000003u + c;
-    z = z * 1000003u + i;
-    z = (z * 1000003u + salt) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 29)) * 0xbf58476d1ce4e5b9u;
-    return (unsigned)(z >> 40);
+    return (float)(mix(mix(mix(seed, n), c), i) >> 40);
 }
 
 float batch_x(unsigned seed, size_t n, size_t c, size_t i)
 {
-    return (float)c * 0.75f + (float)mix(seed, n, c, i, 1) * 0x1p-22f;
+    return (float)c * 0.75f + bits_of(2 * seed, n, c, i) * 0x1p-22f;
 }
 
 float batch_dy(unsigned seed, size_t n, size_t c, size_t i)
 {
-    return (float)mix(seed, n, c, i, 2) * 0x1p-23f - 0.875f;
+    return bits_of(2 * seed + 1, n, c, i) * 0x1p-23f - 0.875f;
+}
+
+/* Ends the program where there is no memory. */
+static float *room_for(size_t floats)
+{
+    float *made = malloc(sizeof(float) * (floats + 1));
+    must(made ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
+    return made;
+}
+
+float *buffer_copy(const slice *s, const sbn_buffer *buffer, size_t count)
+{
+    float *made = room_for(count);
+    buffer_read(s, buffer, count, made);
+    return made;
 }
 
 /* Patterns where nothing is written, before and behind the contents, too. */
@@ -50,9 +63,8 @@ void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first
 {
     *s = (slice){.queue = queue, .samples = samples, .channels = channels, .plane = plane};
     const size_t elements = s->elements = samples * channels * plane;
-    float *x = malloc(sizeof(float) * (elements + 1)), *dy = malloc(sizeof(float) * (elements + 1));
-    float *weight = malloc(sizeof(float) * channels), *bias = malloc(sizeof(float) * channels);
-    must(x && dy && weight && bias ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
+    float *x = room_for(elements), *dy = room_for(elements);
+    float *weight = room_for(channels), *bias = room_for(channels);
     for (size_t k = 0; k < elements; ++k) {
         const size_t n = k / plane / channels, c = k / plane % channels, i = k % plane;
         x[k] = batch_x(seed, first + n, c, i);
@@ -120,9 +132,7 @@ void slice_reset(const slice *s)
 static int holds_pattern(const slice *s, const sbn_buffer *buffer, size_t count)
 {
     const sbn_buffer whole = {buffer->mem, 0};
-    float *data = malloc(sizeof(float) * (BEFORE + count + BEHIND));
-    must(data ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
-    buffer_read(s, &whole, BEFORE + count + BEHIND, data);
+    float *data = buffer_copy(s, &whole, BEFORE + count + BEHIND);
     int same = 1;
     for (size_t i = 0; i < BEFORE + count + BEHIND; ++i)
         same = same && data[i] == PATTERN;
@@ -141,9 +151,7 @@ int slice_untouched(const slice *s)
 
 uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count)
 {
-    float *data = malloc(sizeof(float) * (count + 1));
-    must(data ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
-    buffer_read(s, buffer, count, data);
+    float *data = buffer_copy(s, buffer, count);
     digest = sbn__digest(digest, data, sizeof(float) * count);
     free(data);
     return digest;
@@ -157,14 +165,23 @@ uint64_t digest_slice(uint64_t digest, const slice *s)
     return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
 }
 
+uint64_t digest_untouched(uint64_t digest, const slice *slices, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        const int untouched = slice_untouched(&slices[i]);
+        digest = sbn__digest(digest, &untouched, sizeof untouched);
+    }
+    return digest;
+}
+
 uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved)
 {
     sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
     int64_t batches = 0;
     uint64_t count = 0;
     must(sbn_batchnorm_settings(layer, &settings), "sbn_batchnorm_settings");
-    float *values = calloc(settings.channels, 4 * sizeof *values);
-    must(values ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "calloc");
+    float *values = room_for(4 * settings.channels);
+    memset(values, 0, 4 * sizeof *values * settings.channels);
     float *mean = values, *var = mean + settings.channels, *of_batch = var + settings.channels;
     if (settings.track_running_stats)
         must(sbn_batchnorm_running_stats(layer, mean, var, &batches), "running statistics");

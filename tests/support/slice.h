@@ -32,7 +32,8 @@ float batch_dy(unsigned seed, size_t n, size_t c, size_t i);
 /* A buffer of these floats, with an offset; of `count` patterns where they are NULL. */
 sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count);
 
-/* Reads or fills `count` floats behind a buffer's offset, blocking. */
+/* Reads or fills `count` floats behind a buffer's offset, blocking; buffer_copy: into a block to be freed. */
+float *buffer_copy(const slice *s, const sbn_buffer *buffer, size_t count);
 void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *to);
 void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value);
 
@@ -43,7 +44,8 @@ int slice_untouched(const slice *s);
 /* The digest of what a buffer holds, to be chained as sbn__digest is. */
 uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
 
-/* All that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
+/* Whether slices are untouched; all that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
+uint64_t digest_untouched(uint64_t digest, const slice *slices, size_t count);
 uint64_t digest_slice(uint64_t digest, const slice *s);
 uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
 

@@ -67,10 +67,7 @@ void stage_reset(void)
 uint64_t stage_state(void)
 {
     uint64_t digest = digest_layer(SBN_DIGEST_START, stage.watched, stage.saved);
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        const int untouched = slice_untouched(&stage.slices[r]);
-        digest = sbn__digest(digest, &untouched, sizeof untouched);
-    }
+    digest = digest_untouched(digest, stage.slices, REPLICAS);
     return digest_buffer(digest, &stage.slices[0], &(const sbn_buffer){stage.common, 0}, COMMON);
 }
 

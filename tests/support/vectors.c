@@ -28,9 +28,7 @@ void expect_floats(const slice *s, const sbn_buffer *buffer, const float *expect
                    double units, const char *what)
 {
     double worst = 0.0, largest = 1.0;
-    float *got = malloc(sizeof(float) * (count + 1));
-    must(got ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
-    buffer_read(s, buffer, count, got);
+    float *got = buffer_copy(s, buffer, count);
     for (size_t i = 0; i < count; ++i) {
         const double off = fabs((double)got[i] - expected[i]);
         /* Not fmax: a NaN is the worst. */
