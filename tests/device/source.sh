@@ -13,6 +13,8 @@
 # strip FILE: its text without comments, line by line.
 strip() {
     sed -E 's,/\*([^*]|\*+[^*/])*\*+/, ,g
+        t lines
+        :lines
         /^([^/]|\/[^/])*\/\*/,/\*\// {
             s,/\*.*,,
             t
