@@ -57,7 +57,7 @@ static const trial trials[] = {
 static cl_mem sources[SOURCES], wide[SOURCES], moments, table, running, stored;
 static float gradients_stored[2 * CHANNELS];
 
-static void open_buffers(const sums *s, int backward)
+static void open_buffers(sums *s, int backward)
 {
     for (int i = 0; i < SOURCES; ++i)
         sources[i] = buffer_with(sizeof(int64_t) * CHANNELS * s->length * MOST_SLICES, s->of[i]);
@@ -84,7 +84,7 @@ static void close_buffers(int backward)
               from_device.running);
 }
 
-static void run(cl_kernel kernel, sbn_kernel_form form, const sums *s, const trial *t, int backward)
+static void run(cl_kernel kernel, sbn_kernel_form form, sums *s, const trial *t, int backward)
 {
     open_buffers(s, backward);
     const sbn_source_arguments from = {
@@ -188,7 +188,7 @@ static void check(const sbn_program *program, int backward)
         clCreateKernel(program->programs[backward ? SBN_PROGRAM_BACKWARD : SBN_PROGRAM_FORWARD],
                        backward ? "backward_combine" : "forward_combine", &code);
     must(code, "clCreateKernel");
-    sums s;
+    static sums s;
     sums_open(&s, f);
     for (size_t i = 0; i < sizeof trials / sizeof *trials; ++i) {
         const trial *t = &trials[i];
@@ -206,7 +206,6 @@ static void check(const sbn_program *program, int backward)
                *program->options ? ", without doubles" : "", backward ? "backward" : "forward",
                (unsigned long long)t->count, t->eps.eps, t->eps.clamp ? ", clamped" : "");
     }
-    sums_close(&s);
     clReleaseKernel(kernel);
 }
 

@@ -15,14 +15,13 @@ typedef struct sums {
     const sbn_format *format;
     size_t length;
     uint32_t slices[SOURCES];
-    int64_t *of[SOURCES], *all;
-    int64_t *wide_of[SOURCES], *all_wide; /* of the blocks that do not fit */
+    int64_t of[SOURCES][MOST_SLICES * CHANNELS * MOST_LIMBS], all[CHANNELS * MOST_LIMBS];
+    /* Of the blocks that do not fit, and one number more. */
+    int64_t wide_of[SOURCES][CHANNELS * MOST_LIMBS], all_wide[CHANNELS * MOST_LIMBS];
 } sums;
 
+/* Of a format; accumulators of all kinds, others each time. */
 void sums_open(sums *s, const sbn_format *format);
-void sums_close(sums *s);
-
-/* Accumulators of all kinds, others each time. */
 void sums_fill(sums *s);
 
 /* Everything that both passes write, of CHANNELS channels a row. */

@@ -17,38 +17,34 @@ void rows_fill(rows *r)
     }
 }
 
-/*
- * What the host makes of narrow and wide accumulators: of channels whose flags say so, of both.
- */
-static void host_moments(const sbn_accumulators *all, const int64_t *wide, uint64_t count,
-                         double *mean, double *var)
+/* Of narrow accumulators whose flags say so, both: the channels are in `only`. */
+static sbn_accumulators join(const sbn_accumulators *narrow, const int64_t *wide,
+                             unsigned char only[CHANNELS])
 {
     static int64_t joined[CHANNELS * MOST_LIMBS];
-    static unsigned char only[CHANNELS];
-    sbn__moments_of(all, CHANNELS, NULL, count, mean, var);
-    sbn__needs_wide(all, CHANNELS, only);
-    sbn__accumulators_widen(all, CHANNELS, only, wide, joined);
-    const sbn_accumulators of_both = sbn__accumulators_at(joined, &sbn_wide);
-    sbn__moments_of(&of_both, CHANNELS, only, count, mean, var);
+    sbn__needs_wide(narrow, CHANNELS, only);
+    sbn__accumulators_widen(narrow, CHANNELS, only, wide, joined);
+    return sbn__accumulators_at(joined, &sbn_wide);
 }
 
-static void host_gradient_sums(const sbn_accumulators *all, const int64_t *wide, const double *mean,
-                               double *dy, double *dy_xmu)
+static void host_gradient_sums(const int64_t *narrow, const sbn_format *format, const int64_t *wide,
+                               const double *mean, double *dy, double *dy_xmu)
 {
-    static int64_t joined[CHANNELS * MOST_LIMBS];
-    static unsigned char only[CHANNELS];
-    sbn__gradient_sums_of(all, CHANNELS, NULL, mean, dy, dy_xmu);
-    sbn__needs_wide(all, CHANNELS, only);
-    sbn__accumulators_widen(all, CHANNELS, only, wide, joined);
-    const sbn_accumulators of_both = sbn__accumulators_at(joined, &sbn_wide);
-    sbn__gradient_sums_of(&of_both, CHANNELS, only, mean, dy, dy_xmu);
+    unsigned char only[CHANNELS];
+    const sbn_accumulators all = sbn__accumulators_at(narrow, format);
+    const sbn_accumulators both = join(&all, wide, only);
+    sbn__gradient_sums_of(&all, CHANNELS, NULL, mean, dy, dy_xmu);
+    sbn__gradient_sums_of(&both, CHANNELS, only, mean, dy, dy_xmu);
 }
 
 void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double weight, int tracks)
 {
     static double mean[CHANNELS], var[CHANNELS], invstd[CHANNELS];
+    unsigned char only[CHANNELS];
     const sbn_accumulators all = sbn__accumulators_at(s->all, s->format);
-    host_moments(&all, s->all_wide, count, mean, var);
+    const sbn_accumulators both = join(&all, s->all_wide, only);
+    sbn__moments_of(&all, CHANNELS, NULL, count, mean, var);
+    sbn__moments_of(&both, CHANNELS, only, count, mean, var);
     sbn__invstd_of(var, CHANNELS, eps, invstd);
     const double unbiased = (double)count / (double)(count - 1);
     for (size_t c = 0; c < CHANNELS; ++c) {
@@ -75,13 +71,12 @@ void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double 
 void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is_own)
 {
     static double dy[CHANNELS], dy_xmu[CHANNELS], own_dy[CHANNELS], own_dy_xmu[CHANNELS];
-    const sbn_accumulators all = sbn__accumulators_at(s->all, s->format);
-    const sbn_accumulators own = sbn__accumulators_at(is_own ? s->of[1] : s->all, s->format);
     const double *mean = r->moments + SBN_MOMENT_MEAN * CHANNELS;
     const double *invstd = r->moments + SBN_MOMENT_INVSTD * CHANNELS;
     const double *var = r->moments + SBN_MOMENT_VAR * CHANNELS;
-    host_gradient_sums(&all, s->all_wide, mean, dy, dy_xmu);
-    host_gradient_sums(&own, is_own ? s->wide_of[1] : s->all_wide, mean, own_dy, own_dy_xmu);
+    host_gradient_sums(s->all, s->format, s->all_wide, mean, dy, dy_xmu);
+    host_gradient_sums(is_own ? s->of[1] : s->all, s->format, is_own ? s->wide_of[1] : s->all_wide,
+                       mean, own_dy, own_dy_xmu);
     for (size_t c = 0; c < CHANNELS; ++c) {
         const sbn_double_float g = sbn__split_double(dy[c] / (double)count);
         const double k = invstd[c] * invstd[c] * dy_xmu[c] / (double)count;
@@ -94,32 +89,26 @@ void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is
     }
 }
 
-static int same_doubles(const double *a, const double *b, size_t count)
-{
-    for (size_t i = 0; i < count; ++i)
-        if (memcmp(&a[i], &b[i], sizeof *a) && !(isnan(a[i]) && isnan(b[i]))) {
-            tap_note("[%zu] of %zu: expected %a, got %a", i, count, b[i], a[i]);
-            return 0;
-        }
-    return 1;
-}
+/* Rows of floats or doubles; any two NaN are equal. */
+#define SAME(a, b) same(a, b, sizeof(a) / sizeof *(a), sizeof *(a))
 
-static int same_floats(const float *a, const float *b, size_t count)
+static int same(const void *a, const void *b, size_t count, size_t size)
 {
-    for (size_t i = 0; i < count; ++i)
-        if (memcmp(&a[i], &b[i], sizeof *a) && !(isnan(a[i]) && isnan(b[i]))) {
-            tap_note("[%zu] of %zu: expected %a, got %a", i, count, (double)b[i], (double)a[i]);
+    for (size_t i = 0; i < count; ++i) {
+        const void *got = (const char *)a + size * i, *right = (const char *)b + size * i;
+        const double x = size == sizeof(float) ? *(const float *)got : *(const double *)got;
+        const double y = size == sizeof(float) ? *(const float *)right : *(const double *)right;
+        if (memcmp(got, right, size) != 0 && !(isnan(x) && isnan(y))) {
+            tap_note("[%zu] of %zu: expected %a, got %a", i, count, y, x);
             return 0;
         }
+    }
     return 1;
 }
 
 int rows_equal(const rows *got, const rows *expected)
 {
-    return same_floats(got->coefficients, expected->coefficients,
-                       SBN_COEFFICIENT_ROWS * CHANNELS) &&
-           same_floats(got->gradients, expected->gradients, SBN_GRADIENT_ROWS * CHANNELS) &&
-           same_floats(got->running, expected->running, 2 * CHANNELS) &&
-           same_doubles(got->moments, expected->moments, SBN_MOMENT_ROWS * CHANNELS) &&
-           got->batches == expected->batches;
+    return SAME(got->coefficients, expected->coefficients) &&
+           SAME(got->gradients, expected->gradients) && SAME(got->running, expected->running) &&
+           SAME(got->moments, expected->moments) && got->batches == expected->batches;
 }

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check/mix.h"
@@ -18,26 +17,10 @@ static double uniform(void)
 
 void sums_open(sums *s, const sbn_format *format)
 {
+    static const uint32_t slices[SOURCES] = {MOST_SLICES, 1, 0, 1};
     s->format = format;
     s->length = sbn__accumulator_length(format);
-    for (int i = 0; i < SOURCES; ++i) {
-        s->slices[i] = (uint32_t)(i == 2 ? 0 : i == 0 ? MOST_SLICES : 1);
-        s->of[i] = calloc(CHANNELS * s->length, MOST_SLICES * sizeof(int64_t));
-    }
-    for (int i = 0; i < SOURCES; ++i)
-        s->wide_of[i] = calloc(CHANNELS * sbn__wide_limbs() + 1, sizeof(int64_t));
-    s->all = calloc(CHANNELS * s->length, sizeof(int64_t));
-    s->all_wide = calloc(CHANNELS * sbn__wide_limbs() + 1, sizeof(int64_t));
-}
-
-void sums_close(sums *s)
-{
-    for (int i = 0; i < SOURCES; ++i)
-        free(s->of[i]);
-    for (int i = 0; i < SOURCES; ++i)
-        free(s->wide_of[i]);
-    free(s->all);
-    free(s->all_wide);
+    memcpy(s->slices, slices, sizeof slices);
 }
 
 /* A term of `bits` bits at most, with a sign, to the limbs of a sum; above its top nothing. */
@@ -106,17 +89,17 @@ static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c)
 void sums_fill(sums *s)
 {
     const size_t limbs = sbn__wide_limbs();
-    memset(s->all, 0, sizeof(int64_t) * CHANNELS * s->length);
-    memset(s->all_wide, 0, sizeof(int64_t) * CHANNELS * limbs);
+    memset(s->of, 0, sizeof s->of);
+    memset(s->all, 0, sizeof s->all);
+    memset(s->wide_of, 0, sizeof s->wide_of);
+    memset(s->all_wide, 0, sizeof s->all_wide);
     for (int i = 0; i < SOURCES; ++i) {
         for (uint32_t k = 0; k < s->slices[i]; ++k) {
             int64_t *at = s->of[i] + k * CHANNELS * s->length;
-            memset(at, 0, sizeof(int64_t) * CHANNELS * s->length);
             for (size_t c = 0; c < CHANNELS; ++c)
                 fill_one(at + c * s->length, s->format, c);
             sbn__accumulators_add(at, s->format, CHANNELS, s->all);
         }
-        memset(s->wide_of[i], 0, sizeof(int64_t) * CHANNELS * limbs);
         for (size_t c = 0; c < CHANNELS; ++c) {
             /* The flags behind the limbs are in the next channel's place. */
             int64_t *own = s->wide_of[i] + c * limbs;
