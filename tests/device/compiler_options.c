@@ -46,10 +46,22 @@ static void of_device(const char *extensions, cl_device_info question, const voi
            extensions, form, expected, got, status ? sbn_last_error() : "");
 }
 
-static int load_reductions(sbn_group *group)
+/* Reductions are compiled on such a device, or their error has these words. */
+static void compile(const char *extensions, cl_device_info question, const void *answer,
+                    size_t size, int expected, const char *words)
 {
-    return sbn__replica_load(group->replicas, SBN_F32, 0, sbn__part_of_reductions(0, 0, 0),
-                             &group->building);
+    sbn_group *group;
+    sbn_group_config config = fixture_config(&queue);
+    config.form = SBN_FORM_GPU;
+    config.build_options = "-cl-opt-disable";
+    wraps_device_says(CL_DEVICE_EXTENSIONS, extensions, strlen(extensions) + 1);
+    wraps_device_says(question, answer, size);
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    expect(sbn__replica_load(group->replicas, SBN_F32, 0, sbn__part_of_reductions(0, 0, 0),
+                             &group->building),
+           expected, words, extensions);
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+    wraps_device_says(0, NULL, 0);
 }
 
 /* How programs are built on such a device. */
@@ -59,32 +71,12 @@ static void builds(void)
     static const char nvidia[] = "cl_nv_compiler_options cl_khr_fp64";
     const size_t sizes[] = {32, 16};
     const cl_uint nine = 9;
-    sbn_group *group = NULL;
-    sbn_group_config config = fixture_config(&queue);
-    config.form = SBN_FORM_GPU;
-    config.build_options = "-cl-opt-disable";
     of_device(intel, 0x4108, sizes, sizeof sizes, SBN_FORM_GPU, SBN_COMPILER_SUB_GROUPS16);
     of_device(intel, 0x4108, sizes, sizeof sizes, SBN_FORM_CPU, SBN_COMPILER_PLAIN);
     of_device(nvidia, 0x4000, &nine, sizeof nine, SBN_FORM_GPU, SBN_COMPILER_REGISTERS);
-
-    wraps_device_says(CL_DEVICE_EXTENSIONS, intel, sizeof intel);
-    wraps_device_says(0x4108, sizes, sizeof sizes);
-    must(sbn_group_create(&config, &group), "sbn_group_create");
-    int status = load_reductions(group);
-    tap_ok(status == SBN_SUCCESS, "kernels with sub-groups of 16 are compiled: %s",
-           status ? sbn_last_error() : "");
-    must(sbn_group_destroy(group), "sbn_group_destroy");
-    wraps_device_says(0, NULL, 0);
-
+    compile(intel, 0x4108, sizes, sizeof sizes, SBN_SUCCESS, "");
     /* PoCL's compiler does not know NVIDIA's option, so that it must have come there. */
-    wraps_device_says(CL_DEVICE_EXTENSIONS, nvidia, sizeof nvidia);
-    wraps_device_says(0x4000, &nine, sizeof nine);
-    must(sbn_group_create(&config, &group), "sbn_group_create");
-    status = load_reductions(group);
-    tap_ok(status == SBN_UNSUPPORTED_DEVICE && strstr(sbn_last_error(), "build"),
-           "a limit of registers reaches the compiler: %s", sbn_last_error());
-    must(sbn_group_destroy(group), "sbn_group_destroy");
-    wraps_device_says(0, NULL, 0);
+    compile(nvidia, 0x4000, &nine, sizeof nine, SBN_UNSUPPORTED_DEVICE, "build");
 }
 
 /* An Intel GPU that offers so many bytes. */

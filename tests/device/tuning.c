@@ -87,9 +87,10 @@ static void damaged(void)
     const sbn_tuning tuning = {{200}};
     folder_damage(folder_path(file_name), is_taken, keep_one);
     must(mkdir(folder_path(file_name), 0700), "mkdir");
-    tap_ok(!sbn__tuning_keep(folder, device.device, SBN_FORM_CPU, &tuning, file_name) &&
+    tap_ok(!is_taken() &&
+               !sbn__tuning_keep(folder, device.device, SBN_FORM_CPU, &tuning, file_name) &&
                !sbn__tuning_forget(folder, device.device, SBN_FORM_CPU),
-           "a folder in its place is neither replaced nor removed, and both say so");
+           "a folder in its place is neither taken, replaced nor removed, and both say so");
     rmdir(folder_path(file_name));
 }
 

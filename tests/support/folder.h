@@ -24,7 +24,7 @@ size_t folder_read(const char *path, void *bytes, size_t most);
 
 /*
  * Damages a file of up to 1023 bytes: cut to every length, a bit of each byte changed, a byte too many,
- * other contents, writable for others, another thing in its place. One check each, that `taken`, which is 1
+ * other contents, writable for others. One check each, that `taken`, which is 1
  * where the file serves, says 0; `make` makes it right again. The file is gone in the end.
  */
 void folder_damage(const char *path, int (*taken)(void), void (*make)(void));
