@@ -40,28 +40,17 @@ static uint64_t files(void)
     return digest ? sbn__digest(digest, bytes, size) : 1;
 }
 
-static void make_folder(void)
-{
-    folder_begin();
-    snprintf(path, sizeof path, "%s/file", folder_root);
-}
-
 static void begin(void)
 {
     model_begin();
     must(model_make(), "sbn_model_add");
-    must(sbn_model_reset_parameters(under.model), "sbn_model_reset_parameters");
-    make_folder();
+    folder_begin();
+    snprintf(path, sizeof path, "%s/file", folder_root);
 }
 
-static void begin_with_file(void)
+static void end(void)
 {
-    begin();
-    must(sbn_model_save(under.model, path, NULL), "sbn_model_save");
-}
-
-static void remove_folder(void)
-{
+    model_end();
     sbn_checkpoint_destroy(checkpoint);
     checkpoint = NULL;
     wraps_pause();
@@ -69,41 +58,30 @@ static void remove_folder(void)
     wraps_resume();
 }
 
-static void end(void)
-{
-    model_end();
-    remove_folder();
-}
-
-static int load(int lenient)
+/* Layers that the file has besides are left out. */
+static int load(void)
 {
     sbn_load_config config = SBN_LOAD_CONFIG_INIT;
-    config.strict = !lenient;
+    config.strict = 0;
     return sbn_model_load(under.model, data_path("network_f16.safetensors"), &config);
 }
 
-static int look(int number)
+enum { LOAD = 3, STEPS = 7 };
+
+static int step(int number)
 {
     int64_t batches;
+    float(*to)[8] = under.read;
     sbn_layer_info info = SBN_LAYER_INFO_INIT;
-    if (number == 0)
-        return sbn_checkpoint_create(data_path("network_f16.safetensors"), &checkpoint);
-    if (number == 1)
-        return sbn_checkpoint_layer(checkpoint, 1, &info);
-    return sbn_checkpoint_read(checkpoint, 1, under.read[0], under.read[1], NULL, NULL, &batches);
-}
-
-static int load_and_save(int number)
-{
-    if (number == 0)
-        return load(1);
-    return sbn_model_save(under.model, path, number == 1 ? NULL : path);
-}
-
-static int save_over(int number)
-{
-    (void)number;
-    return sbn_model_save(under.model, path, data_path("network_f16.safetensors"));
+    switch (number) {
+    case 0: return sbn_checkpoint_create(data_path("network_f16.safetensors"), &checkpoint);
+    case 1: return sbn_checkpoint_layer(checkpoint, 1, &info);
+    case 2: return sbn_checkpoint_read(checkpoint, 1, to[0], to[1], NULL, NULL, &batches);
+    case LOAD: return load();
+    case 4: return sbn_model_save(under.model, path, NULL);
+    case 5: return sbn_model_save(under.model, path, path);
+    default: return sbn_model_save(under.model, path, data_path("network_f16.safetensors"));
+    }
 }
 
 static uint64_t result(void)
@@ -112,17 +90,15 @@ static uint64_t result(void)
     return sbn__digest(digest, under.read, sizeof under.read);
 }
 
-/* Copies to devices may end in the middle; a folder that is not synced has the new file. */
+/*
+ * Looking changes nothing. Copies to devices may end in the middle; a folder that is not synced has the
+ * new file.
+ */
 static uint64_t kept(int number)
 {
     const int late = strstr(sbn_last_error(), "is new") != NULL;
-    (void)number;
-    return late ? 0 : files();
-}
-
-static uint64_t kept_look(int number)
-{
-    return number == 0 ? 1 + (checkpoint != NULL) : model_values(SBN_DIGEST_START, REPLICAS);
+    const uint64_t digest = files() + (checkpoint != NULL);
+    return late ? 0 : number < LOAD ? model_values(digest, REPLICAS) : digest;
 }
 
 /*
@@ -131,26 +107,10 @@ static uint64_t kept_look(int number)
 static const int survived[] = {WRAP_CLOSE, WRAP_CHOWN, SURVIVED_RELEASES, -1};
 
 const scenario file_scenarios[] = {
-    {.name = "looking into a file",
+    {.name = "looking into a file, loading and saving",
      .begin = begin,
-     .step = look,
-     .steps = 3,
-     .kept = kept_look,
-     .result = result,
-     .end = end,
-     .survived = survived},
-    {.name = "loading and saving",
-     .begin = begin,
-     .step = load_and_save,
-     .steps = 3,
-     .kept = kept,
-     .result = result,
-     .end = end,
-     .survived = survived},
-    {.name = "saving over a file",
-     .begin = begin_with_file,
-     .step = save_over,
-     .steps = 1,
+     .step = step,
+     .steps = STEPS,
      .kept = kept,
      .result = result,
      .end = end,
