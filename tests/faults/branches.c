@@ -11,7 +11,7 @@ static sbn_result results[LAYERS];
 static void begin(void)
 {
     for (size_t i = 0; i < LAYERS; ++i) {
-        stand_reset(at.more[i], REPLICAS);
+        slices_reset(at.more[i], REPLICAS);
         for (size_t r = 0; r < REPLICAS; ++r) {
             shards[i][r] = at.more[i][r].shard;
             if (i == 1) {

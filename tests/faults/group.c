@@ -29,7 +29,7 @@ static int create(int step)
 /* A forward pass by the layer of this number. */
 static uint64_t pass(size_t i, sbn_group *group, const sbn_shard *shards, uint64_t digest)
 {
-    stand_reset(at.slices, REPLICAS);
+    slices_reset(at.slices, REPLICAS);
     must(stand_both(i, group), "sbn_saved_create");
     must(sbn_forward(at.layers[i], shards, at.saved[i], 0, NULL), "sbn_forward");
     return stand_outputs(digest, at.slices, REPLICAS);

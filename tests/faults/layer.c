@@ -8,7 +8,7 @@ static sbn_folding foldings[REPLICAS];
 /* Groups of one replica and of three. */
 static void begin(void)
 {
-    stand_reset(at.slices, REPLICAS);
+    slices_reset(at.slices, REPLICAS);
     stand_begin(0, 1);
     stand_begin(1, REPLICAS);
     for (size_t r = 0; r < REPLICAS; ++r) {
@@ -98,7 +98,7 @@ static int step_first(int number)
 static uint64_t first_result(void)
 {
     sbn_shard shards[REPLICAS];
-    stand_reset(at.narrow, REPLICAS);
+    slices_reset(at.narrow, REPLICAS);
     for (size_t r = 0; r < REPLICAS; ++r) {
         shards[r] = at.narrow[r].shard;
         shards[r].x.offset *= 2;

@@ -84,7 +84,7 @@ static uint64_t result_alone(void)
 static void begin_all(void)
 {
     whole = MPI_COMM_WORLD;
-    stand_reset(at.slices, 1);
+    slices_reset(at.slices, 1);
 }
 
 static int pass(void)

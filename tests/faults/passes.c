@@ -33,7 +33,7 @@ static void begin(void)
 {
     now = trying->variant;
     slices = now->type == SBN_F32 ? at.slices : at.narrow;
-    stand_reset(slices, now->replicas);
+    slices_reset(slices, now->replicas);
     for (size_t r = 0; r < now->replicas; ++r) {
         shards[r] = slices[r].shard;
         huge[r] = shards[r];

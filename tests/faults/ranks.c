@@ -46,7 +46,7 @@ static void open_member(member *m)
 static void begin(void)
 {
     timed_out = 0;
-    stand_reset(at.slices, RANKS);
+    slices_reset(at.slices, RANKS);
     must(sbn_hub_create(RANKS, &hub), "sbn_hub_create");
     for (int rank = 0; rank < RANKS; ++rank) {
         members[rank] = (member){.rank = rank};

@@ -44,11 +44,10 @@ int stand_open(void)
 
 void stand_close(void)
 {
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        for (int set = 0; set < SETS; ++set)
-            slice_close(&sets[set][r]);
+    for (int set = 0; set < SETS; ++set)
+        slices_close(sets[set], REPLICAS);
+    for (size_t r = 0; r < REPLICAS; ++r)
         clReleaseCommandQueue(at.queues[r]);
-    }
     fixture_close(&at.device);
 }
 
@@ -116,12 +115,6 @@ void stand_finish(void)
         must(clFinish(at.queues[r]), "clFinish");
 }
 
-void stand_reset(const slice *slices, size_t replicas)
-{
-    for (size_t r = 0; r < replicas; ++r)
-        slice_reset(&slices[r]);
-}
-
 void stand_release(void)
 {
     for (size_t r = 0; r < REPLICAS; ++r) {
@@ -134,9 +127,7 @@ void stand_release(void)
 uint64_t stand_outputs(uint64_t digest, const slice *slices, size_t replicas)
 {
     stand_finish();
-    for (size_t r = 0; r < replicas; ++r)
-        digest = digest_slice(digest, &slices[r]);
-    return digest;
+    return digest_slices(digest, slices, replicas);
 }
 
 uint64_t stand_running(uint64_t digest, const sbn_batchnorm *layer)

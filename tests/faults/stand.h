@@ -49,9 +49,6 @@ void stand_end(void);
 /* Waits for all queues, of which nothing counts or fails. */
 void stand_finish(void);
 
-/* Outputs of the first replicas to the pattern. */
-void stand_reset(const slice *slices, size_t replicas);
-
 /* Releases the events of all replicas, where there are any. */
 void stand_release(void);
 

@@ -98,8 +98,7 @@ static void close_set(const test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     for (size_t i = 0; i < set->count; ++i) {
-        for (size_t r = 0; r < m->replicas; ++r)
-            slice_close(&set->slices[i][r]);
+        slices_close(set->slices[i], m->replicas);
         must(sbn_saved_destroy(set->saved[i]), "sbn_saved_destroy");
     }
     for (size_t i = 0; i < set->count; ++i)
@@ -139,8 +138,7 @@ void branch_set_reset(const test_rank *m)
         }
         const int64_t batches = 3;
         must(sbn_batchnorm_set_running_stats(set->layers[i], mean, var, &batches), "set");
-        for (size_t r = 0; r < m->replicas; ++r)
-            slice_reset(&set->slices[i][r]);
+        slices_reset(set->slices[i], m->replicas);
     }
     memset(set->results, 0, sizeof set->results);
     for (size_t i = 0; i < BRANCHES_MAX; ++i)
@@ -161,8 +159,7 @@ uint64_t branch_set_digest(const test_rank *m)
         }
     for (size_t i = 0; i < set->count; ++i) {
         digest = digest_layer(digest, set->layers[i], set->saved[i]);
-        for (size_t r = 0; r < m->replicas; ++r)
-            digest = digest_slice(digest, &set->slices[i][r]);
+        digest = digest_slices(digest, set->slices[i], m->replicas);
     }
     return digest;
 }

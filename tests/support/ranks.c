@@ -70,8 +70,7 @@ void ranks_close(test_ranks *all)
         test_rank *m = &all->of[rank];
         if (!rank_is_here(m))
             continue;
-        for (size_t r = 0; r < m->replicas; ++r)
-            slice_close(&m->slices[r]);
+        slices_close(m->slices, m->replicas);
         sbn_saved_destroy(m->saved);
         fixture_end(m->layer, m->second_saved);
         sbn_batchnorm_destroy(m->second);
@@ -198,8 +197,7 @@ void ranks_same_bits(const fixture *f, int (*work)(test_rank *m), const char *wh
 
 void rank_reset(test_rank *m)
 {
-    for (size_t r = 0; r < m->replicas; ++r)
-        slice_reset(&m->slices[r]);
+    slices_reset(m->slices, m->replicas);
 }
 
 uint64_t rank_state(test_rank *m)

@@ -121,12 +121,24 @@ void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float v
     must(clFinish(s->queue), "clFinish");
 }
 
+void slices_close(slice *slices, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        slice_close(&slices[i]);
+}
+
 void slice_reset(const slice *s)
 {
     buffer_fill(s, &s->shard.y, s->elements, PATTERN);
     buffer_fill(s, &s->shard.dx, s->elements, PATTERN);
     buffer_fill(s, &s->shard.weight_grad, s->channels, PATTERN);
     buffer_fill(s, &s->shard.bias_grad, s->channels, PATTERN);
+}
+
+void slices_reset(const slice *slices, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        slice_reset(&slices[i]);
 }
 
 static int holds_pattern(const slice *s, const sbn_buffer *buffer, size_t count)
@@ -163,6 +175,13 @@ uint64_t digest_slice(uint64_t digest, const slice *s)
     digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
     digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
     return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
+}
+
+uint64_t digest_slices(uint64_t digest, const slice *slices, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        digest = digest_slice(digest, &slices[i]);
+    return digest;
 }
 
 uint64_t digest_untouched(uint64_t digest, const slice *slices, size_t count)

@@ -24,6 +24,7 @@ typedef struct slice {
 void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first, size_t samples,
                 size_t channels, size_t plane, unsigned seed);
 void slice_close(slice *s);
+void slices_close(slice *slices, size_t count);
 
 /* The values of x and dy on the host: sample n, channel c, position i. */
 float batch_x(unsigned seed, size_t n, size_t c, size_t i);
@@ -39,6 +40,7 @@ void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float v
 
 /* Sets outputs to the pattern; tells whether they all still hold it, padding included. */
 void slice_reset(const slice *s);
+void slices_reset(const slice *slices, size_t count);
 int slice_untouched(const slice *s);
 
 /* The digest of what a buffer holds, to be chained as sbn__digest is. */
@@ -47,6 +49,7 @@ uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer
 /* Whether slices are untouched; all that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
 uint64_t digest_untouched(uint64_t digest, const slice *slices, size_t count);
 uint64_t digest_slice(uint64_t digest, const slice *s);
+uint64_t digest_slices(uint64_t digest, const slice *slices, size_t count);
 uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
 
 #endif

@@ -60,8 +60,7 @@ int stage_open(void)
 
 void stage_reset(void)
 {
-    for (size_t r = 0; r < REPLICAS; ++r)
-        slice_reset(&stage.slices[r]);
+    slices_reset(stage.slices, REPLICAS);
 }
 
 uint64_t stage_state(void)
@@ -114,8 +113,7 @@ int stage_close(void)
         expect(stage_pass(&a), SBN_SUCCESS, "", operation_names[a.op]);
     must(sbn_forward(stage.layer, stage.right.shards, stage.saved, 0, NULL), "sbn_forward");
     tap_ok(!slice_untouched(&stage.slices[1]), "the same group works");
-    for (size_t r = 0; r < REPLICAS; ++r)
-        slice_close(&stage.slices[r]);
+    slices_close(stage.slices, REPLICAS);
     clReleaseMemObject(stage.common);
     must(sbn_saved_destroy(stage.empty), "sbn_saved_destroy");
     fixture_end(stage.layer, stage.saved);

@@ -20,79 +20,66 @@ void tap_excuse(int (*excuse)(void))
 }
 
 /* A line break would end the TAP line and start something else. */
-static void print_line(const char *before, const char *format, va_list arguments)
+static void print_rest(FILE *to, const char *format, va_list arguments)
 {
     char text[1024];
     vsnprintf(text, sizeof text, format, arguments);
     for (char *at = text; (at = strpbrk(at, "\r\n#"));)
         *at = *at == '#' ? '+' : ' ';
-    printf("%s%s\n", before, text);
-    fflush(stdout);
+    fprintf(to, "%s\n", text);
+    fflush(to);
 }
+
+/* The rest of a line, from the arguments of a function with `format`. */
+#define PRINT_REST(to) \
+    do { \
+        va_list arguments; \
+        va_start(arguments, format); \
+        print_rest(to, format, arguments); \
+        va_end(arguments); \
+    } while (0)
 
 int tap_ok(int condition, const char *format, ...)
 {
-    char before[32];
-    va_list arguments;
-    if (judge_together && !condition) {
-        va_start(arguments, format);
-        vfprintf(stderr, format, arguments);
-        fputc('\n', stderr);
-        va_end(arguments);
-    }
+    if (judge_together && !condition)
+        PRINT_REST(stderr);
     if (judge_together)
         condition = judge_together(condition);
-    const int excused = !condition && excuse_of && excuse_of();
-    va_start(arguments, format);
-    if (excused) {
-        print_line("# excused: ", format, arguments);
-        va_end(arguments);
-        return 0;
+    if (!condition && excuse_of && excuse_of())
+        printf("# excused: ");
+    else {
+        printf("%sok %d - ", condition ? "" : "not ", ++checks);
+        failures += !condition;
     }
-    snprintf(before, sizeof before, "%sok %d - ", condition ? "" : "not ", ++checks);
-    print_line(before, format, arguments);
-    va_end(arguments);
-    failures += !condition;
+    PRINT_REST(stdout);
     return condition;
 }
 
 void tap_skip(const char *format, ...)
 {
-    char before[32];
-    va_list arguments;
-    va_start(arguments, format);
-    snprintf(before, sizeof before, "ok %d # SKIP ", ++checks);
-    print_line(before, format, arguments);
-    va_end(arguments);
+    printf("ok %d # SKIP ", ++checks);
+    PRINT_REST(stdout);
 }
 
 void tap_missing(const char *format, ...)
 {
     const char *ci = getenv("CI");
     const int fails = ci && strcmp(ci, "true") == 0;
-    char before[32];
-    va_list arguments;
-    va_start(arguments, format);
-    snprintf(before, sizeof before, fails ? "not ok %d - missing: " : "ok %d # SKIP ", ++checks);
-    print_line(before, format, arguments);
-    va_end(arguments);
+    printf(fails ? "not ok %d - missing: " : "ok %d # SKIP ", ++checks);
+    PRINT_REST(stdout);
     failures += fails;
 }
 
 void tap_note(const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    print_line("# ", format, arguments);
-    va_end(arguments);
+    printf("# ");
+    PRINT_REST(stdout);
 }
 
 int tap_skip_all(const char *format, ...)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    print_line("1..0 # SKIP ", format, arguments);
-    va_end(arguments);
+    printf("1..0 # SKIP ");
+    PRINT_REST(stdout);
     return 0;
 }
 
