@@ -1,30 +1,22 @@
 /* Which compiler options are refused: each by name with its reason, wherever it stands. */
 #include <stdio.h>
-#include <string.h>
-
-#include <syncbn.h>
 
 #include "program/build_options.h"
 #include "base/error.h"
-#include "support/tap.h"
+#include "support/fixture.h"
 
 static void refused(const char *options, const char *option, const char *reason)
 {
-    char named[128];
+    char words[160];
     sbn__error_clear();
-    const int status = sbn__build_options_check(options);
-    snprintf(named, sizeof named, "build_options: \"%s\" is refused: ", option);
-    tap_ok(status == SBN_INVALID_ARGUMENT && strstr(sbn_last_error(), named) == sbn_last_error() &&
-               strstr(sbn_last_error(), reason) != NULL,
-           "refused: <%s>: %s: %s", options, sbn_status_name(status), sbn_last_error());
+    snprintf(words, sizeof words, "build_options: \"%s\" is refused: |%s", option, reason);
+    expect(sbn__build_options_check(options), SBN_INVALID_ARGUMENT, words, options);
 }
 
 static void accepted(const char *options)
 {
     sbn__error_clear();
-    const int status = sbn__build_options_check(options);
-    tap_ok(status == SBN_SUCCESS && !*sbn_last_error(), "accepted: <%s>: %s",
-           options ? options : "NULL", sbn_last_error());
+    expect(sbn__build_options_check(options), SBN_SUCCESS, "", options ? options : "NULL");
 }
 
 int main(void)

@@ -76,18 +76,17 @@ static void store_one(void)
 
 static void damaged(void)
 {
-    char path[512], other[512];
+    char path[512], others_path[512];
     folder_of_one = sbn__cache_open(folder_path("damaged"));
     store_one();
     folder_names(folder_path("damaged"), path);
     folder_damage(path, holds_one, store_one);
 
     /* Another key's file in this one's place: as if their hashes were equal. */
-    snprintf(other, sizeof other, "%s", path);
     const int others = sbn__cache_open(folder_path("others"));
     store(others, "two", SHORT);
-    folder_names(folder_path("others"), path);
-    tap_ok(rename(path, other) == 0 && !holds_one(), "another key's file");
+    folder_names(folder_path("others"), others_path);
+    tap_ok(rename(others_path, path) == 0 && !holds_one(), "another key's file");
     store_one();
     tap_ok(holds_one(), "stored anew in its place");
     sbn__cache_close(folder_of_one);
@@ -97,12 +96,11 @@ static void damaged(void)
 /* Links, folders and pipes in an entry's place are neither read nor waited for. */
 static void foreign(void)
 {
-    char path[512], target[512];
-    const char *where = folder_path("foreign");
+    char path[512];
+    const char *where = folder_path("foreign"), *target = folder_path("target");
     const int folder = sbn__cache_open(where);
     store(folder, "one", SIZE);
-    folder_names(folder_path("foreign"), path);
-    snprintf(target, sizeof target, "%s", folder_path("target"));
+    folder_names(where, path);
     tap_ok(rename(path, target) == 0 && symlink(target, path) == 0 && !holds(folder, "one", SIZE),
            "a link to a right file");
     unlink(path);
@@ -115,7 +113,7 @@ static void foreign(void)
     unlink(path);
     tap_ok(mkdir(path, 0700) == 0 && !holds(folder, "one", SIZE), "a folder");
     store(folder, "one", SIZE);
-    tap_ok(!holds(folder, "one", SIZE) && folder_names(folder_path("foreign"), target) == 1,
+    tap_ok(!holds(folder, "one", SIZE) && folder_names(where, NULL) == 1,
            "which stays, and no temporary file beside it");
     rmdir(path);
     if (geteuid() == 0) {
@@ -137,29 +135,30 @@ static int opens(const char *path)
 
 static void folders(void)
 {
+    static const struct {
+        mode_t mode;
+        int opens;
+        const char *what;
+    } modes[] = {{0770, 0, "a group may write to"},
+                 {0702, 0, "all may write to"},
+                 {0755, 1, "all may read"}};
     struct stat s;
-    char open_path[512], file[512];
+    const char *open_path = folder_path("open"), *file = folder_path("file");
     tap_ok(!opens(""), "no name: no cache");
     tap_ok(!opens(folder_path("not/there")), "a folder in one that is not there");
     tap_ok(opens(folder_path("made")) && stat(folder_path("made"), &s) == 0 &&
                (s.st_mode & 0777) == 0700,
            "made, for this user alone");
-    snprintf(open_path, sizeof open_path, "%s", folder_path("open"));
     mkdir(open_path, 0700);
-    chmod(open_path, 0770);
-    tap_ok(!opens(open_path), "a folder that a group may write to");
-    chmod(open_path, 0702);
-    tap_ok(!opens(open_path), "a folder that all may write to");
-    chmod(open_path, 0755);
-    tap_ok(opens(open_path), "a folder that all may read");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i)
+        tap_ok(chmod(open_path, modes[i].mode) == 0 && opens(open_path) == modes[i].opens,
+               "a folder that %s", modes[i].what);
     if (geteuid() == 0 && chown(open_path, 1, (gid_t)-1) == 0)
         tap_ok(!opens(open_path), "another user's folder");
     else
         tap_skip("only root can make another user's folder");
-    snprintf(file, sizeof file, "%s", folder_path("made"));
-    tap_ok(symlink(file, folder_path("link")) == 0 && !opens(folder_path("link")),
+    tap_ok(symlink(folder_path("made"), folder_path("link")) == 0 && !opens(folder_path("link")),
            "a link to a folder");
-    snprintf(file, sizeof file, "%s", folder_path("file"));
     folder_write(file, contents, 10);
     tap_ok(!opens(file), "a file");
     store(-1, "a key", SIZE);
@@ -169,13 +168,12 @@ static void folders(void)
 static void default_folder(void)
 {
     struct stat s;
-    char home[512];
+    const char *home = folder_path("home");
     setenv("XDG_CACHE_HOME", folder_path("xdg"), 1);
     tap_ok(opens(NULL) && stat(folder_path("xdg/syncbn"), &s) == 0, "$XDG_CACHE_HOME/syncbn");
     setenv("XDG_CACHE_HOME", "relative", 1);
     tap_ok(!opens(NULL), "a relative $XDG_CACHE_HOME");
     unsetenv("XDG_CACHE_HOME");
-    snprintf(home, sizeof home, "%s", folder_path("home"));
     mkdir(home, 0755);
     setenv("HOME", home, 1);
     tap_ok(opens(NULL) && stat(folder_path("home/.cache/syncbn"), &s) == 0, "~/.cache/syncbn");
@@ -188,7 +186,8 @@ enum { OPENED = 10, NOT_OPENED = 11, NOT_SECURE = 12 };
 /* In a program that runs with another user's rights, the environment does not choose the folder. */
 static void other_rights(const char *program)
 {
-    char copy[512], command[2048], folder[512];
+    char command[2048];
+    const char *copy = folder_path("program"), *folder = folder_path("chosen");
     const char *under = getenv("SBN_TEST_UNDER");
     int status = -1;
     if (geteuid() != 0 || (under && *under)) {
@@ -196,8 +195,6 @@ static void other_rights(const char *program)
                  "can watch it");
         return;
     }
-    snprintf(copy, sizeof copy, "%s", folder_path("program"));
-    snprintf(folder, sizeof folder, "%s", folder_path("chosen"));
     snprintf(command, sizeof command, "cp '%s' '%s' && chmod 0711 '%s'", program, copy,
              folder_root);
     const int made = system(command) == 0 && chown(copy, 2, 2) == 0 && chmod(copy, 04755) == 0 &&
@@ -222,7 +219,6 @@ static void at_once(void)
 {
     const char *where = folder_path("at_once");
     const int folder = sbn__cache_open(where);
-    char file[512];
     int good = 1;
     for (int p = 0; p < PROCESSES; ++p)
         if (fork() == 0) {
@@ -244,7 +240,7 @@ static void at_once(void)
         good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
     tap_ok(good, "%d processes write and read one key %d times", PROCESSES, ROUNDS);
-    tap_ok(folder_names(folder_path("at_once"), file) == 1, "no temporary file is left");
+    tap_ok(folder_names(where, NULL) == 1, "no temporary file is left");
     sbn__cache_close(folder);
 }
 
@@ -256,8 +252,7 @@ int main(int argc, char **argv)
     folder_begin();
     for (size_t i = 0; i < SIZE; ++i)
         contents[i] = (unsigned char)(i * i >> 3);
-    char where[512];
-    snprintf(where, sizeof where, "%s", folder_path("stored"));
+    const char *where = folder_path("stored");
     const int folder = sbn__cache_open(where);
     stored(folder, where);
     sbn__cache_close(folder);

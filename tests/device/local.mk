@@ -12,8 +12,7 @@ device_tests = \
 	tests/device/tuning
 check_PROGRAMS += $(device_tests)
 tests_device_combine_SOURCES = \
-	tests/device/combine.c \
-	tests/device/combine.h \
+	tests/device/combine.c tests/device/combine.h \
 	tests/device/combine_rows.c \
 	tests/device/combine_sums.c
 tests_device_device_memory_LDFLAGS = $(wraps)
@@ -40,8 +39,7 @@ TESTS += tests/device/syntax.sh
 check_PROGRAMS += tests/device/build_options tests/device/compiler_options tests/device/self_test
 tests_device_self_test_SOURCES = \
 	tests/device/self_test.c \
-	tests/device/self_test_faults.c \
-	tests/device/self_test_faults.h
+	tests/device/self_test_faults.c tests/device/self_test_faults.h
 tests_device_compiler_options_LDFLAGS = $(wraps)
 tests_device_self_test_LDFLAGS = $(wraps)
 TESTS += tests/device/build_options tests/device/compiler_options tests/device/self_test

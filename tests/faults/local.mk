@@ -1,16 +1,13 @@
 # Every failure tried: calls into OpenCL, the system and the allocator fail one after the other. Two
 # of them fail in a sample in make check, and everywhere in make check-faults (build-aux/checks.mk).
 faults_driver = \
-	tests/faults/driver.c \
-	tests/faults/driver.h \
+	tests/faults/driver.c tests/faults/driver.h \
 	tests/faults/scenario.h \
-	tests/faults/stand.c \
-	tests/faults/stand.h \
+	tests/faults/stand.c tests/faults/stand.h \
 	tests/support/wraps_queries.c
 faults_here = \
 	tests/faults/main.c \
-	tests/support/system_calls.c \
-	tests/support/system_calls.h \
+	tests/support/system_calls.c tests/support/system_calls.h \
 	tests/support/wraps_files.c \
 	$(faults_driver)
 faults_programs = tests/faults/faults tests/faults/faults_ranks
@@ -21,8 +18,7 @@ tests_faults_faults_SOURCES = \
 	tests/faults/group.c \
 	tests/faults/layer.c \
 	tests/faults/lists.c \
-	tests/faults/model.c \
-	tests/faults/model.h \
+	tests/faults/model.c tests/faults/model.h \
 	tests/faults/parallel.c \
 	tests/faults/passes.c \
 	$(faults_here)

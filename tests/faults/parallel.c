@@ -1,4 +1,6 @@
 /* Data-parallel training in one process: a broadcast, and averages at once and side by side. */
+#include <stdio.h>
+
 #include "faults/scenario.h"
 #include "faults/stand.h"
 #include "support/exchanges.h"
@@ -65,15 +67,14 @@ static int average_twice(void)
 static int side_by_side(void)
 {
     sbn_exchange *small, *large;
-    char sentence[512] = "";
+    char sentence[512];
     int status = sbn_average_gradients_begin(parallel, exchange_counts, 1, first.of, &small);
     if (status)
         return status;
     status = sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, second.of, &large);
     if (!status)
         status = sbn_exchange_end(large);
-    for (size_t i = 0; status && i + 1 < sizeof sentence && sbn_last_error()[i]; ++i)
-        sentence[i] = sbn_last_error()[i];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     check_events(&second, status);
     const int other = sbn_exchange_end(small);
     check_events(&first, other);

@@ -36,9 +36,9 @@ void folder_end(void)
 
 const char *folder_path(const char *name)
 {
-    static char paths[4][512];
+    static char paths[FOLDER_PATHS][512];
     static unsigned turn;
-    char *path = paths[++turn % 4];
+    char *path = paths[++turn % FOLDER_PATHS];
     snprintf(path, sizeof *paths, "%s/%s", folder_root, name);
     return path;
 }

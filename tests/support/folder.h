@@ -12,7 +12,8 @@ void folder_begin(void);
 /* Removes all that is in a folder of this test, and the folder. */
 void folder_end(void);
 
-/* The path of a name in it, until the fourth next call. */
+/* The path of a name in it, until there have been so many more. */
+enum { FOLDER_PATHS = 16 };
 const char *folder_path(const char *name);
 
 /* How many names a folder has but "." and ".."; `last` (or NULL) is one's path. */

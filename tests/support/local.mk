@@ -1,45 +1,26 @@
 # What the tests share. The linker takes from an archive what a program asks for.
 check_LIBRARIES = tests/support/libsupport.a tests/support/libthreads.a
 tests_support_libsupport_a_SOURCES = \
-	tests/support/address_space.c \
-	tests/support/address_space.h \
-	tests/support/branch_set.c \
-	tests/support/branch_set.h \
-	tests/support/exchanges.c \
-	tests/support/exchanges.h \
-	tests/support/fixture.c \
-	tests/support/fixture.h \
+	tests/support/address_space.c tests/support/address_space.h \
+	tests/support/branch_set.c tests/support/branch_set.h \
+	tests/support/exchanges.c tests/support/exchanges.h \
+	tests/support/fixture.c tests/support/fixture.h \
 	tests/support/fixture_main.c \
-	tests/support/folder.c \
-	tests/support/folder.h \
-	tests/support/must.c \
-	tests/support/must.h \
-	tests/support/network.c \
-	tests/support/network.h \
-	tests/support/ranks.c \
-	tests/support/ranks.h \
-	tests/support/refused.c \
-	tests/support/refused.h \
-	tests/support/refused_ranks.c \
-	tests/support/refused_ranks.h \
-	tests/support/sample.c \
-	tests/support/sample.h \
-	tests/support/slice.c \
-	tests/support/slice.h \
-	tests/support/stage.c \
-	tests/support/stage.h \
-	tests/support/stalls.c \
-	tests/support/stalls.h \
-	tests/support/tap.c \
-	tests/support/tap.h \
-	tests/support/trial.c \
-	tests/support/trial.h \
-	tests/support/vectors.c \
-	tests/support/vectors.h \
-	tests/support/file_network.c \
-	tests/support/file_network.h \
-	tests/support/wraps.c \
-	tests/support/wraps.h \
+	tests/support/folder.c tests/support/folder.h \
+	tests/support/must.c tests/support/must.h \
+	tests/support/network.c tests/support/network.h \
+	tests/support/ranks.c tests/support/ranks.h \
+	tests/support/refused.c tests/support/refused.h \
+	tests/support/refused_ranks.c tests/support/refused_ranks.h \
+	tests/support/sample.c tests/support/sample.h \
+	tests/support/slice.c tests/support/slice.h \
+	tests/support/stage.c tests/support/stage.h \
+	tests/support/stalls.c tests/support/stalls.h \
+	tests/support/tap.c tests/support/tap.h \
+	tests/support/trial.c tests/support/trial.h \
+	tests/support/vectors.c tests/support/vectors.h \
+	tests/support/file_network.c tests/support/file_network.h \
+	tests/support/wraps.c tests/support/wraps.h \
 	tests/support/wraps_count.c \
 	tests/support/wraps_programs.c
 
@@ -91,8 +72,7 @@ check_LIBRARIES += tests/support/libmpi.a
 endif
 tests_support_libmpi_a_SOURCES = \
 	tests/support/ranks_mpi.c \
-	tests/support/tap_mpi.c \
-	tests/support/tap_mpi.h
+	tests/support/tap_mpi.c tests/support/tap_mpi.h
 mpi_cppflags = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 tests_support_libmpi_a_CPPFLAGS = $(mpi_cppflags)
 on_mpi = tests/support/libsupport.a tests/support/libmpi.a libsyncbn_check.la \
