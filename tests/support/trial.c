@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/must.h"
 #include "support/tap.h"
 
 void trial_make(trial *t, const char *line, size_t replicas)
@@ -30,6 +31,15 @@ void trial_free(trial *t)
     placement_free(&t->g);
 }
 
+static int make_runner(const device_info *device, const char *build_options, runner **made,
+                       char *error)
+{
+    const runner_config config = {.devices = &device->id,
+                                  .num_devices = 1,
+                                  .build_options = build_options};
+    return runner_create(&config, made, error);
+}
+
 runner *trial_pocl(const char *build_options, char *error)
 {
     device_list list;
@@ -39,39 +49,26 @@ runner *trial_pocl(const char *build_options, char *error)
         return NULL;
     for (size_t i = 0; i < list.devices && !made; ++i) {
         const device_info *d = &list.device[i];
-        const runner_config config = {.devices = &d->id,
-                                      .num_devices = 1,
-                                      .build_options = build_options};
         if (d->usable && strstr(list.platform[d->platform].name, "Portable Computing Language") &&
-            runner_create(&config, &made, error))
+            make_runner(d, build_options, &made, error))
             made = NULL;
     }
     devices_free(&list);
     return made;
 }
 
-static void bail_out(const char *error)
-{
-    printf("Bail out! %s\n", error);
-    exit(1);
-}
-
 int trial_every_device(trial_check *check)
 {
     device_list list;
+    char error[RUNNER_ERROR];
     int checked = 0;
-    if (devices_list(&list))
-        bail_out("the devices cannot be listed");
+    must(devices_list(&list), "devices_list");
     for (size_t i = 0; i < list.devices; ++i) {
-        const device_info *device = &list.device[i];
-        const runner_config config = {.devices = &device->id, .num_devices = 1};
-        char error[RUNNER_ERROR];
         runner *r;
-        if (!device->usable)
+        if (!list.device[i].usable)
             continue;
-        if (runner_create(&config, &r, error))
-            bail_out(error);
-        check(r, device);
+        must(make_runner(&list.device[i], NULL, &r, error), error);
+        check(r, &list.device[i]);
         runner_destroy(r);
         ++checked;
     }
