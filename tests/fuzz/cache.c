@@ -1,7 +1,6 @@
 /*
- * Any bytes as a file of compiled programs, perhaps with the right beginning, sizes or checksum,
- * and what it gives to a driver that answers anything. Nothing but the binary that belongs to the
- * key is taken.
+ * Any bytes as a file of compiled programs, perhaps with the right beginning, sizes or checksum.
+ * Nothing but the binary that belongs to the key is taken.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +8,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
-#include "program/binary.h"
-#include "fuzz/driver.h"
+#include "program/cache.h"
 #include "fuzz/fuzz.h"
 #include "support/folder.h"
 
@@ -67,24 +65,6 @@ static void check_taken(const unsigned char *file, size_t size, const sbn_bytes 
     fuzz_must(sum == sbn__digest(SBN_DIGEST_START, file + HEAD, size - HEAD));
 }
 
-/* A driver that answers by these bytes. */
-static void check_binary(const uint8_t *bytes, size_t size, const sbn_bytes *binary)
-{
-    static const sbn_sources sources = {.texts = {"one", "two"}, .lengths = {3, 3}, .count = 2};
-    sbn_bytes made;
-    driver_answers(bytes, size);
-    cl_program program = sbn__binary_load(NULL, NULL, "", binary);
-    if (program)
-        clReleaseProgram(program);
-    fuzz_must(driver_objects() == 0);
-    if (sbn__binary_of(NULL, NULL, &made))
-        fuzz_must(made.at && made.size > 0);
-    sbn__bytes_free(&made);
-    if (sbn__binary_key(&made, NULL, &sources, "-DX"))
-        fuzz_must(made.size > sizeof "-DX" && made.at[made.size - 1] == '\0');
-    sbn__bytes_free(&made);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < 1)
@@ -102,7 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         check_taken(file, size - 1, &binary);
     else
         fuzz_must(!binary.at && binary.size == 0);
-    check_binary(bytes, size, &binary);
     sbn__bytes_free(&binary);
     free(file);
     fuzz_must(sbn__handles_open() == before);

@@ -50,15 +50,8 @@ static void destroy_all(void)
     handles_forget();
 }
 
-static void (*const calls[])(fuzz_input *in) = {
-    call_group_create,   call_group_split,     call_group_ask,
-    call_group_abort,    call_layer_create,    call_layer_set,
-    call_layer_ask,      call_saved_create,    call_pass_at_once,
-    call_pass_begin,     call_pass_branches,   call_pass_go_on,
-    call_model_make,     call_model_call,      call_model_file,
-    call_checkpoint_ask, call_parallel_create, call_exchange_begin,
-    call_exchange_go_on, call_sample,          destroy,
-};
+#define CALL(name) call_##name,
+static void (*const calls[])(fuzz_input *in) = {CALLS(CALL) destroy};
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

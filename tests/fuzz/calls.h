@@ -7,25 +7,14 @@
 /* A handle comes with success alone. */
 void keep(handle_kind kind, int status, void *handle);
 
-void call_group_create(fuzz_input *in);
-void call_group_split(fuzz_input *in);
-void call_group_ask(fuzz_input *in);
-void call_group_abort(fuzz_input *in);
-void call_layer_create(fuzz_input *in);
-void call_layer_set(fuzz_input *in);
-void call_layer_ask(fuzz_input *in);
-void call_saved_create(fuzz_input *in);
-void call_pass_at_once(fuzz_input *in);
-void call_pass_begin(fuzz_input *in);
-void call_pass_branches(fuzz_input *in);
-void call_pass_go_on(fuzz_input *in);
-void call_model_make(fuzz_input *in);
-void call_model_call(fuzz_input *in);
-void call_model_file(fuzz_input *in);
-void call_checkpoint_ask(fuzz_input *in);
-void call_parallel_create(fuzz_input *in);
-void call_exchange_begin(fuzz_input *in);
-void call_exchange_go_on(fuzz_input *in);
-void call_sample(fuzz_input *in);
+/* call_group_create and the others. */
+#define CALLS(X) \
+    X(group_create) \
+    X(group_split) X(group_ask) X(group_abort) X(layer_create) X(layer_set) X(layer_ask) \
+        X(saved_create) X(pass_at_once) X(pass_begin) X(pass_branches) X(pass_go_on) X(model_make) \
+            X(model_call) X(model_file) X(checkpoint_ask) X(parallel_create) X(exchange_begin) \
+                X(exchange_go_on) X(sample)
+#define DECLARE_CALL(name) void call_##name(fuzz_input *in);
+CALLS(DECLARE_CALL)
 
 #endif

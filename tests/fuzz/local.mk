@@ -9,7 +9,7 @@ fuzz_programs = \
 EXTRA_PROGRAMS += $(fuzz_programs)
 fuzz_flags = -fsanitize=fuzzer
 fuzz_common = tests/fuzz/fuzz.c tests/fuzz/fuzz.h
-tests_fuzz_cache_SOURCES = tests/fuzz/cache.c tests/fuzz/driver.c tests/fuzz/driver.h $(fuzz_common)
+tests_fuzz_cache_SOURCES = tests/fuzz/cache.c $(fuzz_common)
 tests_fuzz_cache_LDFLAGS = $(fuzz_flags)
 tests_fuzz_calls_SOURCES = \
 	tests/fuzz/arguments.c \
@@ -28,7 +28,7 @@ tests_fuzz_options_SOURCES = tests/fuzz/options.c $(syncbn_parts) $(fuzz_common)
 tests_fuzz_options_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_options_LDFLAGS = $(fuzz_flags) $(wrap)fopen $(wrap)usage_error
 tests_fuzz_options_LDADD = libsyncbn_bench.la $(LDADD) $(JANSSON_LIBS)
-tests_fuzz_tuning_SOURCES = tests/fuzz/tuning.c tests/fuzz/driver.c tests/fuzz/driver.h $(fuzz_common)
+tests_fuzz_tuning_SOURCES = tests/fuzz/tuning.c $(fuzz_common)
 tests_fuzz_tuning_LDFLAGS = $(fuzz_flags)
 
 EXTRA_DIST += tests/fuzz/header.dict tests/fuzz/options.dict tests/fuzz/tuning.dict tests/fuzz/corpus

@@ -54,11 +54,6 @@ static int split(char *text, char **arguments)
     return count;
 }
 
-static void check_judgement(int ended)
-{
-    fuzz_must(ended == 0 || ended == 1 || ended == EXIT_USAGE + 1);
-}
-
 static void check_lines(const problem_list *list)
 {
     char line[PROBLEM_LINE], error[256];
@@ -69,35 +64,33 @@ static void check_lines(const problem_list *list)
     }
 }
 
+static void judge(const command *of, char *text)
+{
+    char *arguments[MOST + 1];
+    command_options options;
+    const int count = split(text, arguments);
+    optind = 0;
+    reading = 1;
+    const int ended = options_read(count, arguments, of, &options);
+    reading = 0;
+    fuzz_must(ended == 0 || ended == 1 || ended == EXIT_USAGE + 1);
+    if (!ended) {
+        check_lines(&options.list);
+        options_free(&options);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    char *arguments[MOST + 1], *text = malloc(size + 1), *again = malloc(size + 1);
-    char *more = malloc(size + 1);
-    fuzz_must(text && again && more);
-    memcpy(text, bytes, size);
-    text[size] = '\0';
-    memcpy(again, text, size + 1);
-    memcpy(more, text, size + 1);
-    const size_t length = strlen(text);
+    static const command *const commands[] = {&check_command, &bench_command, &tune_command};
+    const size_t length = strnlen((const char *)bytes, size);
     content = bytes + length + 1;
     content_size = length < size ? size - length - 1 : 0;
-    const command *const commands[] = {&check_command, &bench_command, &tune_command};
-    char *const texts[] = {text, again, more};
-    reading = 1;
-    for (size_t i = 0; i < 3; ++i) {
-        command_options options;
-        optind = 0;
-        const int ended = options_read(split(texts[i], arguments), arguments, commands[i],
-                                       &options);
-        check_judgement(ended);
-        if (!ended) {
-            check_lines(&options.list);
-            options_free(&options);
-        }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) {
+        char *text = strndup((const char *)bytes, size);
+        fuzz_must(text != NULL);
+        judge(commands[i], text);
+        free(text);
     }
-    reading = 0;
-    free(text);
-    free(again);
-    free(more);
     return 0;
 }

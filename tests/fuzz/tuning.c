@@ -1,7 +1,7 @@
 /*
  * Any text as tuned numbers ($SYNCBN_TUNING), and any bytes as the file that keeps them, perhaps with
- * the right head or checksum, for a device that answers anything. Nothing is taken but numbers in
- * their range from a file that is right to its last byte.
+ * the right head or checksum. Nothing is taken but numbers in their range from a file that is right to
+ * its last byte.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,30 +9,24 @@
 
 #include "base/digest.h"
 #include "device/tuning.h"
-#include "fuzz/driver.h"
 #include "fuzz/fuzz.h"
+#include "support/fixture.h"
 #include "support/folder.h"
 
-enum { RIGHT_HEAD = 1, RIGHT_CHECKSUM = 2, ANSWERS = 4, CHECKSUM = 17, MOST = 16384 };
+enum { RIGHT_HEAD = 1, RIGHT_CHECKSUM = 2, CHECKSUM = 17, MOST = 16384 };
 
+static fixture device;
 static int folder = -1;
 static char name[SBN_TUNING_NAME], head[MOST];
 static size_t head_size;
-
-/* A device without a name. */
-static void name_nothing(void)
-{
-    static const uint8_t nothing;
-    driver_answers(&nothing, 0);
-}
 
 /* The folder, and the head of a file without numbers in it. */
 static void open_folder(void)
 {
     const sbn_tuning none = {{0}};
+    fuzz_must(!fixture_open(&device));
     folder = fuzz_folder();
-    name_nothing();
-    fuzz_must(sbn__tuning_keep(folder, NULL, SBN_FORM_CPU, &none, name));
+    fuzz_must(sbn__tuning_keep(folder, device.device, SBN_FORM_CPU, &none, name));
     char path[512];
     snprintf(path, sizeof path, "%s/%s", fuzz_path(), name);
     const size_t size = folder_read(path, head, MOST);
@@ -113,28 +107,10 @@ static void check_file(const char *text, size_t size, unsigned right)
     sbn_tuning tuning;
     const size_t whole = compose(file, text, size, right);
     fuzz_write(folder, name, file, whole);
-    name_nothing();
-    if (sbn__tuning_load(folder, NULL, SBN_FORM_CPU, &tuning))
+    if (sbn__tuning_load(folder, device.device, SBN_FORM_CPU, &tuning))
         check_taken(file, whole, &tuning);
     else
         fuzz_must(is_none(&tuning));
-}
-
-/* What is kept for a device that answers so is what is loaded, or nothing is kept. */
-static void check_device(const uint8_t *bytes, size_t size, const sbn_tuning *tuning)
-{
-    char file[SBN_TUNING_NAME], printed[2][SBN_TUNING_TEXT];
-    sbn_tuning loaded;
-    driver_answers(bytes, size);
-    if (!sbn__tuning_keep(folder, NULL, SBN_FORM_GPU, tuning, file))
-        return;
-    driver_answers(bytes, size);
-    fuzz_must(sbn__tuning_load(folder, NULL, SBN_FORM_GPU, &loaded));
-    sbn__tuning_print(tuning, printed[0]);
-    sbn__tuning_print(&loaded, printed[1]);
-    fuzz_must(strcmp(printed[0], printed[1]) == 0);
-    driver_answers(bytes, size);
-    fuzz_must(sbn__tuning_forget(folder, NULL, SBN_FORM_GPU));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -150,8 +126,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     text[size - 1] = '\0';
     check_text(text, &tuning);
     check_file(text, size - 1, bytes[0]);
-    if (bytes[0] & ANSWERS)
-        check_device(bytes + 1, size - 1, &tuning);
     free(text);
     return 0;
 }
