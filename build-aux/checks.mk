@@ -1,9 +1,11 @@
 # How tests are run: make check, and one target for each tool that watches them.
 
-TEST_EXTENSIONS = .sh
+TEST_EXTENSIONS = .sh .py
 LOG_DRIVER = env AM_TAP_AWK='$(TAP_AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
+PY_LOG_DRIVER = $(LOG_DRIVER)
+PY_LOG_COMPILER = $(SHELL) $(srcdir)/tests/python/run.sh
 
 # The same devices and the same state wherever it runs: rusticl shows its CPU device only when asked;
 # compiled kernels are cached here and nowhere else, by all test programs together. The environment's
@@ -237,10 +239,10 @@ check-intel: tools/syncbn/syncbn
 # gigabytes; PYTORCH=python3 takes the one of another Python instead, which needs expecttest, too.
 PYTORCH =
 EXTRA_DIST += build-aux/pytorch.sh
-check-pytorch: libsyncbn.la $(dist_check_SCRIPTS)
+check-pytorch: libsyncbn.la
 	@test -n '$(PYTORCH)' || $(SHELL) $(srcdir)/build-aux/pytorch.sh '$(PYTHON)' pytorch
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS PYTORCH_PYTHON='$(or $(PYTORCH),$(abs_builddir)/pytorch/bin/python)' \
-	  TESTS='$(python_scripts) $(newest_pytorch_scripts)' TEST_SUITE_LOG=$@.log
+	  TESTS='$(python_tests) $(newest_pytorch_tests)' TEST_SUITE_LOG=$@.log
 
 # --- make soak ------------------------------------------------------------------------
 # 20,000 rounds of random passes over 4 ranks: memory flat, no handle lost.
@@ -270,7 +272,7 @@ coverage:
 
 # Of the command: what it asks the library. A benchmark's result says nothing here, and gcov has allocations
 # of its own, which tests/faults/faults_json would fail.
-coverage_tests = $(filter-out %.sh tests/tools/% tests/faults/faults_json tests/pass/memory \
+coverage_tests = $(filter-out %.sh %.py tests/tools/% tests/faults/faults_json tests/pass/memory \
 	tests/pass/soak_sixteen,$(TESTS)) \
 	$(filter tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh tests/faults/mpi.sh \
 	tests/model/inspect.sh tests/tools/command.sh,$(TESTS))

@@ -109,7 +109,7 @@ def make(*words):
 
 def run(batch):
     """The first test of a batch that fails; None: all pass."""
-    logs = {test: re.sub(r'\.sh$', '', test) for test in batch}
+    logs = {test: re.sub(r'\.(sh|py)$', '', test) for test in batch}
     for log in logs.values():
         for end in ('.log', '.trs'):
             if os.path.exists(os.path.join(build, log + end)):
@@ -124,7 +124,7 @@ def run(batch):
 
 def failed_of(batch):
     """The same, of tests to be built, which must fail twice: deadlines pass on a busy machine."""
-    wanted = [test for test in batch if not test.endswith('.sh')] + ['tools/syncbn/syncbn']
+    wanted = [test for test in batch if not test.endswith(('.sh', '.py'))] + ['tools/syncbn/syncbn']
     if any(test.startswith('tests/mpi/') or test == 'tests/faults/mpi.sh' for test in batch):
         wanted.append('check-mutants-here')
     if make(*wanted) != 0:

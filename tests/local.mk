@@ -1,4 +1,5 @@
-# Tests: each is a program (no suffix) or a shell script (.sh) that prints TAP.
+# Tests: each is a program (no suffix), a shell script (.sh) or, of the Python package, a program in Python
+# (.py) that prints TAP.
 # make check runs them through automake's TAP driver.
 #
 # A C test links the insides statically, which also makes it a plain program that
@@ -51,7 +52,7 @@ EXTRA_DIST += \
 	tests/inputs/views
 
 # The order of timed and patient tests, by order-only prerequisites of their logs (GNU make).
-logs_of = $(patsubst %.sh,%.log,$(filter %.sh,$(1))) $(addsuffix .log,$(filter-out %.sh,$(1)))
+logs_of = $(addsuffix .log,$(patsubst %.sh,%,$(patsubst %.py,%,$(1))))
 timed_logs = $(filter $(call logs_of,$(TIMED_TESTS)),$(TEST_LOGS))
 patient_logs = $(filter $(call logs_of,$(PATIENT_TESTS)),$(TEST_LOGS))
 other_logs := $(filter-out $(timed_logs) $(patient_logs),$(TEST_LOGS))

@@ -5,7 +5,6 @@ average.py FOLDER launches average.py FOLDER WORLD RANK for worlds of 1 to 4.
 
 import hashlib
 import os
-import subprocess
 import sys
 
 import torch
@@ -13,8 +12,8 @@ import torch.distributed as dist
 import torch.nn as nn
 from torch.nn.parallel import DistributedDataParallel
 
+import launch
 import tap
-from launch import wait_for
 from syncbn.torch import DataParallel, average_exactly, convert_sync_batchnorm
 
 torch.set_num_threads(1)
@@ -146,9 +145,7 @@ def faults(rank):
 
 
 def run_rank(folder, world, rank):
-    dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/rendezvous-{world}", rank=rank, world_size=world
-    )
+    launch.join(folder, world, rank)
     results = {
         "trained": train(world, rank),
         "views": train(world, rank, gradient_as_bucket_view=True),
@@ -169,8 +166,7 @@ if len(sys.argv) > 2:
 folder = sys.argv[1]
 for world in 1, 2, 3, 4:
     with tap.part(f"{world} processes"):
-        program = [sys.executable, "-W", "ignore", __file__, folder, str(world)]
-        statuses = wait_for([subprocess.Popen([*program, str(rank)]) for rank in range(world)])
+        statuses = launch.ranks(world, folder)
         tap.ok(statuses == [0] * world, f"{world} processes end well", statuses)
         ranks = [torch.load(f"{folder}/results-{world}-{rank}") for rank in range(world)]
         for kind, found in digests.items():
@@ -178,9 +174,7 @@ for world in 1, 2, 3, 4:
             tap.ok(len(found) == 1, f"{world} processes, {kind}: the weights of one process")
         got, every = ranks[0]["mean"]
         tap.ok(
-            all(
-                all(torch.equal(a, b) for a, b in zip(results["mean"][0], got)) for results in ranks
-            ),
+            all(tap.equal(results["mean"][0], got) for results in ranks),
             f"{world} processes: the mean is the same on all",
         )
         exact = [sum(grad.double() for grad in grads) / world for grads in zip(*every)]
@@ -191,14 +185,13 @@ for world in 1, 2, 3, 4:
             ),
             f"{world} processes: the mean is off by its rounding alone",
         )
-        for results in ranks[:1]:
-            (alone, wrapped), names, unmarked = results["group"]
-            tap.ok(
-                all(torch.equal(a, b) for a, b in zip(alone, wrapped)),
-                f"{world} processes, gradients='group': DDP leaves them as they are",
-            )
-            tap.ok(names == ["1.factor"], "... and takes the others", names)
-            tap.ok(unmarked == [], "... and all again, once converted to 'local'", unmarked)
+        (alone, wrapped), names, unmarked = ranks[0]["group"]
+        tap.ok(
+            tap.equal(alone, wrapped),
+            f"{world} processes, gradients='group': DDP leaves them as they are",
+        )
+        tap.ok(names == ["1.factor"], "... and takes the others", names)
+        tap.ok(unmarked == [], "... and all again, once converted to 'local'", unmarked)
         if world == 3:
             told = [results["faults"] for results in ranks]
             tap.ok(

@@ -1,30 +1,40 @@
 """The same bits for every number of processes, over gloo and MPI, and against float64.
 
-Arguments: a folder for files, then the command that launches MPI jobs up to "-n", or nothing.
+bits.py FOLDER launches bits.py FOLDER gloo WORLD RANK, and as an MPI job bits.py FOLDER mpi WORLD.
 """
 
 import hashlib
-import subprocess
+import os
 import sys
 
 import torch
 
 import cases
+import launch
 import tap
-from launch import wait_for
 
-folder, mpi = sys.argv[1], sys.argv[2:]
+folder, of_rank = sys.argv[1], sys.argv[2:]
+mpi = os.environ["MPI_LAUNCH"].split()
 torch.set_num_threads(1)
 
 
-def launch(kind, world):
-    """All ranks of a world; their exit statuses."""
-    program = [sys.executable, f"{sys.path[0]}/rank.py", folder, kind, str(world)]
-    if kind == "mpi":
-        commands = [[*mpi, "-n", str(world), *program]]
+def run_rank(kind, world, *rank):
+    """Computes all cases and leaves the results in the folder."""
+    if kind == "gloo":
+        group, rank = None, int(*rank)
+        launch.join(folder, int(world), rank)
     else:
-        commands = [[*program, str(rank)] for rank in range(world)]
-    return wait_for([subprocess.Popen(command) for command in commands])
+        from syncbn.mpi import Communicator
+
+        group = Communicator()
+        rank = group.rank
+    results = {case: cases.compute(case, int(world), rank, group) for case in cases.CASES}
+    torch.save(results, f"{folder}/{kind}-{world}-{rank}")
+
+
+if of_rank:
+    run_rank(*of_rank)
+    sys.exit(0)
 
 
 def results_of(kind, world):
@@ -76,13 +86,14 @@ for case, results in alone.items():
             tap.ok(error <= bound * size, f"{case}: {name} against float64", f"{error} {size}")
 for world in 2, 3, 4:
     with tap.part(f"gloo, {world}"):
-        tap.ok(launch("gloo", world) == [0] * world, f"gloo, {world} processes end well")
+        statuses = launch.ranks(world, folder, "gloo")
+        tap.ok(statuses == [0] * world, f"gloo, {world} processes end well")
         check_world(f"gloo, {world} processes", results_of("gloo", world))
 for world in 2, 4:
     if not mpi:
         tap.skip(f"MPI, {world} ranks", "configured without MPI")
         continue
     with tap.part(f"MPI, {world}"):
-        tap.ok(launch("mpi", world) == [0], f"MPI, {world} ranks end well")
+        tap.ok(launch.job(mpi, world, folder, "mpi") == 0, f"MPI, {world} ranks end well")
         check_world(f"MPI, {world} ranks", results_of("mpi", world))
 tap.end()

@@ -1,13 +1,14 @@
 """SyncBatchNorm over communicators of mpi4py.
 
-communicators.py COMMAND... launches itself by COMMAND -n 4.
+It launches itself as a job of 4 ranks.
 """
 
-import subprocess
+import os
 import sys
 
 import torch
 
+import launch
 import tap
 
 WORLD = 4
@@ -40,7 +41,7 @@ def run_rank():
     assert world.allreduce(int(same)) == WORLD
 
 
-if sys.argv[1] == "rank":
+if len(sys.argv) > 2:
     run_rank()
     sys.exit(0)
 try:
@@ -55,13 +56,9 @@ try:
 except ValueError as error:
     print(f"1..0 # SKIP {error}")
     sys.exit(0)
-command = [*sys.argv[1:], "-n", str(WORLD), sys.executable, "-W", "ignore", __file__, "rank"]
-ended = subprocess.run(command, capture_output=True, text=True)
 tap.ok(
-    ended.returncode == 0,
+    launch.job(os.environ["MPI_LAUNCH"].split(), WORLD, sys.argv[1]) == 0,
     f"{MPI.Get_library_version().split()[0]}: parts of the world have the bits of one process",
-    ended.stdout,
-    ended.stderr,
 )
 tap.raises(TypeError, "comm: expected a communicator of mpi4py, got int", mpi.Communicator, 7)
 tap.end()

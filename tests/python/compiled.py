@@ -5,7 +5,6 @@ Arguments: a folder for files. Runs a second process for a group of two.
 
 import copy
 import os
-import subprocess
 import sys
 
 import torch
@@ -13,8 +12,8 @@ import torch.distributed as dist
 import torch.nn as nn
 import torch._dynamo.testing
 
+import launch
 import tap
-from launch import wait_for
 from syncbn.torch import SyncBatchNorm, convert_sync_batchnorm
 
 torch.set_num_threads(1)
@@ -37,24 +36,18 @@ def step(call, layer, x, *residual):
     ]
 
 
-def equal(these, those):
-    return len(these) == len(those) and all(torch.equal(a, b) for a, b in zip(these, those))
-
-
 def pair(**settings):
     made = SyncBatchNorm(4, **settings)
     return made, copy.deepcopy(made)
 
 
 if len(sys.argv) > 2:
-    rank = int(sys.argv[2])
-    dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=2
-    )
+    rank = int(sys.argv[3])
+    launch.join(folder, 2, rank)
     plain, compiled = pair(gradients="group")
     x = torch.randn(2 + rank, 4, 3, generator=torch.Generator().manual_seed(rank))
     call = torch.compile(compiled, fullgraph=True, backend="aot_eager")
-    same = all(equal(step(plain, plain, x), step(call, compiled, x)) for _ in range(2))
+    same = all(tap.equal(step(plain, plain, x), step(call, compiled, x)) for _ in range(2))
     dist.barrier()
     os._exit(0 if same else 1)
 
@@ -81,13 +74,13 @@ for backend in "aot_eager", "inductor":
                 plain, compiled = pair(**settings)
                 call = torch.compile(compiled, fullgraph=True, backend=backend)
                 for number in range(2):
-                    same = equal(step(plain, plain, given), step(call, compiled, given))
+                    same = tap.equal(step(plain, plain, given), step(call, compiled, given))
                     tap.ok(same, f"{what}: the bits of the interpreter, pass {number}")
     with tap.part(f"{backend}, residual"):
         torch.compiler.reset()
         plain, compiled = pair(activation="relu")
         call = torch.compile(compiled, fullgraph=True, backend=backend)
-        same = equal(step(plain, plain, x, z), step(call, compiled, x, z))
+        same = tap.equal(step(plain, plain, x, z), step(call, compiled, x, z))
         tap.ok(same, f"{backend}, residual and relu: the bits of the interpreter")
     with tap.part(f"{backend}, a network"):
         network = convert_sync_batchnorm(
@@ -104,7 +97,7 @@ with tap.part("one graph for several layers"):
     for _ in range(3):
         plain, compiled = pair()
         compiled.name = "another"
-        same = equal(
+        same = tap.equal(
             step(plain, plain, x),
             step(torch.compile(compiled, fullgraph=True, backend=counter), compiled, x),
         )
@@ -128,7 +121,5 @@ for kind, settings in SETTINGS.items():
         tap.ok(True, f"opcheck of backward{kind}")
 
 with tap.part("two processes"):
-    program = [sys.executable, "-W", "ignore", __file__, folder]
-    ranks = [subprocess.Popen([*program, str(rank)]) for rank in range(2)]
-    tap.ok(wait_for(ranks) == [0, 0], "two processes: the bits of the interpreter")
+    tap.ok(launch.ranks(2, folder) == [0, 0], "two processes: the bits of the interpreter")
 tap.end()

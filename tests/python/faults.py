@@ -1,16 +1,15 @@
 """What each rank is told when ranks differ, skip a layer, come late, interrupt or die.
 
-faults.py FOLDER launches faults.py FOLDER RANK three times; each prints a line for each check.
+faults.py FOLDER launches faults.py FOLDER 3 RANK, each of which leaves a line for each check in a file.
 """
 
 import os
 import re
-import subprocess
 import sys
 import time
 
+import launch
 import tap
-from launch import wait_for
 
 WORLD = 3
 LIMIT = 2.0  # seconds that a group waits
@@ -35,9 +34,8 @@ def run_rank(folder, rank):
     from syncbn.torch import convert_sync_batchnorm
 
     torch.set_num_threads(1)
-    dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=WORLD
-    )
+    sys.stdout = open(f"{folder}/faults-{rank}", "w")
+    launch.join(folder, WORLD, rank)
 
     def model(channels=8, timeout=60.0, **settings):
         """Layers in a process group of their own, which their failure ends."""
@@ -139,20 +137,12 @@ def _assert(condition):
 
 
 if len(sys.argv) > 2:
-    run_rank(sys.argv[1], int(sys.argv[2]))
+    run_rank(sys.argv[1], int(sys.argv[3]))
 folder = sys.argv[1]
-outputs = [open(f"{folder}/faults-{rank}", "w+") for rank in range(WORLD)]
-statuses = wait_for(
-    [
-        subprocess.Popen([sys.executable, __file__, folder, str(rank)], stdout=output)
-        for rank, output in enumerate(outputs)
-    ]
-)
+statuses = launch.ranks(WORLD, folder)
 tap.ok(statuses == [0, 7, 0], "all ranks end, rank 1 by dying", statuses)
-for rank, output in enumerate(outputs):
-    output.seek(0)
-    lines = output.read().splitlines()
-    for line in lines:
-        status, _, what = line.partition(" - ")
+for rank in range(WORLD):
+    for line in open(f"{folder}/faults-{rank}"):
+        status, _, what = line.strip().partition(" - ")
         tap.ok(status == "ok", f"rank {rank}: {what.partition(' # ')[0]}", what)
 tap.end()

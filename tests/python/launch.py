@@ -1,13 +1,14 @@
-"""Processes of tests, with an end to waiting."""
+"""Processes of tests: the ranks of a group of torch.distributed, with an end to waiting."""
 
 import os
 import subprocess
+import sys
 import time
 
 
-def wait_for(processes, seconds=None):
+def wait_for(processes):
     """Their exit statuses; who is late is killed."""
-    end = time.monotonic() + (seconds or float(os.environ.get("SBN_TEST_LIMIT", 250)))
+    end = time.monotonic() + float(os.environ.get("SBN_TEST_LIMIT", 250))
     for process in processes:
         try:
             process.wait(max(0.1, end - time.monotonic()))
@@ -15,3 +16,24 @@ def wait_for(processes, seconds=None):
             process.kill()
             process.wait()
     return [process.returncode for process in processes]
+
+
+def ranks(world, *arguments):
+    """The exit statuses of this program's ranks, each with these arguments, the world and its rank."""
+    program = [sys.executable, "-W", "ignore", sys.argv[0], *arguments, str(world)]
+    return wait_for([subprocess.Popen([*program, str(rank)]) for rank in range(world)])
+
+
+def job(mpi, world, *arguments):
+    """The exit status of this program as an MPI job of so many ranks."""
+    program = [sys.executable, "-W", "ignore", sys.argv[0], *arguments, str(world)]
+    return wait_for([subprocess.Popen([*mpi, "-n", str(world), *program])])[0]
+
+
+def join(folder, world, rank):
+    """The group of the ranks that `ranks` has started."""
+    import torch.distributed as dist
+
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/rendezvous-{world}", rank=rank, world_size=world
+    )

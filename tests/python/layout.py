@@ -1,16 +1,18 @@
 """Sizes, offsets and constants of the package's ctypes against the headers, by a C program.
 
-Arguments: the folder of the headers, a folder for files, the C compiler with its flags.
+Argument: a folder for files. Environment: srcdir, CC, OPENCL_CFLAGS.
 """
 
 import ctypes
+import os
 import subprocess
 import sys
 
 import tap
 from syncbn import _c
 
-include, folder, compiler = sys.argv[1], sys.argv[2], sys.argv[3:]
+folder, include = sys.argv[1], os.environ.get("srcdir", ".") + "/include"
+compiler = os.environ.get("CC", "cc").split() + os.environ.get("OPENCL_CFLAGS", "").split()
 
 lines = ["#include <stddef.h>", "#include <stdio.h>", "#include <syncbn.h>", "int main(void)", "{"]
 

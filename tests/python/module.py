@@ -36,10 +36,6 @@ def step(model, x):
     return [y.detach(), x.grad, *(b.clone() for b in model.buffers())]
 
 
-def equal(these, those):
-    return all(torch.equal(a, b) for a, b in zip(these, those))
-
-
 with tap.part("state"):
     tap.ok(syncbn.__version__.count(".") == 2, "the library's version")
     ours, theirs = SyncBatchNorm(4), nn.SyncBatchNorm(4)
@@ -53,7 +49,7 @@ with tap.part("state"):
         ("deepcopy", copy.deepcopy(ours)),
         ("pickle", pickle.loads(pickle.dumps(ours))),
     ):
-        tap.ok(equal(step(copy.deepcopy(ours), x), step(made, x)), f"{name}: the same bits")
+        tap.ok(tap.equal(step(copy.deepcopy(ours), x), step(made, x)), f"{name}: the same bits")
     grouped = SyncBatchNorm(4, process_group=(kept := io.StringIO()))
     tap.ok(copy.deepcopy(grouped).process_group is kept, "deepcopy keeps the process group")
 
@@ -117,12 +113,12 @@ with tap.part("features"):
     last = SyncBatchNorm(4)
     moved = step(last, x.contiguous(memory_format=torch.channels_last))
     tap.ok(
-        equal(first, moved) and moved[0].is_contiguous(memory_format=torch.channels_last),
+        tap.equal(first, moved) and moved[0].is_contiguous(memory_format=torch.channels_last),
         "channels last: the same bits, and y stays channels last",
     )
     strided = torch.randn(5, 4, 6, 7).permute(2, 1, 0, 3).detach()
     tap.ok(
-        equal(step(SyncBatchNorm(4), strided), step(SyncBatchNorm(4), strided.contiguous())),
+        tap.equal(step(SyncBatchNorm(4), strided), step(SyncBatchNorm(4), strided.contiguous())),
         "other strides: the same bits",
     )
     cumulative, theirs = SyncBatchNorm(4, momentum=None), nn.BatchNorm2d(4, momentum=None)
@@ -167,7 +163,7 @@ with tap.part("features"):
     )
     frozen = SyncBatchNorm(4).eval()
     tap.ok(
-        equal(step(frozen, x)[:2], step(nn.BatchNorm2d(4).eval(), x)[:2]),
+        tap.equal(step(frozen, x)[:2], step(nn.BatchNorm2d(4).eval(), x)[:2]),
         "eval() is PyTorch's, with gradients",
     )
     leaf = x.clone().requires_grad_()

@@ -14,10 +14,6 @@ from syncbn.torch import DataParallel, SyncBatchNorm, convert_sync_batchnorm
 torch.set_num_threads(1)
 
 
-def equal(these, those):
-    return len(these) == len(those) and all(torch.equal(a, b) for a, b in zip(these, those))
-
-
 def compute(case, replicas, gradients):
     """y, dx, dz, gradients of weight and bias, running mean and variance, by replicas."""
     channels, _space, _dtype, _last, settings, with_residual = cases.CASES[case]
@@ -47,7 +43,7 @@ for case in cases.CASES:
         alone = cases.compute(case, 1, 0, None)
         for replicas in 1, 2, 3, 4, 16:
             tap.ok(
-                equal(compute(case, replicas, "group"), alone[:7]),
+                tap.equal(compute(case, replicas, "group"), alone[:7]),
                 f"{case}: {replicas} replicas have the bits of one",
             )
         local = compute(case, 4, "local")
@@ -84,7 +80,7 @@ with tap.part("networks"):
         all(torch.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(whole, split)),
         "a network's gradients are near those of one replica",
     )
-    tap.ok(equal(split, train(DataParallel(network(), 3), images, labels)), "the same bits again")
+    tap.ok(tap.equal(split, train(DataParallel(network(), 3), images, labels)), "the same bits again")
 
     def dropped():
         model = DataParallel(nn.Sequential(SyncBatchNorm(3), nn.Dropout(0.5)), 3)

@@ -32,6 +32,11 @@ def raises(kind, pattern, call, *arguments, **keywords):
         ok(False, what, "nothing was raised")
 
 
+def equal(these, those):
+    """Have lists of tensors the same bits?"""
+    return len(these) == len(those) and all(a.equal(b) for a, b in zip(these, those))
+
+
 def skip(what, reason):
     """A check that cannot be made here."""
     global _count
