@@ -11,8 +11,7 @@ model_tests = \
 	tests/model/hostile \
 	tests/model/model \
 	tests/model/pytorch \
-	tests/model/safetensors \
-	tests/model/tensor_names
+	tests/model/safetensors
 check_PROGRAMS += $(model_tests)
 tests_model_draft_SOURCES = tests/model/draft.c $(draft_sources)
 tests_model_draft_LDFLAGS = $(system_wraps)

@@ -90,9 +90,10 @@ static void check_places(void)
     expect(sbn__tensor_file_open(&file, NULL), SBN_INVALID_ARGUMENT, "path|NULL", "no name");
 }
 
-/* Odd but true: an unaligned header, spaces behind, empty tensors, all of them at one place. */
+/* Odd but true: an unaligned header, spaces behind, empty tensors, all of them at one place, in no order. */
 static void check_odd(void)
 {
+    static const char *const names[] = {"a", "b", "e", "z"};
     const char *header = "{\"z\":{\"dtype\":\"F32\",\"shape\":[0,7],\"data_offsets\":[0,0]},"
                          "\"a\":{\"data_offsets\":[0,8],\"shape\":[],\"dtype\":\"I64\"},"
                          "\"b\":{\"dtype\":\"F4\",\"shape\":[4],\"data_offsets\":[8,10]},"
@@ -108,6 +109,9 @@ static void check_odd(void)
     int64_t value = 77;
     tap_ok(a && a->elements == 1 && !sbn__tensor_read_integer(&file, a, &value) && value == 0,
            "a scalar is read");
+    for (size_t i = 0; i < 4; ++i)
+        tap_ok(sbn__tensor_header_find(&file.header, names[i]) == &file.header.tensors[i],
+               "%s is found, and stands by its name", names[i]);
     tap_ok(!sbn__tensor_header_find(&file.header, "c"), "what is not there is not found");
     /* The file is cut while it is open. */
     if (truncate(path, 20) == 0)
