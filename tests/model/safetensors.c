@@ -90,7 +90,7 @@ static void check_places(void)
     expect(sbn__tensor_file_open(&file, NULL), SBN_INVALID_ARGUMENT, "path|NULL", "no name");
 }
 
-/* Odd but true: an unaligned header, spaces behind, empty tensors, all of them at one place, in no order. */
+/* Odd but true: an unaligned header, spaces behind, empty tensors at one place, in no order. */
 static void check_odd(void)
 {
     static const char *const names[] = {"a", "b", "e", "z"};

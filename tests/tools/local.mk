@@ -1,9 +1,5 @@
 # The checker itself: its problems' lines, and that it refuses faults.
 check_PROGRAMS += tests/tools/problem tests/tools/checker
-tests_tools_checker_SOURCES = \
-	tests/tools/checker.c \
-	tests/tools/checker_model.c \
-	tests/tools/checker_model.h
 TESTS += tests/tools/problem tests/tools/checker
 ASAN_TESTS += tests/tools/problem tests/tools/checker
 

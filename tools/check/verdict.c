@@ -104,7 +104,9 @@ void verdict_bits(verdict *v, size_t index, float got, float expected)
 {
     v->judged = 1;
     if (digest_floats(&got, 1) != digest_floats(&expected, 1)) {
-        ++v->failures;
+        /* A zero of another sign is a failure, too, and no value is one twice. */
+        const size_t before = v->failures;
         verdict_value(v, SBN_F32, index, got, expected, 0);
+        v->failures = before + 1;
     }
 }
