@@ -36,15 +36,9 @@
 
 #define GPU_SLICE_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, units) AND() VALUE(uint, log2_strip)
 
-/* Up to four sources of slices, which are added up. */
-#define SLICE_SOURCES_ARGUMENTS(BUFFER, VALUE, AND) \
-    BUFFER(global const long *, from0) AND() VALUE(uint, slices0) \
-    AND() BUFFER(global const long *, from1) AND() VALUE(uint, slices1) \
-    AND() BUFFER(global const long *, from2) AND() VALUE(uint, slices2) \
-    AND() BUFFER(global const long *, from3) AND() VALUE(uint, slices3)
-
 #define ADD_SLICES_ARGUMENTS(BUFFER, VALUE, AND) \
-    BUFFER(global long *, accumulators) AND() VALUE(uint, per_channel) AND() VALUE(ulong, total)
+    BUFFER(global long *, partial) AND() VALUE(uint, slices) AND() VALUE(uint, per_channel) \
+    AND() VALUE(ulong, total)
 
 /* --- step 2, whose tables cl/common/combine.cl describes ---------------------------------- */
 #define SOURCE_ARGUMENTS(BUFFER, VALUE, AND) \
@@ -78,8 +72,8 @@
     BUFFER(global const long *restrict, own) AND() VALUE(uint, own_slices) \
     AND() VALUE(uint, is_own)
 
-/* Behind a reduction on GPUs: whether it combines its channels. */
-#define TAIL_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, combines)
+/* Behind a reduction on GPUs: whether it adds its slices, and combines its channels. */
+#define TAIL_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, adds) AND() VALUE(uint, combines)
 
 /* --- step 3 ----------------------------------------------------------------------------- */
 /* y may be x. */

@@ -1,28 +1,12 @@
 /*
- * GPU form, end of step 1: adds the slices of up to four sources. accumulators[i] is the sum of
- * from[s * total + i] over all sources and s < slices; the last int64 of a channel, its flags, is
- * their bitwise or. A work-group adds SLICE_WORDS int64s, with SLICE_PARTS work-items for each;
- * neighbouring work-items read neighbouring int64s. The sums are of integers, so that their order
- * is free. `accumulators` may be a source.
+ * GPU form, end of step 1: adds the slices into the first one. Int64 i of slice s is
+ * partial[s * total + i]; the last int64 of a channel, its flags, becomes their bitwise or. A
+ * work-group adds SLICE_WORDS int64s, with SLICE_PARTS work-items for each; neighbouring work-items
+ * read neighbouring int64s. The sums are of integers, so that their order is free.
  */
 #define SLICE_WORDS (1 << LOG2_SLICE_WORDS)
 #define SLICE_PARTS (ITEMS >> LOG2_SLICE_WORDS)
 #define SLICES_AT_ONCE 8
-
-static void add_slices_of(private long *sum, private long *flags, global const long *from,
-                          uint slices, uint first, ulong at, ulong total)
-{
-    for (uint s = first; s < slices; s += SLICE_PARTS * SLICES_AT_ONCE) {
-        long each[SLICES_AT_ONCE];
-        _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
-            each[k] = from[min(s + k * SLICE_PARTS, slices - 1) * total + at];
-        _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
-            if (s + k * SLICE_PARTS < slices) {
-                *sum += each[k];
-                *flags |= each[k];
-            }
-    }
-}
 
 /* Whether an int64 of a work-group is a channel's last: in 32 bits, which hold the group's number. */
 static bool is_last_word(uint group, uint word, uint per_channel)
@@ -33,7 +17,7 @@ static bool is_last_word(uint group, uint word, uint per_channel)
 }
 
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
-void add_slices(PARAMETERS(SLICE_SOURCES_ARGUMENTS), PARAMETERS(ADD_SLICES_ARGUMENTS))
+void add_slices(PARAMETERS(ADD_SLICES_ARGUMENTS))
 {
     local long sums[ITEMS], all_flags[ITEMS];
     const uint item = get_local_id(0);
@@ -41,11 +25,15 @@ void add_slices(PARAMETERS(SLICE_SOURCES_ARGUMENTS), PARAMETERS(ADD_SLICES_ARGUM
     long sum = 0, flags = 0;
     const uint first = item >> LOG2_SLICE_WORDS;
     /* What is past the end must not be read: a work-item may be replacing the last int64. */
-    if (i < total) {
-        add_slices_of(&sum, &flags, from0, slices0, first, i, total);
-        add_slices_of(&sum, &flags, from1, slices1, first, i, total);
-        add_slices_of(&sum, &flags, from2, slices2, first, i, total);
-        add_slices_of(&sum, &flags, from3, slices3, first, i, total);
+    for (uint s = first; s < (i < total ? slices : 0); s += SLICE_PARTS * SLICES_AT_ONCE) {
+        long each[SLICES_AT_ONCE];
+        _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
+            each[k] = partial[min(s + k * SLICE_PARTS, slices - 1) * total + i];
+        _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
+            if (s + k * SLICE_PARTS < slices) {
+                sum += each[k];
+                flags |= each[k];
+            }
     }
     sums[item] = sum;
     all_flags[item] = flags;
@@ -57,6 +45,6 @@ void add_slices(PARAMETERS(SLICE_SOURCES_ARGUMENTS), PARAMETERS(ADD_SLICES_ARGUM
         }
     }
     if (item < SLICE_WORDS && i < total)
-        accumulators[i] = is_last_word((uint)get_group_id(0), item, per_channel) ? all_flags[item]
-                                                                                 : sums[item];
+        partial[i] = is_last_word((uint)get_group_id(0), item, per_channel) ? all_flags[item]
+                                                                            : sums[item];
 }

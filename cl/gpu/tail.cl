@@ -1,6 +1,6 @@
 /*
- * GPU form, the end of step 1 of a replica that is alone: the last work-group of a strip (last_slice.cl)
- * adds its slices, and does step 2 of its channels: tail_forward.cl, tail_backward.cl.
+ * GPU form, the end of step 1: the last work-group of a strip (last_slice.cl) adds its slices; of a replica
+ * that is alone it does step 2 of its channels, too: tail_forward.cl, tail_backward.cl.
  */
 
 /*
@@ -61,17 +61,18 @@ static void add_slices_of_strip(local long *memory, uint log2_strip, uint channe
 #endif
 
 /*
- * Whether the work-item is to combine its channel of the strip, whose accumulator is then that of all
- * slices. Behind the wide accumulators there is a counter for each strip. `memory`: WORDS_SIZE int64s of
+ * Adds slices, with `adds`. Whether the work-item is to combine its channel of the strip, whose accumulator
+ * is then that of all slices. Behind the wide accumulators there is a counter for each strip. `memory`: WORDS_SIZE int64s of
  * local memory, which nothing else uses any more.
  */
 static INLINED bool is_to_combine(local long *memory, uint log2_strip, uint channels,
-                                  global long *partial, global long *wide, uint combines)
+                                  global long *partial, global long *wide, uint adds,
+                                  uint combines)
 {
     const uint item = anew(get_local_id(0)), strip = anew(get_group_id(0));
     bool is_last = true;
 #ifdef DEVICE_FENCE
-    const uint slices = combines ? get_num_groups(1) : 1;
+    const uint slices = adds ? get_num_groups(1) : 1;
     volatile global uint *arrived = (volatile global uint *)wide_of(wide, channels);
     /* Behind the words of a strip. */
     local int *flag = (local int *)(memory + WORDS_SIZE - 1);

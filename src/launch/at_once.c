@@ -25,7 +25,7 @@ static sbn_reduce_plan plan_of(const sbn_layer_pass *lp)
 
 int sbn__reduction_combines(const sbn_layer_pass *lp)
 {
-    return lp->group->replica_count == 1 && plan_of(lp).combines;
+    return lp->group->replica_count == 1 && plan_of(lp).sums_up;
 }
 
 /* Enqueues the launch of a kernel that combines. */

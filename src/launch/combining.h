@@ -33,8 +33,11 @@ int sbn__combining_begin(sbn_combining *combining, sbn_layer_pass *lp, sbn_repli
 int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
                        cl_event event);
 
-/* Of a reduction that does not combine; `any`: a buffer in the place of all that it does not use. */
-sbn_combining sbn__combining_none(cl_mem any);
+/*
+ * Of a reduction that does not combine, but may add its slices; `any`: a buffer in the place of all that it
+ * does not use.
+ */
+sbn_combining sbn__combining_none(cl_mem any, int adds);
 
 /* Appends what a reduction takes of it, behind its tensors; `fills`: one of the forward pass. */
 void sbn__add_tail_of(sbn_arguments *arguments, const sbn_combining *combining, int fills,

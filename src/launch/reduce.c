@@ -3,16 +3,6 @@
 #include "launch/combining.h"
 #include "plan/launch_plan.h"
 
-/* Room for what the slices leave, and for their sum. */
-static int reserve(const sbn_layer_pass *lp, sbn_replica *replica, size_t slices)
-{
-    sbn_work *work = &lp->work[replica->index];
-    const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(lp->kind->format) *
-                         lp->layer->channels;
-    const int status = sbn__reserve(replica, &work->accumulators, bytes);
-    return status || slices == 1 ? status : sbn__reserve(replica, &work->partial, bytes * slices);
-}
-
 int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait,
                              cl_event *cleared)
 {
@@ -84,75 +74,76 @@ int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kerne
                        wait, event);
 }
 
-int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduced from[4],
-                    cl_mem to, const sbn_wait *wait, cl_event *event)
+/* Enqueues the adding of a replica's slices behind `before`, which it replaces. */
+static int add_slices(const sbn_layer_pass *lp, sbn_replica *replica, cl_event *before)
 {
+    sbn_reduced *reduced = &lp->work[replica->index].reduced;
     const size_t per_channel = sbn__accumulator_length(lp->kind->format);
-    const sbn_slice_sources_arguments sources = {
-        .from0 = from[0].mem,
-        .slices0 = from[0].slices,
-        .from1 = from[1].mem,
-        .slices1 = from[1].slices,
-        .from2 = from[2].mem,
-        .slices2 = from[2].slices,
-        .from3 = from[3].mem,
-        .slices3 = from[3].slices,
-    };
     const sbn_add_slices_arguments own = {
-        .accumulators = to,
+        .partial = reduced->mem,
+        .slices = reduced->slices,
         .per_channel = (cl_uint)per_channel,
         .total = (cl_ulong)per_channel * lp->layer->channels,
     };
     const size_t each = (size_t)sbn__form_sizes(replica->form)->slice_words;
     const size_t groups = (own.total + each - 1) / each;
+    sbn_wait wait = sbn__layer_pass_wait(lp, replica);
+    cl_event added = NULL;
+    sbn__wait_behind(&wait, replica, replica, *before);
     sbn_arguments arguments = {.count = 0};
-    sbn__add_slice_sources(&arguments, &sources);
     sbn__add_add_slices(&arguments, &own);
-    return sbn__launch(replica, &replica->kernels[SBN_F32][0]->add_slices, arguments.list,
-                       arguments.count, 1, &groups, wait, event);
+    const int status = sbn__launch(replica, &replica->kernels[SBN_F32][0]->add_slices,
+                                   arguments.list, arguments.count, 1, &groups, &wait, &added);
+    if (!status) {
+        sbn__move_event(before, &added);
+        reduced->slices = 1;
+    }
+    return status;
+}
+
+/*
+ * Enqueues the reduction behind `wait`, of a shard with values, and the adding of its slices: of all
+ * with `adds`, else of so many that the kernel that combines, which has a work-item for a channel, is slower.
+ */
+static int reduce(sbn_layer_pass *lp, sbn_replica *replica, int adds, const sbn_wait *wait,
+                  cl_event *last)
+{
+    sbn_work *work = &lp->work[replica->index];
+    const size_t length = sbn__accumulator_length(lp->kind->format);
+    const sbn_reduce_plan plan = sbn__plan_reduce(&lp->shapes[replica->index], replica, length);
+    int status = sbn__reserve(replica, &work->partial,
+                              sizeof(int64_t) * length * lp->layer->channels * plan.slices);
+    if (status)
+        return status;
+    work->reduced = (sbn_reduced){work->partial.mem, plan.sums_up ? 1 : plan.slices};
+    work->wide_is_clear = 0;
+    const sbn_combining none = sbn__combining_none(work->partial.mem, plan.sums_up);
+    cl_event reduced = NULL;
+    status = lp->kind->reduce(lp, replica, &plan, &none, wait, &reduced);
+    if (reduced)
+        sbn__move_event(last, &reduced);
+    if (status || !(plan.adds_slices || (adds && work->reduced.slices > 1)))
+        return status;
+    return add_slices(lp, replica, last);
 }
 
 int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica)
 {
     sbn_work *work = &lp->work[replica->index];
-    const sbn_shape *shape = &lp->shapes[replica->index];
-    if (shape->values == 0)
+    if (lp->shapes[replica->index].values == 0)
         return SBN_SUCCESS;
-    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica,
-                                                  sbn__accumulator_length(lp->kind->format));
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
-    cl_event cleared = NULL, reduced = NULL, folded = NULL;
+    cl_event cleared = NULL;
     /* Of the pass before, in the same memory. */
     sbn__wait_behind(&wait, replica, replica, work->last);
-    int status = reserve(lp, replica, plan.slices);
-    if (!status)
-        status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
-    if (status)
-        return status;
-    const cl_mem out = plan.slices > 1 ? work->partial.mem : work->accumulators.mem;
-    work->reduced = (sbn_reduced){out, plan.slices};
-    work->wide_is_clear = 0;
-    const sbn_combining none = sbn__combining_none(out);
-    status = lp->kind->reduce(lp, replica, &plan, &none, &wait, &reduced);
-    if (!status && plan.slices > 1) {
-        const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
-        sbn_wait done = sbn__layer_pass_wait(lp, replica);
-        sbn__wait_behind(&done, replica, replica, reduced);
-        status = sbn__add_slices(lp, replica, from, work->accumulators.mem, &done, &folded);
-    }
+    const int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
     if (cleared)
         sbn__move_event(&work->last, &cleared);
-    if (reduced)
-        sbn__move_event(&work->last, folded ? &folded : &reduced);
-    sbn__release_event(&reduced);
-    sbn__release_event(&folded);
-    return status;
+    return status ? status : reduce(lp, replica, 1, &wait, &work->last);
 }
 
 int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    const sbn_shape *shape = &lp->shapes[replica->index];
-    const size_t length = sbn__accumulator_length(lp->kind->format);
     sbn_work *work = &lp->work[replica->index];
     work->reduced.slices = 0;
     /* Other replicas' devices may still read what was there. */
@@ -160,38 +151,10 @@ int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica)
     for (size_t r = 0; r < lp->group->replica_count; ++r)
         sbn__wait_behind(&wait, replica, &lp->group->replicas[r], lp->work[r].last);
     cl_event cleared = NULL;
-    int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
+    const int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
     if (cleared)
         sbn__move_event(&work->next, &cleared);
-    if (status || shape->values == 0)
+    if (status || lp->shapes[replica->index].values == 0)
         return status;
-    const sbn_reduce_plan plan = sbn__plan_reduce(shape, replica, length);
-    status = sbn__reserve(replica, &work->partial,
-                          sizeof(int64_t) * length * lp->layer->channels * plan.slices);
-    if (status)
-        return status;
-    work->reduced = (sbn_reduced){work->partial.mem, plan.slices};
-    work->wide_is_clear = 0;
-    const sbn_combining none = sbn__combining_none(work->partial.mem);
-    cl_event reduced = NULL;
-    status = lp->kind->reduce(lp, replica, &plan, &none, &wait, &reduced);
-    if (reduced)
-        sbn__move_event(&work->next, &reduced);
-    if (status || !plan.adds_slices)
-        return status;
-    /*
-     * The sum replaces the slices: the kernel that combines has a work-item for a channel, too few
-     * for many slices.
-     */
-    const cl_mem out = work->partial.mem;
-    const sbn_reduced from[4] = {work->reduced, {out, 0}, {out, 0}, {out, 0}};
-    sbn_wait done = sbn__layer_pass_wait(lp, replica);
-    cl_event added = NULL;
-    sbn__wait_behind(&done, replica, replica, work->next);
-    status = sbn__add_slices(lp, replica, from, out, &done, &added);
-    if (!status) {
-        sbn__move_event(&work->next, &added);
-        work->reduced.slices = 1;
-    }
-    return status;
+    return reduce(lp, replica, 0, &wait, &work->next);
 }

@@ -24,7 +24,7 @@ int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kerne
 int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait,
                              cl_event *cleared);
 
-/* Enqueues the reduction on a replica; an empty shard needs none. */
+/* Enqueues the reduction on a replica, with the sum of its slices; an empty shard needs none. */
 int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica);
 
 /*
@@ -32,9 +32,5 @@ int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica);
  * the replica's next one.
  */
 int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica);
-
-/* Adds up to four replicas' accumulators; `to` may be one of them. */
-int sbn__add_slices(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduced from[4],
-                    cl_mem to, const sbn_wait *wait, cl_event *event);
 
 #endif

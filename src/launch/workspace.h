@@ -15,10 +15,10 @@ typedef struct sbn_reduced {
 
 /* The working memory of one replica. */
 typedef struct sbn_work {
-    sbn_device_buffer partial, accumulators; /* of each slice; of all of them */
-    sbn_device_buffer wide;                  /* of the blocks that do not fit */
-    int wide_is_clear;                       /* ... 0, when all that is enqueued is over */
-    sbn_staging on_host, wide_on_host;       /* copies, where the host combines */
+    sbn_device_buffer partial;         /* accumulators of each slice */
+    sbn_device_buffer wide;            /* of the blocks that do not fit */
+    int wide_is_clear;                 /* ... 0, when all that is enqueued is over */
+    sbn_staging on_host, wide_on_host; /* copies, where the host combines */
     sbn_reduced reduced;
     cl_event last; /* the last command that uses any of these */
     cl_event next; /* takes its place when all replicas have enqueued theirs */

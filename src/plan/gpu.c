@@ -112,14 +112,16 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
     const size_t step = sbn__at_least(kernel->at_once >> log2_strip, 1);
     per_slice = sbn__ceil_div(per_slice, step) * step;
     const size_t slices = sbn__ceil_div(units, per_slice);
+    const int sums_up = slices == 1 ||
+                        (replica->counts_slices && slices <= MOST_SLICES >> log2_strip);
     return (sbn_reduce_plan){
         .reduction = reduction,
         .work_groups = {strips, slices},
         .strip = (cl_uint)strip,
         .log2_strip = log2_strip,
         .slices = (cl_uint)slices,
-        .combines = slices == 1 || (replica->counts_slices && slices <= MOST_SLICES >> log2_strip),
-        .adds_slices = slices >= SLICES_TO_ADD,
+        .sums_up = sums_up,
+        .adds_slices = !sums_up && slices >= SLICES_TO_ADD,
         .per_slice = (cl_uint)per_slice,
     };
 }

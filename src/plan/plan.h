@@ -15,8 +15,8 @@ typedef struct sbn_reduce_plan {
     cl_uint strip;      /* channels of a work-group; GPU form: a power of two, ... */
     cl_uint log2_strip; /* ... of this exponent */
     cl_uint slices;     /* each writes accumulators of its own, which are added later */
-    int combines;       /* GPU form: the last work-group of a strip, of a replica that is alone */
-    int adds_slices;    /* where devices combine: by a command, before the one that combines */
+    int sums_up; /* GPU form: the last work-group of a strip adds its slices, or has the only one */
+    int adds_slices; /* where devices combine: by a command, before the one that combines */
     /* CPU form: samples of a slice, or blocks (cl/cpu/reduce_nchw.cl, cl/cpu/reduce_nhwc.cl); GPU: blocks. */
     cl_uint per_slice;
 } sbn_reduce_plan;

@@ -100,14 +100,14 @@ static void recorded(void)
         sbn_layout layout;
         const char *plan;
     } rows[] = {
-        {"large planes", {32, 64, 12544}, SBN_LAYOUT_NCHW, "64x13 of 1x128, added, tail"},
-        {"planes of one block", {64, 256, 196}, SBN_LAYOUT_NCHW, "16x16 of 16x4, added, tail"},
-        {"small planes", {64, 512, 49}, SBN_LAYOUT_NCHW, "32x8 of 16x8, added, tail"},
+        {"large planes", {32, 64, 12544}, SBN_LAYOUT_NCHW, "64x13 of 1x128, tail"},
+        {"planes of one block", {64, 256, 196}, SBN_LAYOUT_NCHW, "16x16 of 16x4, tail"},
+        {"small planes", {64, 512, 49}, SBN_LAYOUT_NCHW, "32x8 of 16x8, tail"},
         {"small planes of one slice", {16, 8448, 49}, SBN_LAYOUT_NCHW, "528x1 of 16x16, tail"},
-        {"large planes, last", {64, 256, 196}, SBN_LAYOUT_NHWC, "16x16 of 16x4, added, tail"},
-        {"small planes, last", {64, 512, 49}, SBN_LAYOUT_NHWC, "32x8 of 16x8, added, tail"},
-        {"few planes, last", {2, 256, 784}, SBN_LAYOUT_NHWC, "16x4 of 16x2, added, tail"},
-        {"rows of few slices", {2048, 256, 1}, SBN_LAYOUT_NHWC, "8x16 of 32x128, added, tail"},
+        {"large planes, last", {64, 256, 196}, SBN_LAYOUT_NHWC, "16x16 of 16x4, tail"},
+        {"small planes, last", {64, 512, 49}, SBN_LAYOUT_NHWC, "32x8 of 16x8, tail"},
+        {"few planes, last", {2, 256, 784}, SBN_LAYOUT_NHWC, "16x4 of 16x2, tail"},
+        {"rows of few slices", {2048, 256, 1}, SBN_LAYOUT_NHWC, "8x16 of 32x128, tail"},
         {"rows", {65536, 256, 1}, SBN_LAYOUT_NHWC, "8x64 of 32x1024, added"},
     };
     const sbn_replica replica = {.form = SBN_FORM_GPU,
@@ -120,7 +120,7 @@ static void recorded(void)
         char text[128];
         snprintf(text, sizeof text, "%zux%zu of %ux%u%s%s", plan.work_groups[0],
                  plan.work_groups[1], 1u << plan.log2_strip, plan.per_slice,
-                 plan.adds_slices ? ", added" : "", plan.combines ? ", tail" : "");
+                 plan.adds_slices ? ", added" : "", plan.sums_up ? ", tail" : "");
         tap_ok(strcmp(text, rows[i].plan) == 0, "%s: %s", rows[i].name, text);
     }
 }

@@ -191,9 +191,13 @@ static uint64_t kept(int number)
     return combines ? gradients(running) : running;
 }
 
-#define VARIANT(...) \
-    .variant = &(const variant){__VA_ARGS__}, .begin = begin, .result = result, .end = stand_end, \
-    .survived = survived_waits
+/* A program of the GPU form that cannot be built is built once more, without what it can do without. */
+static const int survived_builds[] = {WRAP_BUILD, WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
+
+#define OF_VARIANT(...) \
+    .variant = &(const variant){__VA_ARGS__}, .begin = begin, .result = result, .end = stand_end
+#define VARIANT(...) OF_VARIANT(__VA_ARGS__), .survived = survived_waits
+#define GPU_VARIANT(...) OF_VARIANT(.form = SBN_FORM_GPU, __VA_ARGS__), .survived = survived_builds
 #define PASSES .step = step, .steps = STEPS, .kept = kept
 #define FUSED .step = step_fused, .steps = FUSED_STEPS
 
@@ -215,10 +219,7 @@ const scenario pass_scenarios[] = {
      .steps = SIDE_STEPS,
      VARIANT(.replicas = 3)},
     /* Its reductions are programs that passes build. */
-    {.name = "passes of the GPU form",
-     .may_track = 1,
-     PASSES,
-     VARIANT(.replicas = 1, .form = SBN_FORM_GPU)},
+    {.name = "passes of the GPU form", .may_track = 1, PASSES, GPU_VARIANT(.replicas = 1)},
     {.name = "passes of bfloat16",
      .may_track = 1,
      PASSES,
@@ -226,6 +227,9 @@ const scenario pass_scenarios[] = {
     {.name = "a residual and a ReLU",
      FUSED,
      VARIANT(.replicas = 3, .activation = SBN_RELU, .residual = 1)},
+    {.name = "a residual and a ReLU, GPU form",
+     FUSED,
+     GPU_VARIANT(.replicas = 2, .activation = SBN_RELU, .residual = 1)},
     {.name = "backward from the output", FUSED, VARIANT(.replicas = 3, .from_output = 1)},
     {.name = NULL},
 };

@@ -199,43 +199,34 @@ static void check_add_slices(void)
 {
     enum { WORDS = SBN_GPU_SLICE_WORDS, SLICES = 2 };
     const cl_ulong total = ((cl_ulong)1 << 32) + 5;
-    address_space from, sums;
-    if (!address_space_open(&from, device.context, 2 * SLICES * total)) {
+    address_space partial;
+    if (!address_space_open(&partial, device.context, 2 * SLICES * total)) {
         tap_skip("%llu GB of address space cannot be reserved",
                  (unsigned long long)(8 * SLICES * total >> 30));
         return;
     }
-    must(!address_space_open(&sums, device.context, 2 * WORDS), "address space");
-    cl_long *const words = (cl_long *)from.at, *const sum = (cl_long *)sums.at;
+    cl_long *const words = (cl_long *)partial.at;
     for (int i = 0; i < WORDS; ++i) {
         words[i] = 1 + i;
         words[total + (cl_ulong)i] = 100 * (1 + i);
     }
-    const sbn_slice_sources_arguments sources = {
-        .from0 = from.mem,
-        .slices0 = SLICES,
-        .from1 = from.mem,
-        .from2 = from.mem,
-        .from3 = from.mem,
-    };
     const sbn_add_slices_arguments own = {
-        .accumulators = sums.mem,
+        .partial = partial.mem,
+        .slices = SLICES,
         .per_channel = WORDS,
         .total = total,
     };
     sbn_arguments arguments = {.count = 0};
-    sbn__add_slice_sources(&arguments, &sources);
     sbn__add_add_slices(&arguments, &own);
     launch(&replica->kernels[SBN_F32][0]->add_slices, arguments.list, arguments.count, 1,
            (const size_t[]){1});
     int all_right = 1;
     for (int i = 0; i < WORDS; ++i) {
         const cl_long flags = i == WORDS - 1;
-        all_right = all_right && sum[i] == (flags ? (1 + i) | 100 * (1 + i) : 101 * (1 + i));
+        all_right = all_right && words[i] == (flags ? (1 + i) | 100 * (1 + i) : 101 * (1 + i));
     }
     tap_ok(all_right, "GPU form: slices of %llu words are added", (unsigned long long)total);
-    address_space_close(&from);
-    address_space_close(&sums);
+    address_space_close(&partial);
 }
 
 /*

@@ -156,7 +156,7 @@ static int shape_of(sbn_shape *shape, const char *line)
  */
 static unsigned commands_of(const sbn_reduce_plan *reduce)
 {
-    return reduce->combines ? 2 : 3 + (unsigned)reduce->adds_slices;
+    return reduce->sums_up ? 2 : 3 + (unsigned)reduce->adds_slices;
 }
 
 /* A line for each kernel of a pass, and one for the pass: its name, its work-groups, what each of them takes. */
@@ -172,9 +172,8 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
                reduce.work_groups[0] * reduce.work_groups[1], reduce.strip, reduce.slices,
                reduce.per_slice);
         printf("%s %s %s_pass commands=%u adds=%d tails=%d\n", device, line,
-               is_backward ? "backward" : "forward", commands_of(&reduce),
-               !reduce.combines && reduce.adds_slices,
-               reduce.combines ? 1 + (reduce.slices > 1) : 0);
+               is_backward ? "backward" : "forward", commands_of(&reduce), reduce.adds_slices,
+               reduce.sums_up ? 1 + (reduce.slices > 1) : 0);
         const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
         size_t groups = 1;
         for (cl_uint i = 0; i < apply.dimensions; ++i)
