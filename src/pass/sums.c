@@ -74,7 +74,6 @@ int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)
 {
     const sbn_group *group = lp->group;
     int status = SBN_SUCCESS;
-    *done = 1;
     for (size_t r = 0; r < group->replica_count && *done && !status; ++r)
         if (lp->work[r].last)
             status = sbn__event_done(&group->replicas[r], lp->work[r].last, done);

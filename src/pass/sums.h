@@ -32,7 +32,7 @@ int sbn__sums_read(sbn_layer_pass *lp, sbn_replica *replica);
 int sbn__sums_read_wide(sbn_layer_pass *lp, sbn_replica *replica);
 
 /*
- * Sets *done to 1 when the copies of all replicas are complete. Never blocks; a failed command is
+ * Clears *done where the copies of some replica are not complete. Never blocks; a failed command is
  * an error.
  */
 int sbn__sums_arrived(const sbn_layer_pass *lp, int *done);

@@ -157,6 +157,9 @@ static int side_by_side(int number)
     status = sbn_forward_begin(layer, beside, at.saved[1], flags, &second);
     if (!status)
         status = sbn_pass_progress(second, NULL);
+    /* An error of the pass is its end's to tell. */
+    if (!status && *sbn_last_error())
+        tap_ok(0, "a pass that goes on leaves a sentence: %s", sbn_last_error());
     const int of_second = second ? sbn_pass_end(second, NULL) : status;
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     const int of_first = with_events(sbn_pass_end(first, NULL));
@@ -218,6 +221,10 @@ const scenario pass_scenarios[] = {
      .step = side_by_side,
      .steps = SIDE_STEPS,
      VARIANT(.replicas = 3)},
+    {.name = "passes side by side, the host combines",
+     .step = side_by_side,
+     .steps = SIDE_STEPS,
+     VARIANT(.replicas = 2, .host_combines = 1)},
     /* Its reductions are programs that passes build. */
     {.name = "passes of the GPU form", .may_track = 1, PASSES, GPU_VARIANT(.replicas = 1)},
     {.name = "passes of bfloat16",
