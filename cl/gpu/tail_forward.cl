@@ -13,7 +13,7 @@
 static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels,
                                   global long *partial, global long *wide, TAIL_PARAMETERS)
 {
-    const uint item = get_local_id(0), c = (get_group_id(0) << log2_strip) + item;
+    const uint item = anew(get_local_id(0)), c = (anew(get_group_id(0)) << log2_strip) + item;
     if (!is_to_combine(memory, log2_strip, channels, partial, wide, adds, combines))
         return;
     combine_forward(partial, 1, wide, partial, 0, wide, partial, 0, wide, partial, 0, wide, wide, 1,

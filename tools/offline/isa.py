@@ -88,9 +88,10 @@ def main_loop(kernel):
     """The shortest of the loops that load at least half as much as any does itself, without those within it,
     or None: the kernel has no loop with loads. A reduction's loop over blocks loads what makes a pivot, or is
     summed again, beside the one over elements. What a reduction loads as int64s, or loads and stores in one
-    loop, are accumulators, not tensors."""
+    loop, are accumulators, not tensors; on Intel, whose messages are larger, it adds no slices."""
     reduces = 'reduce' in kernel.name
-    loops = {l: loaded(i for i in own_code(kernel, l) if not reduces or i.bytes < 8) for l in loops_of(kernel)
+    adds = reduces and not kernel.simd
+    loops = {l: loaded(i for i in own_code(kernel, l) if not adds or i.bytes < 8) for l in loops_of(kernel)
              if not reduces or not kernel.count('store', l[0], l[1] + 1)}
     most = max(loops.values(), default=0)
     return min((l for l in loops if most > 0 and loops[l] >= most / 2),

@@ -15,13 +15,13 @@ tools_offline_launches_LDFLAGS = -Wl,--wrap=clEnqueueNDRangeKernel -Wl,--wrap=cl
 	-Wl,--wrap=clEnqueueWriteBuffer -Wl,--wrap=clEnqueueMarkerWithWaitList
 CLEANFILES += tools/offline/launches check-offline.log
 
-EXTRA_DIST += tools/offline/check.sh tools/offline/install.sh tools/offline/limits
+EXTRA_DIST += tools/offline/run.sh tools/offline/install.sh tools/offline/limits
 offline_modules = amd check compile devices facts intel isa judge limits model nvidia planted table targets walk
 EXTRA_DIST += $(offline_modules:%=tools/offline/%.py)
 
 TARGETS =
 check-offline: tools/offline/library
-	+TARGETS='$(TARGETS)' $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tools/offline/check.sh \
+	+TARGETS='$(TARGETS)' $(MAKE) $(AM_MAKEFLAGS) check-TESTS TESTS=tools/offline/run.sh \
 	  TEST_SUITE_LOG=$@.log
 
 .PHONY: check-offline
