@@ -72,8 +72,8 @@
     BUFFER(global const long *restrict, own) AND() VALUE(uint, own_slices) \
     AND() VALUE(uint, is_own)
 
-/* Behind a reduction on GPUs: whether it adds its slices, and combines its channels. */
-#define TAIL_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, adds) AND() VALUE(uint, combines)
+/* Behind a reduction on GPUs: nothing, 1: it adds its slices, 2: it combines its channels, too. */
+#define TAIL_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, tail)
 
 /* --- step 3 ----------------------------------------------------------------------------- */
 /* y may be x. */

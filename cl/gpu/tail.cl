@@ -61,18 +61,17 @@ static void add_slices_of_strip(local long *memory, uint log2_strip, uint channe
 #endif
 
 /*
- * Adds slices, with `adds`. Whether the work-item is to combine its channel of the strip, whose accumulator
- * is then that of all slices. Behind the wide accumulators there is a counter for each strip. `memory`: WORDS_SIZE int64s of
- * local memory, which nothing else uses any more.
+ * Adds slices, if `tail` says so. Whether the work-item is to combine its channel of the strip, whose
+ * accumulator is then that of all slices. Behind the wide accumulators there is a counter for each strip.
+ * `memory`: WORDS_SIZE int64s of local memory, which nothing else uses any more.
  */
 static INLINED bool is_to_combine(local long *memory, uint log2_strip, uint channels,
-                                  global long *partial, global long *wide, uint adds,
-                                  uint combines)
+                                  global long *partial, global long *wide, uint tail)
 {
     const uint item = anew(get_local_id(0)), strip = anew(get_group_id(0));
     bool is_last = true;
 #ifdef DEVICE_FENCE
-    const uint slices = adds ? get_num_groups(1) : 1;
+    const uint slices = tail > 0 ? get_num_groups(1) : 1;
     volatile global uint *arrived = (volatile global uint *)wide_of(wide, channels);
     /* Behind the words of a strip. */
     local int *flag = (local int *)(memory + WORDS_SIZE - 1);
@@ -81,6 +80,6 @@ static INLINED bool is_to_combine(local long *memory, uint log2_strip, uint chan
 #else
     barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
 #endif
-    return combines && is_last && item >> log2_strip == 0 &&
+    return tail == 2 && is_last && item >> log2_strip == 0 &&
            (strip << log2_strip) + item < channels;
 }

@@ -1,12 +1,12 @@
 /*
- * GPU form, the end of step 1 of the forward pass: step 2, with `combines`, where the work-group is the
+ * GPU form, the end of step 1 of the forward pass: step 2, with a `tail` of 2, where the work-group is the
  * last of its channels (tail.cl). A work-item takes a channel. combine.cl describes the arguments.
  */
 #define TAIL_PARAMETERS \
     PARAMETERS(TAIL_ARGUMENTS), PARAMETERS(COMBINE_ARGUMENTS), \
         PARAMETERS(FORWARD_COMBINE_ARGUMENTS), PARAMETERS(TRACKING_ARGUMENTS)
 #define TAIL(memory) \
-    combine_strip(memory, log2_strip, channels, partial, wide, adds, combines, count, eps, clamps, \
+    combine_strip(memory, log2_strip, channels, partial, wide, tail, count, eps, clamps, \
                   coefficients, moments, means, means_offset, vars, vars_offset, layers, tracks, \
                   counts, weight, unbiased, batches)
 
@@ -14,7 +14,7 @@ static INLINED void combine_strip(local long *memory, uint log2_strip, uint chan
                                   global long *partial, global long *wide, TAIL_PARAMETERS)
 {
     const uint item = anew(get_local_id(0)), c = (anew(get_group_id(0)) << log2_strip) + item;
-    if (!is_to_combine(memory, log2_strip, channels, partial, wide, adds, combines))
+    if (!is_to_combine(memory, log2_strip, channels, partial, wide, tail))
         return;
     combine_forward(partial, 1, wide, partial, 0, wide, partial, 0, wide, partial, 0, wide, wide, 1,
                     channels, memory + item * WIDE_ROOM, c, c + 1, count, eps, clamps, coefficients,

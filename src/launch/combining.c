@@ -65,7 +65,7 @@ int sbn__combining_begin(sbn_combining *combining, sbn_layer_pass *lp, sbn_repli
                          int tracks, sbn_wait *wait)
 {
     *combining = (sbn_combining){
-        .tail = {.adds = 1, .combines = 1},
+        .tail = {SBN_TAIL_COMBINES},
         .sums.count = lp->count,
         .sums.eps = lp->layer->eps.eps,
         .sums.clamps = (cl_uint)lp->layer->eps.clamp,
@@ -89,10 +89,10 @@ int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_r
     return status;
 }
 
-sbn_combining sbn__combining_none(cl_mem any, int adds)
+sbn_combining sbn__combining_none(cl_mem any, int tail)
 {
     return (sbn_combining){
-        .tail = {.adds = (cl_uint)adds},
+        .tail = {(cl_uint)tail},
         .statistics = {any, any},
         .tracking = {.means = any, .vars = any, .layers = any},
         .gradients = {any, any},

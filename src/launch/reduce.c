@@ -117,7 +117,8 @@ static int reduce(sbn_layer_pass *lp, sbn_replica *replica, int adds, const sbn_
         return status;
     work->reduced = (sbn_reduced){work->partial.mem, plan.sums_up ? 1 : plan.slices};
     work->wide_is_clear = 0;
-    const sbn_combining none = sbn__combining_none(work->partial.mem, plan.sums_up);
+    const sbn_combining none = sbn__combining_none(work->partial.mem,
+                                                   plan.sums_up ? SBN_TAIL_ADDS : SBN_TAIL_NONE);
     cl_event reduced = NULL;
     status = lp->kind->reduce(lp, replica, &plan, &none, wait, &reduced);
     if (reduced)

@@ -87,7 +87,7 @@ static void launch(const reduction *r, size_t channels, int back, cl_mem to, cl_
         sbn__add_backward_reduce(&arguments, &of_backward);
     else
         sbn__add_forward_reduce(&arguments, &of_forward);
-    const sbn_combining none = sbn__combining_none(of_both.partial, 0);
+    const sbn_combining none = sbn__combining_none(of_both.partial, SBN_TAIL_NONE);
     sbn__add_tail_of(&arguments, &none, !back, replica);
     sbn__add_slice(&arguments, &of_both);
     if (r->form == SBN_FORM_CPU)
