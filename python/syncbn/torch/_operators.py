@@ -5,17 +5,15 @@ from __future__ import annotations
 import itertools
 import weakref
 from ctypes import byref, c_int, c_size_t, c_void_p
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from syncbn import _c
 from syncbn._group import Saved
 from syncbn.torch import _passes
-
-if TYPE_CHECKING:
-    from syncbn.torch._module import SyncBatchNorm
 
 IS_THERE = hasattr(torch.library, "custom_op") and hasattr(torch, "compiler")
 
@@ -28,19 +26,19 @@ _PASS_AT, _PASS_SIZE = _c.CONSTANTS["SBN_SAVED_PASS"], _c.CONSTANTS["SBN_SAVED_P
 _store = _c.function(_c.lib, "sbn_saved_store", c_int, *(c_void_p, c_void_p, c_size_t, c_void_p))
 _load = _c.function(_c.lib, "sbn_saved_load", c_int, *(c_void_p, c_void_p, c_size_t))
 
-# The layers, by the numbers that graphs have of them.
-_layers: weakref.WeakValueDictionary[int, SyncBatchNorm] = weakref.WeakValueDictionary()
+# The layers (syncbn.torch.SyncBatchNorm), by the numbers that graphs have of them.
+_layers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
 
 
-def number_of(layer: SyncBatchNorm) -> Tensor:
+def number_of(layer: _BatchNorm) -> Tensor:
     """A number of a layer's own, in a tensor, so that layers may share a graph."""
     number = next(_numbers)
     _layers[number] = layer
     return torch.tensor(number)
 
 
-def train(layer: SyncBatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
+def train(layer: _BatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
     """A forward pass in training, by operators. The layer's own activation is applied, unless it
     adds a residual, too."""
     mean, var, batches = layer.running_mean, layer.running_var, layer.num_batches_tracked
