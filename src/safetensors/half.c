@@ -40,7 +40,7 @@ uint16_t sbn__half_of_float(float value)
     const uint16_t sign = bits_of(value) >> 16 & 0x8000;
     const float size = fabsf(value);
     if (isnan(value))
-        return sign | 0x7e00;
+        return sign | 0x7e00 | (bits_of(value) >> 13 & 0x3ff);
     /* Half of the unit in the last place beyond the largest, 65504, rounds up. */
     if (size >= 65520.0f)
         return sign | 0x7c00;
