@@ -6,7 +6,8 @@
 #include "support/tap.h"
 
 /*
- * Halves by their definition, and back, of a NaN its payload, too; floats between two halves to the nearer, or the even one.
+ * Halves by their definition, and back, of a NaN its payload, too; floats between two halves to the
+ * nearer, or the even one.
  */
 static void check_half(void)
 {

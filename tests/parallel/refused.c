@@ -4,6 +4,7 @@
  * promised, and the next exchange succeeds. Threads over the in-memory
  * transport, or ranks over MPI.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "support/exchanges.h"
@@ -120,27 +121,30 @@ static void check_calls(test_ranks *all)
     RANKS_REFUSE(all, &exchange, rows);
 }
 
-/* Results cannot be written on rank 1: it says so, and what follows fails on all. */
-static int write_fails(test_rank *m)
+/* Results cannot be given on rank 1: it says so, and what follows fails on all. */
+static failure at_end;
+
+static int end_fails(test_rank *m)
 {
     arguments a;
     right(m, &a);
     if (m->rank == ODD_RANK)
-        a.fails = (failure){WRAP_WRITE, 1};
+        a.fails = at_end;
     reset(m);
     return call(m, &a);
 }
 
-static void check_write(test_ranks *all)
+static void check_end(test_ranks *all, failure fails, const char *words)
 {
-    ranks_do(all, write_fails);
-    /* Of several buckets any may have its sums first. */
-    rank_expect(&all->of[ODD_RANK], CL_OUT_OF_RESOURCES,
-                "replica 0: tensor |: clEnqueueWriteBuffer", "a result cannot be written");
+    char earlier[128];
+    at_end = fails;
+    ranks_do(all, end_fails);
+    rank_expect(&all->of[ODD_RANK], CL_OUT_OF_RESOURCES, words, "a result cannot be given");
     ranks_do(all, begin_and_go_on);
-    ranks_expect(all, SBN_GROUP_FAILED, "rank 1: an exchange failed earlier|clEnqueueWriteBuffer",
-                 SBN_REMOTE_ERROR, "rank 1 began averaging and reported SBN_GROUP_FAILED",
-                 "afterwards");
+    snprintf(earlier, sizeof earlier, "rank 1: an exchange failed earlier|%s", words);
+    ranks_expect(all, SBN_GROUP_FAILED, earlier, SBN_REMOTE_ERROR,
+                 "rank 1 began averaging and reported SBN_GROUP_FAILED", "afterwards");
+    ranks_do(all, exchange_leave);
 }
 
 /* One rank's configuration is wrong: nobody gets an sbn_data_parallel. */
@@ -168,8 +172,11 @@ static void checks(void)
     ranks_do(&all, begin_and_go_on);
     mean = exchanges_digest(&all, "averaged");
     check_calls(&all);
-    check_write(&all);
-    ranks_do(&all, exchange_leave);
+    /* Of several buckets any may have its sums first. */
+    check_end(&all, (failure){WRAP_WRITE, 1}, "replica 0: tensor |: clEnqueueWriteBuffer");
+    ranks_do(&all, exchange_join);
+    /* The first marker is the beginning's. */
+    check_end(&all, (failure){WRAP_MARKER, 2}, "replica 0: clEnqueueMarkerWithWaitList");
     /* The group itself knows nothing of all that. */
     ranks_do(&all, rank_train);
     ranks_expect(&all, SBN_SUCCESS, "", SBN_SUCCESS, "", "batch norm goes on");
