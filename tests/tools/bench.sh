@@ -88,45 +88,4 @@ check 'JSON that cannot be written' run 1 bench --repeats 1 --json "$work/none/j
 check 'is said' grep -q -e "--json $work/none/json: it cannot be written: " "$work/err"
 check 'a file that is no JSON' eval '! bench_report goals "$work/list" 2> "$work/err" &&
     grep -q "is no report of syncbn bench" "$work/err"'
-
-# Verdicts, from numbers made up: of the worst of two problems of 20 MB; not of one of next to nothing, nor of
-# views.
-problem() { # LINE BYTES SHARE QUOTIENT MORE
-    cat << END
-{"problem": "$1", "layout": "first", "bytes": $2, "workspace_bytes": 500000, $5
- "fastest_onednn": {"forward": "onednn nhwc", "backward": "onednn nhwc"},
- "series": [{"contender": "syncbn", "pass": "forward", "share_of_copy": {"median": $3}}],
- "comparisons": [
-  {"of": "syncbn", "with": "onednn nhwc", "pass": "forward", "quotient": {"median": 0.5}},
-  {"of": "syncbn", "with": "onednn nhwc", "pass": "backward", "quotient": {"median": 1.25}},
-  {"of": "syncbn", "with": "unordered", "pass": "forward",
-   "quotient": {"median": $4}, "difference": {"median": 1.5e-5}}]}
-END
-}
-{
-    echo '{"devices": [{"type": "cpu"}], "problems": ['
-    problem mb32ic64ih50iw50 20480000 0.95 1.01 ''
-    echo ,
-    problem mb32ic64ih51iw51 21307392 0.83 1.04 ''
-    echo ,
-    problem mb2ic64 512 0.1 3 ''
-    echo ,
-    problem mb32ic64ih49iw49,pitch64 20480000 0.01 9 '"views": true,'
-    echo ']}'
-} > "$work/json"
-bench_report goals "$work/json" > "$work/out" 2> "$work/err"
-line() { # WHAT VALUE VERDICT REST
-    check "$1: $3" says "^$1.* +$2 .*$3 +$4"
-}
-line 'forward against three passes of a copy, >= 16 MB, channels first' 0.83 missed \
-    '1 of 2; worst: forward mb32ic64ih51iw51$'
-check 'what was not measured is said' says '^forward .*channels last +not measured$'
-line "against oneDNN's best layout, > 4 MB" '0.80 x' missed '2 of 4'
-line 'the same, on half of them' '0.80 x' met '2 of 4'
-line 'exact sums against unordered ones, >= 16 MB, cost' '4.00 %' met '2 of 2'
-line 'fixed cost of a pass beyond its kernels, 64 channels' '15.00 us' met '1 of 1'
-line 'workspace' 0.50 met '2 of 2'
-sed 's/"cpu"/"gpu"/; s/20480000/70000000/' "$work/json" > "$work/gpu"
-bench_report goals "$work/gpu" > "$work/out" 2> "$work/err"
-line 'forward against three passes of a copy, >= 64 MB, channels first' 0.95 met '1 of 1'
 echo "1..$count"

@@ -8,10 +8,6 @@ check_PROGRAMS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/t
 on_bench = tests/support/libsupport.a libsyncbn_bench.la libsyncbn_core.la $(OPENCL_LIBS)
 tests_tools_bench_timing_LDADD = $(on_bench)
 tests_tools_tuner_LDADD = $(on_bench) -lm
-tests_tools_bench_wrong_SOURCES = \
-	tests/tools/bench_faults.c \
-	tests/tools/bench_faults.h \
-	tests/tools/bench_wrong.c
 tests_tools_bench_wrong_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 tests_tools_bench_wrong_LDFLAGS = $(program_wraps) \
 	$(wrap)clEnqueueCopyBuffer \
