@@ -118,39 +118,38 @@ static void expect_status(const test_ranks *all, int rank, int status, const cha
     tap_ok(sbn_group_status(all->of[rank].group, NULL) == status, "%s: without a reason", what);
 }
 
-static void abort_in(test_ranks *all, int (*wait)(test_rank *))
+/* Rank 0 is aborted while it waits for rank 2, rank 1 waits for its timeout; nothing else changes. */
+static void open_aborted(test_ranks *all, int (*wait)(test_rank *), sbn_timeout_action action,
+                         const char *words, const char *what)
 {
+    open_three(all, action);
+    if (wait == wait_in_exchange)
+        ranks_do(all, exchange_join);
     wait_for = wait;
+    ranks_reset(all);
+    const uint64_t before = ranks_state(all);
+    expect_status(all, 0, SBN_SUCCESS, "", "a new group");
     ranks_do(all, under_watch);
-}
-
-/* Rank 0 is aborted, rank 1 waits for its timeout. */
-static void check_prompt(const char *what)
-{
+    rank_expect(&all->of[0], SBN_ABORTED, words, what);
     tap_ok(seconds_of[0] >= 0.2 && seconds_of[0] < TIMEOUT,
            "%s: rank 0 stops waiting before its timeout of %d s: %.1f s", what, TIMEOUT,
            seconds_of[0]);
+    expect_status(all, 0, SBN_ABORTED, "sbn_group_abort was called", what);
+    tap_ok(action == SBN_TIMEOUT_LOCAL || ranks_state(all) == before, "%s: nothing has changed",
+           what);
 }
 
 static void check_pass(void)
 {
     const char *what = "aborted in a pass";
     test_ranks all;
-    open_three(&all, SBN_TIMEOUT_FAIL);
-    expect_status(&all, 0, SBN_SUCCESS, "", "a new group");
-    ranks_reset(&all);
-    const uint64_t before = ranks_state(&all);
-    abort_in(&all, wait_in_pass);
-    rank_expect(&all.of[0], SBN_ABORTED,
-                "rank 0: sbn_group_abort was called while it waited in forward of layer "
-                "\"first\" for rank 2",
-                what);
+    open_aborted(&all, wait_in_pass, SBN_TIMEOUT_FAIL,
+                 "rank 0: sbn_group_abort was called while it waited in forward of layer "
+                 "\"first\" for rank 2",
+                 what);
     tap_ok(other_status[0] == SBN_ABORTED, "%s: the other pass under way, too", what);
-    check_prompt(what);
     rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 1 s in forward of layer \"first\" for",
                 "a rank whose group is not aborted");
-    tap_ok(ranks_state(&all) == before, "%s: nothing has changed", what);
-    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called while", what);
     expect_status(&all, 1, SBN_TIMEOUT, "rank 1 waited 1 s", "timed out");
     expect_status(&all, 2, SBN_SUCCESS, "", "the rank that stayed away");
     ranks_do(&all, again);
@@ -164,13 +163,10 @@ static void check_pass(void)
 /* A timeout leaves a rank its own statistics; an abort leaves it nothing. */
 static void check_local(void)
 {
-    const char *what = "aborted where a timeout is local";
     test_ranks all;
-    open_three(&all, SBN_TIMEOUT_LOCAL);
-    abort_in(&all, wait_in_pass);
-    rank_expect(&all.of[0], SBN_ABORTED, "sbn_group_abort was called", what);
+    open_aborted(&all, wait_in_pass, SBN_TIMEOUT_LOCAL, "sbn_group_abort was called",
+                 "aborted where a timeout is local");
     rank_expect(&all.of[1], SBN_SUCCESS, "", "a rank that goes on alone");
-    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", what);
     expect_status(&all, 1, SBN_SUCCESS, "rank 1 waited 1 s in forward",
                   "a group that timed out and lives");
     ranks_close(&all);
@@ -180,13 +176,9 @@ static void check_split(void)
 {
     const char *what = "aborted in a split";
     test_ranks all;
-    open_three(&all, SBN_TIMEOUT_FAIL);
-    abort_in(&all, wait_in_split);
-    rank_expect(&all.of[0], SBN_ABORTED,
-                "rank 0: sbn_group_abort was called while it waited in sbn_group_split", what);
+    open_aborted(&all, wait_in_split, SBN_TIMEOUT_FAIL,
+                 "rank 0: sbn_group_abort was called while it waited in sbn_group_split", what);
     rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 1 s", what);
-    check_prompt(what);
-    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", what);
     ranks_close(&all);
 }
 
@@ -194,14 +186,10 @@ static void check_exchange(void)
 {
     const char *what = "aborted in an exchange";
     test_ranks all;
-    open_three(&all, SBN_TIMEOUT_FAIL);
-    ranks_do(&all, exchange_join);
-    abort_in(&all, wait_in_exchange);
-    rank_expect(&all.of[0], SBN_ABORTED,
-                "rank 0: sbn_group_abort was called while it waited in averaging of|for rank 2",
-                what);
+    open_aborted(&all, wait_in_exchange, SBN_TIMEOUT_FAIL,
+                 "rank 0: sbn_group_abort was called while it waited in averaging of|for rank 2",
+                 what);
     rank_expect(&all.of[1], SBN_TIMEOUT, "rank 1 waited 1 s in averaging of", what);
-    check_prompt(what);
     ranks_do(&all, exchange_again);
     rank_expect(&all.of[0], SBN_GROUP_FAILED, "failed earlier|sbn_group_abort was called",
                 "afterwards there are no exchanges");
