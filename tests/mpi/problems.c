@@ -13,6 +13,7 @@
 #include <syncbn-mpi.h>
 
 #include "check/compare.h"
+#include "support/fixture.h"
 #include "support/tap_mpi.h"
 #include "support/trial.h"
 
@@ -44,24 +45,13 @@ static int join_ranks(void *context, float *data, size_t count)
     return status;
 }
 
-/* The first PoCL device, for all ranks alike. */
-static runner *open_runner(const runner_ranks *ranks)
+/* On the first PoCL device, for all ranks alike. */
+static runner *open_runner(const fixture *f, const runner_ranks *ranks)
 {
-    static const char *const pocl = "Portable Computing Language";
-    char error[RUNNER_ERROR] = "no PoCL device";
-    device_list list;
-    runner *made = NULL;
-    if (devices_list(&list))
-        return NULL;
-    for (size_t i = 0; i < list.devices && !made; ++i) {
-        const device_info *d = &list.device[i];
-        const runner_config config = {.devices = &d->id, .num_devices = 1, .ranks = ranks};
-        if (!strcmp(list.platform[d->platform].name, pocl) && d->usable)
-            runner_create(&config, &made, error);
-    }
-    devices_free(&list);
-    if (!made)
-        tap_note("%s", error);
+    const runner_config config = {.devices = &f->device, .num_devices = 1, .ranks = ranks};
+    char error[RUNNER_ERROR];
+    runner *made;
+    must(runner_create(&config, &made, error), error);
     return made;
 }
 
@@ -160,11 +150,12 @@ int main(int argc, char **argv)
     alarm(300);
     const runner_ranks ranks = {mpi_job_rank(), mpi_job_size(), &transports, take_transport,
                                 join_ranks};
-    runner *job = open_runner(&ranks), *single = open_runner(NULL);
-    if (!job || !single) {
+    fixture device;
+    if (fixture_open(&device)) {
         tap_missing("no PoCL device");
         return mpi_job_end(tap_done());
     }
+    runner *job = open_runner(&device, &ranks), *single = open_runner(&device, NULL);
     if (argc > 3 && !strcmp(argv[1], "/")) {
         chosen = read_choice(argv[2]);
         first = 3;
@@ -176,5 +167,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < transports.count; ++i)
         tap_ok(sbn_mpi_destroy(transports.mpi[i]) == SBN_SUCCESS, "transport %zu ends", i);
     free(transports.mpi);
+    fixture_close(&device);
     return mpi_job_end(tap_done());
 }
