@@ -101,28 +101,6 @@ static void check_batches(void)
     tap_ok(memcmp(parts, whole, sizeof *whole * (size_t)length) == 0, "batches are the whole");
 }
 
-/* Orders of different epochs and seeds share as many places as chance has it: one. */
-static void check_epochs(void)
-{
-    static uint64_t other[MOST];
-    sbn_sampler s = SBN_SAMPLER_INIT;
-    s.samples = MOST - 1;
-    collect(s, order);
-    int most = 0, same = 0;
-    for (uint64_t i = 1; i < 200; ++i) {
-        s.epoch = i % 2 ? i : 0;
-        s.seed = i % 2 ? 0 : i;
-        collect(s, other);
-        int places = 0;
-        for (size_t p = 0; p < s.samples; ++p)
-            places += order[p] == other[p];
-        same += places;
-        most = places > most ? places : most;
-    }
-    tap_ok(most < 12 && same > 120 && same < 300,
-           "199 other epochs and seeds: %d places alike, at most %d in one", same, most);
-}
-
 /*
  * Over 20,000 epochs every sample is at every place equally often: chi-square of 10 x 10 counts
  * has 81 degrees of freedom, 81 +- 6.4 standard deviations of 12.7.
@@ -211,7 +189,6 @@ int main(void)
     check_shards();
     check_spread();
     check_batches();
-    check_epochs();
     for (uint64_t samples = 2; samples <= 10; ++samples)
         check_chance(samples);
     check_golden();
