@@ -32,9 +32,10 @@ def batch(case):
     return (*tensors, weight, bias)
 
 
-def compute(case, world, rank, process_group):
+def compute(case, world, rank, process_group, wrap=lambda layer: layer):
     """A training step of this rank's part: y, dx, dz of the part; then, of the group, the
-    gradients of weight and bias and the running statistics; then this rank's own gradients."""
+    gradients of weight and bias and the running statistics; then this rank's own gradients.
+    The layer is called as `wrap` makes it."""
     from syncbn.torch import SyncBatchNorm
 
     channels, _space, _dtype, _last, settings, with_residual = CASES[case]
@@ -57,7 +58,7 @@ def compute(case, world, rank, process_group):
                 layer.bias.copy_(bias)
         own_x = x[part].clone(memory_format=torch.preserve_format).requires_grad_()
         own_z = z[part].clone(memory_format=torch.preserve_format).requires_grad_()
-        y = layer(own_x, own_z) if with_residual else layer(own_x)
+        y = wrap(layer)(*((own_x, own_z) if with_residual else (own_x,)))
         y.backward(dy[part])
         if gradients == "group":
             results = [y.detach(), own_x.grad, own_z.grad if with_residual else y.new_empty(0)]
