@@ -1,41 +1,78 @@
 /*
- * How files are saved (src/safetensors/draft.h): a private file is private at every moment, the system's calls
- * are made in their order, and each may fail.
+ * How and where files are saved (src/safetensors/draft.h): a private file is private at every moment, the
+ * system's calls are made in their order, and each may fail; links, names, and owners that can be kept or not.
  */
-#include "support/draft_files.h"
+#include "safetensors/draft.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <syncbn.h>
 
-#include "support/system_calls.h"
+#include "base/memory.h"
 #include "support/folder.h"
+#include "support/system_calls.h"
 #include "support/tap.h"
 #include "support/wraps.h"
+
+static void make(const char *name, const char *content, mode_t mode)
+{
+    folder_write(folder_path(name), content, strlen(content));
+    if (chmod(folder_path(name), mode) != 0)
+        perror(name);
+}
+
+static int holds(const char *name, const char *content)
+{
+    char found[64] = "";
+    folder_read(folder_path(name), found, sizeof found - 1);
+    return strcmp(found, content) == 0;
+}
+
+static mode_t mode_of(const char *name)
+{
+    struct stat info = {0};
+    return lstat(folder_path(name), &info) == 0 ? info.st_mode & 07777 : 0;
+}
+
+/* Saves "new text", in two parts; what the system was asked is in system_calls. */
+static int save(const char *path)
+{
+    sbn_draft d;
+    system_calls_forget();
+    int status = sbn__draft_open(&d, path);
+    if (!status)
+        status = sbn__draft_write(&d, "new ", 4);
+    if (!status)
+        status = sbn__draft_write(&d, "text", 4);
+    return sbn__draft_close(&d, status);
+}
 
 static void check_modes(void)
 {
     const mode_t old_mask = umask(027);
-    draft_make("private", "old", 0600);
-    int status = draft_save(folder_path("private"));
-    tap_ok(!status && draft_holds("private", "new text"), "a file is replaced: %s",
-           sbn_last_error());
+    make("private", "old", 0600);
+    int status = save(folder_path("private"));
+    tap_ok(!status && holds("private", "new text"), "a file is replaced: %s", sbn_last_error());
     tap_ok(strcmp(system_calls, "OWWNMSCRD") == 0,
            "made, written, owner, mode, synced, closed, renamed, its "
            "folder synced: %s",
            system_calls);
-    tap_ok(system_seen == 0600 && system_last == 0600 && draft_mode_of("private") == 0600,
+    tap_ok(system_seen == 0600 && system_last == 0600 && mode_of("private") == 0600,
            "a private one is private: %o while it is written, %o when it is renamed",
            (unsigned)system_seen, (unsigned)system_last);
-    draft_make("shared", "old", 0664);
-    status = draft_save(folder_path("shared"));
-    tap_ok(!status && system_seen == 0600 && system_last == 0664 && draft_mode_of("shared") == 0664,
+    make("shared", "old", 0664);
+    status = save(folder_path("shared"));
+    tap_ok(!status && system_seen == 0600 && system_last == 0664 && mode_of("shared") == 0664,
            "a shared one: %o, then %o", (unsigned)system_seen, (unsigned)system_last);
-    status = draft_save(folder_path("fresh"));
-    const mode_t fresh = draft_mode_of("fresh");
+    status = save(folder_path("fresh"));
+    const mode_t fresh = mode_of("fresh");
     tap_ok(!status && system_seen == 0600 && fresh == 0640 &&
                strcmp(system_calls, "OCUOWWMSCRD") == 0,
            "a new one under a umask of 027: %o, then %o: %s", (unsigned)system_seen,
@@ -47,11 +84,11 @@ static void check_modes(void)
 
 static int save_failing(char letter, int error)
 {
-    draft_make("private", "old", 0600);
+    make("private", "old", 0600);
     system_failing = letter;
     system_countdown = 1;
     system_error = error;
-    const int status = draft_save(folder_path("private"));
+    const int status = save(folder_path("private"));
     system_countdown = 0;
     return status;
 }
@@ -74,14 +111,14 @@ static void check_failures(void)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
         const int status = save_failing(calls[i].letter, EIO);
         tap_ok(status == SBN_IO_ERROR && strstr(sbn_last_error(), calls[i].words) &&
-                   draft_holds("private", calls[i].letter == 'D' ? "new text" : "old") &&
+                   holds("private", calls[i].letter == 'D' ? "new text" : "old") &&
                    folder_names(folder_root, NULL) == 1,
                "%c fails: expected %s, got %s: %s", calls[i].letter, calls[i].words,
                sbn_strerror(status), sbn_last_error());
     }
     tap_ok(save_failing('W', ENOMEM) == SBN_OUT_OF_MEMORY, "no memory: %s", sbn_last_error());
     system_most = 3;
-    tap_ok(!save_failing('W', EINTR) && draft_holds("private", "new text"),
+    tap_ok(!save_failing('W', EINTR) && holds("private", "new text"),
            "writing is interrupted, and goes on three bytes at a time: %s", system_calls);
     system_most = SIZE_MAX;
 }
@@ -91,23 +128,130 @@ static void check_lost_group(void)
 {
     static const mode_t modes[][2] = {{0664, 0644}, {0646, 0644}, {0660, 0600}, {0777, 0777}};
     for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
-        draft_make("private", "old", modes[i][0]);
+        make("private", "old", modes[i][0]);
         wraps_fail(WRAP_CHOWN, 1);
         wraps_fail_again(WRAPS_ALL);
-        const int status = draft_save(folder_path("private"));
+        const int status = save(folder_path("private"));
         wraps_fail(WRAP_CHOWN, 0);
-        tap_ok(!status && draft_holds("private", "new text") &&
-                   draft_mode_of("private") == modes[i][1],
+        tap_ok(!status && holds("private", "new text") && mode_of("private") == modes[i][1],
                "of mode %o without its group: %o, %s", (unsigned)modes[i][0],
-               (unsigned)draft_mode_of("private"), sbn_strerror(status));
+               (unsigned)mode_of("private"), sbn_strerror(status));
     }
+}
+
+/* --- places and owners ------------------------------------------------------------------ */
+
+static void refuse(const char *path, int expected, const char *words, const char *what)
+{
+    const int before = folder_names(folder_root, NULL), status = save(path);
+    tap_ok(status == expected && strstr(sbn_last_error(), words) &&
+               folder_names(folder_root, NULL) == before,
+           "%s: expected %s (%s), got %s: %s", what, sbn_strerror(expected), words,
+           sbn_strerror(status), sbn_last_error());
+}
+
+static void check_links(void)
+{
+    char name[300], path[400];
+    make("private", "old", 0640);
+    tap_ok(symlink("private", folder_path("link")) == 0 && !save(folder_path("link")) &&
+               holds("private", "new text") && mode_of("private") == 0640 &&
+               readlink(folder_path("link"), name, sizeof name) == 7,
+           "a link is followed, and stays: %s", sbn_last_error());
+    unlink(folder_path("link"));
+    tap_ok(symlink("none", folder_path("link")) == 0, "a link to nothing");
+    refuse(folder_path("link"), SBN_IO_ERROR, "link to nothing", "a link to nothing");
+    unlink(folder_path("link"));
+    tap_ok(symlink("link", folder_path("link")) == 0, "a link to itself");
+    refuse(folder_path("link"), SBN_IO_ERROR, "following its name", "a link to itself");
+    unlink(folder_path("link"));
+    refuse(folder_path("private/file"), SBN_IO_ERROR, "following its name", "a file as a folder");
+    refuse(folder_path("none/file"), SBN_IO_ERROR, "opening its folder",
+           "a folder that is not there");
+    refuse(folder_path("none/"), SBN_IO_ERROR, "a file's name", "a name that ends with a slash");
+    refuse("", SBN_IO_ERROR, "a file's name", "an empty name");
+    refuse(folder_root, SBN_IO_ERROR, "not a regular file", "a folder");
+    refuse("/", SBN_IO_ERROR, "a file's name", "the root");
+    tap_ok(mkfifo(folder_path("pipe"), 0600) == 0, "a pipe");
+    refuse(folder_path("pipe"), SBN_IO_ERROR, "not a regular file", "a pipe");
+    unlink(folder_path("pipe"));
+    memset(name, 'n', 255);
+    name[255] = '\0';
+    snprintf(path, sizeof path, "%s", folder_path(name));
+    tap_ok(!save(path) && holds(name, "new text"), "the longest name: %s", sbn_last_error());
+    unlink(path);
+    char *here = getcwd(NULL, 0);
+    tap_ok(here && chdir(folder_root) == 0 && !save("relative") && holds("relative", "new text") &&
+               chdir(here) == 0,
+           "a name without a folder: %s", sbn_last_error());
+    free(here);
+    unlink(folder_path("relative"));
+}
+
+/* The whole of a child's work: as another user, in a folder of that user's. */
+static int save_as(uid_t user, const char *path)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        const gid_t group = user;
+        if (setgroups(1, &group) || setgid(group) || setuid(user))
+            _exit(99);
+        _exit(save(path) ? 1 : 0);
+    }
+    int status = -1;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void check_owners(void)
+{
+    enum { USER = 12345, OTHER = 23456 };
+    static const struct {
+        const char *what;
+        uid_t user, owner;
+        gid_t group;
+        mode_t mode;
+        uid_t owner_after;
+        gid_t group_after;
+        mode_t mode_after;
+    } cases[] = {
+        {"root keeps owner and group", 0, USER, OTHER, 0640, USER, OTHER, 0640},
+        {"a user keeps a group", USER, OTHER, USER, 0660, USER, USER, 0660},
+        {"a group that is not kept gets what all may", USER, USER, OTHER, 0664, USER, USER, 0644},
+    };
+    if (geteuid() != 0) {
+        tap_skip("only root can make other users' files");
+        return;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        struct stat info = {0};
+        make("private", "old", cases[i].mode);
+        const int made = chown(folder_root, cases[i].user, cases[i].user) == 0 &&
+                         chown(folder_path("private"), cases[i].owner, cases[i].group) == 0 &&
+                         chmod(folder_path("private"), cases[i].mode) == 0;
+        const int result = save_as(cases[i].user, folder_path("private"));
+        const int found = stat(folder_path("private"), &info) == 0;
+        tap_ok(made && result == 0 && found && holds("private", "new text") &&
+                   info.st_uid == cases[i].owner_after && info.st_gid == cases[i].group_after &&
+                   (info.st_mode & 07777) == cases[i].mode_after,
+               "%s: %d, %u:%u, %o", cases[i].what, result, (unsigned)info.st_uid,
+               (unsigned)info.st_gid, (unsigned)info.st_mode & 07777);
+    }
+    if (chown(folder_root, 0, 0) != 0)
+        perror(folder_root);
 }
 
 int main(void)
 {
-    draft_begin();
+    const long handles = sbn__handles_open();
+    folder_begin();
     check_modes();
     check_failures();
     check_lost_group();
-    return draft_end();
+    check_links();
+    check_owners();
+    unlink(folder_path("private"));
+    tap_ok(folder_names(folder_root, NULL) == 0 && sbn__handles_open() == handles,
+           "no file and no block is left");
+    folder_end();
+    return tap_done();
 }

@@ -6,22 +6,17 @@ model_tests = \
 	tests/model/checkpoint_keys \
 	tests/model/convert \
 	tests/model/draft \
-	tests/model/draft_places \
 	tests/model/half \
 	tests/model/hostile \
 	tests/model/model \
 	tests/model/pytorch \
 	tests/model/safetensors
 check_PROGRAMS += $(model_tests)
-tests_model_draft_SOURCES = tests/model/draft.c $(draft_sources)
-tests_model_draft_LDFLAGS = $(system_wraps)
-tests_model_draft_places_SOURCES = tests/model/draft_places.c $(draft_sources)
-tests_model_draft_places_LDFLAGS = $(system_wraps)
-draft_sources = \
-	tests/support/draft_files.c \
-	tests/support/draft_files.h \
+tests_model_draft_SOURCES = \
+	tests/model/draft.c \
 	tests/support/system_calls.c \
 	tests/support/system_calls.h
+tests_model_draft_LDFLAGS = $(system_wraps)
 tests_model_safetensors_SOURCES = \
 	tests/model/safetensors.c \
 	tests/model/safetensors_liars.c \
