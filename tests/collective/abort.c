@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "support/exchanges.h"
@@ -23,19 +22,13 @@ static atomic_int here; /* ranks that are about to wait */
 static double seconds_of[RANKS_MAX];
 static int other_status[RANKS_MAX];
 
-static void sleep_for(double span)
-{
-    const struct timespec time = {(time_t)span, (long)(1e9 * (span - (double)(time_t)span))};
-    nanosleep(&time, NULL);
-}
-
 /* Aborts rank 0's group, once it waits. */
 static void *watch(void *argument)
 {
     sbn_group *group = argument;
     while (atomic_load(&here) < 1)
         sched_yield();
-    sleep_for(0.3);
+    pause_for(0.3);
     return (void *)(intptr_t)sbn_group_abort(group);
 }
 

@@ -40,12 +40,6 @@ static void fill(sbn_request *request, int64_t first)
         request->words[i] = first + i;
 }
 
-static void pause_for(double seconds)
-{
-    const struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
-    nanosleep(&t, NULL);
-}
-
 /* --- deadlines ------------------------------------------------------------------------ */
 
 /* Every pass that may be under way has a request. Sums wrap. */

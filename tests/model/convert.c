@@ -32,6 +32,13 @@ static int replicate(void *context, const char *name, sbn_batchnorm *layer, size
     return SBN_SUCCESS;
 }
 
+static uint64_t digest_y(uint64_t digest, const slice *s, size_t replicas)
+{
+    for (size_t r = 0; r < replicas; ++r)
+        digest = digest_buffer(digest, &s[r], &s[r].shard.y, s[r].elements);
+    return digest;
+}
+
 /* A training step of a layer on shards of 6 samples: 6, or 1, 2 and 3. */
 static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved *saved,
                      unsigned seed)
@@ -50,18 +57,15 @@ static uint64_t step(const network *n, size_t layer, size_t replicas, sbn_saved 
     }
     /* By what has moved with the layer, and later by what it has learnt. */
     must(sbn_evaluate(n->layers[layer], shards), "sbn_evaluate");
-    for (size_t r = 0; r < replicas; ++r)
-        digest = digest_buffer(digest, &s[r], &s[r].shard.y, s[r].elements);
+    digest = digest_y(digest, s, replicas);
     must(sbn_forward(n->layers[layer], shards, saved, 0, NULL), "sbn_forward");
     must(sbn_backward(n->layers[layer], shards, saved, SBN_GLOBAL_GRADIENTS, NULL), "backward");
-    for (size_t r = 0; r < replicas; ++r)
-        digest = digest_buffer(digest, &s[r], &s[r].shard.y, s[r].elements);
+    digest = digest_y(digest, s, replicas);
     for (size_t r = 0; r < replicas; ++r)
         digest = digest_buffer(digest, &s[r], &s[r].shard.dx, s[r].elements);
     digest = digest_buffer(digest, &s[0], &s[0].shard.weight_grad, CHANNELS);
     must(sbn_evaluate(n->layers[layer], shards), "sbn_evaluate");
-    for (size_t r = 0; r < replicas; ++r)
-        digest = digest_buffer(digest, &s[r], &s[r].shard.y, s[r].elements);
+    digest = digest_y(digest, s, replicas);
     for (size_t r = 0; r < replicas; ++r)
         slice_close(&s[r]);
     float mean[CHANNELS], var[CHANNELS];

@@ -12,11 +12,12 @@
 #include <syncbn.h>
 
 #include "safetensors/file.h"
+#include "support/folder.h"
 #include "support/tap.h"
 
 enum { MILLION = 1000000, TENSORS = MILLION + 3 /* a prime */, ALARM = 900 };
 
-static char path[96];
+static const char *path;
 static char *text;
 static size_t length;
 
@@ -163,29 +164,16 @@ static int read_limited(size_t count, const char *words)
     return 1;
 }
 
-static void write_file(size_t data)
-{
-    FILE *file = fopen(path, "wb");
-    for (int i = 0; file && i < 8; ++i)
-        putc((int)(length >> 8 * i & 255), file);
-    if (!file || fwrite(text, 1, length, file) != length || fflush(file) != 0 ||
-        ftruncate(fileno(file), (off_t)(8 + length + data)) != 0 || fclose(file) != 0) {
-        printf("Bail out! %s cannot be written\n", path);
-        exit(99);
-    }
-}
-
 int main(void)
 {
-    const char *temporary = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%.60s/syncbn-hostile-%ld", temporary ? temporary : "/tmp",
-             (long)getpid());
+    folder_begin();
+    path = folder_path("header");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         int status = -1;
         text = malloc(101 * MILLION);
         if (!text)
             return tap_skip_all("there is no memory for a large header");
-        length = 0;
+        length = 8; /* behind the header's own */
         if (cases[i].make)
             cases[i].make();
         else
@@ -194,7 +182,11 @@ int main(void)
             put(cases[i].many);
         if (cases[i].tail)
             put(cases[i].tail);
-        write_file(cases[i].data);
+        for (int byte = 0; byte < 8; ++byte)
+            text[byte] = (char)((length - 8) >> 8 * byte);
+        folder_write(path, text, length);
+        if (truncate(path, (off_t)(length + cases[i].data)) != 0)
+            perror(path);
         free(text);
         fflush(stdout);
         const pid_t child = fork();
@@ -207,5 +199,6 @@ int main(void)
                WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
         unlink(path);
     }
+    folder_end();
     return tap_done();
 }

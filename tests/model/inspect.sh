@@ -2,16 +2,13 @@
 # syncbn inspect: its table and its JSON of files that PyTorch wrote, what looks wrong, its exit
 # statuses. Environment: srcdir, SYNCBN (the command). Runs in the build directory.
 
-. "${srcdir:=.}/tests/support/tap.sh"
-: "${SYNCBN:=tools/syncbn/syncbn}"
+. "${srcdir:=.}/tests/support/command.sh"
 
 # inspect EXPECTED_STATUS ARGUMENTS...
 inspect() {
-    expected=$1
+    wanted=$1
     shift
-    "$SYNCBN" inspect "$@" > "$work/out" 2> "$work/err"
-    status=$?
-    check "inspect ${*##*/}: expected exit status $expected, got $status" [ $status -eq "$expected" ]
+    check "inspect ${*##*/}: exit status $wanted" run "$wanted" inspect "$@"
 }
 
 # line WORDS...: a line has exactly these words.

@@ -114,42 +114,39 @@ static void check_parameters(sbn_group *group)
     network_close(&n);
 }
 
+/* Evaluation by a layer in so many dimensions, of a tensor of so many. */
+static int evaluate(sbn_group *group, sbn_shard *shard, int dimensions, int dims)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = CHANNELS;
+    config.dimensions = dimensions;
+    sbn_batchnorm *layer = fixture_layer_of(group, &config);
+    shard->dims = dims;
+    const int status = sbn_evaluate(layer, shard);
+    must(clFinish(queue), "clFinish");
+    sbn_batchnorm_destroy(layer);
+    return status;
+}
+
 static void check_dimensions(sbn_group *group)
 {
-    static const struct {
-        int layer, dims;
-        const char *words;
-    } cases[] = {
-        {1, 2, ""},
-        {1, 3, ""},
-        {1, 4, "expected (N,C) or (N,C,L) for a layer in 1 dimension, got (6,4,20,1)"},
-        {2, 4, ""},
-        {2, 2, "expected (N,C,H,W) for a layer in 2 dimensions, got (6,4)"},
-        {2, 3, "(N,C,H,W)|2 dimensions, got (6,4,20)"},
-        {2, 5, "(N,C,H,W)|got (6,4,20,1,1)"},
-        {3, 5, ""},
-        {3, 4, "expected (N,C,D,H,W) for a layer in 3 dimensions, got (6,4,20,1)"},
-        {0, 2, ""},
-        {0, 5, ""},
-    };
     slice s;
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     s.shard.shape[3] = s.shard.shape[4] = 1;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        sbn_batchnorm *layer;
-        char what[64];
-        config.channels = CHANNELS;
-        config.dimensions = cases[i].layer;
-        layer = fixture_layer_of(group, &config);
-        s.shard.dims = cases[i].dims;
-        snprintf(what, sizeof what, "a layer in %d dimensions, a tensor of %d", cases[i].layer,
-                 cases[i].dims);
-        expect(sbn_evaluate(layer, &s.shard), *cases[i].words ? SBN_INVALID_ARGUMENT : SBN_SUCCESS,
-               cases[i].words, what);
-        must(clFinish(queue), "clFinish");
-        sbn_batchnorm_destroy(layer);
-    }
+    RIGHT(evaluate(group, &s.shard, 1, 2));
+    RIGHT(evaluate(group, &s.shard, 1, 3));
+    REFUSED(evaluate(group, &s.shard, 1, 4),
+            "expected (N,C) or (N,C,L) for a layer in 1 dimension, got (6,4,20,1)");
+    RIGHT(evaluate(group, &s.shard, 2, 4));
+    REFUSED(evaluate(group, &s.shard, 2, 2),
+            "expected (N,C,H,W) for a layer in 2 dimensions, got (6,4)");
+    REFUSED(evaluate(group, &s.shard, 2, 3), "(N,C,H,W)|2 dimensions, got (6,4,20)");
+    REFUSED(evaluate(group, &s.shard, 2, 5), "(N,C,H,W)|got (6,4,20,1,1)");
+    RIGHT(evaluate(group, &s.shard, 3, 5));
+    REFUSED(evaluate(group, &s.shard, 3, 4),
+            "expected (N,C,D,H,W) for a layer in 3 dimensions, got (6,4,20,1)");
+    RIGHT(evaluate(group, &s.shard, 0, 2));
+    RIGHT(evaluate(group, &s.shard, 0, 5));
     slice_close(&s);
 }
 

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <syncbn-mpi.h>
 
@@ -32,13 +31,6 @@ static sbn_group *group;
 static sbn_batchnorm *layer;
 static sbn_saved *saved;
 static slice own;
-
-static void pause_for(double seconds)
-{
-    const struct timespec time = {(time_t)seconds,
-                                  (long)(1e9 * (seconds - (double)(time_t)seconds))};
-    nanosleep(&time, NULL);
-}
 
 /* As a program with other work, in which MPI progresses. */
 static void work_until(double end)

@@ -18,9 +18,10 @@ static _Atomic double longest;
 static double limit_of_checks;
 static int spoiled;
 
-static void pause_once(void)
+void pause_for(double seconds)
 {
-    const struct timespec time = {0, (long)(1e9 * INTERVAL)};
+    const struct timespec time = {(time_t)seconds,
+                                  (long)(1e9 * (seconds - (double)(time_t)seconds))};
     nanosleep(&time, NULL);
 }
 
@@ -28,7 +29,7 @@ static void *watch(void *unused)
 {
     double before = begun;
     while (atomic_load(&watching)) {
-        pause_once();
+        pause_for(INTERVAL);
         const double now = sbn__seconds(), stall = now - before - INTERVAL;
         if (stall > atomic_load(&longest))
             atomic_store(&longest, stall);
@@ -51,7 +52,7 @@ double stalls_longest(void)
     /* The watcher may not have run since a stall that has just ended. */
     const long enough = atomic_load(&looks) + 2;
     while (atomic_load(&looks) < enough)
-        pause_once();
+        pause_for(INTERVAL);
     return atomic_load(&longest);
 }
 

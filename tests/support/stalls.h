@@ -11,6 +11,9 @@ double stalls_longest(void);
 void stalls_forget(void);
 void stalls_end(void);
 
+/* Sleeps. */
+void pause_for(double seconds);
+
 /*
  * Makes checks of deadlines. A check that fails after a stall of `limit` seconds or more is noted
  * only, and all checks are made again, up to 4 times; a failure without a stall counts at once.

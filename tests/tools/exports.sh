@@ -6,8 +6,11 @@
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${NM:=nm}"
 
-shared=$(sed -n "s/^dlname='\(.*\)'/\1/p" libsyncbn.la)
-[ -n "$shared" ] || skip_all 'configured without a shared library'
+# symbols LA [OPTION]: as nm has them.
+symbols() {
+    $NM -D ${2-} ".libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" "$1")"
+}
+grep -q "^dlname='.\+'" libsyncbn.la || skip_all 'configured without a shared library'
 
 # declared HEADERS...: the functions they declare with SBN_API.
 declared() {
@@ -20,11 +23,9 @@ declared() {
 library() {
     la=$1
     shift
-    shared=$(sed -n "s/^dlname='\(.*\)'/\1/p" "$la")
     declared "$@" > "$work/declared"
     # The names of versions are symbols, too, of type A.
-    $NM -D --defined-only ".libs/$shared" | sed '/ A SYNCBN_/d; s/.* //; s/@.*//' | sort \
-        > "$work/exported"
+    symbols "$la" --defined-only | sed '/ A SYNCBN_/d; s/.* //; s/@.*//' | sort > "$work/exported"
     no_faults "$la: the headers declare $(wc -l < "$work/declared") functions" \
         "$([ -s "$work/declared" ] || echo none)"
     no_faults "$la: every declared function is exported" \
@@ -54,10 +55,6 @@ no_faults 'every public struct has an _INIT macro' "$(cat $headers |
     sed -n 's/^typedef struct \(sbn_[a-z_]*\) {/\1/p' | tr 'a-z' 'A-Z' | while read -r name; do
     grep -q "^#define ${name}_INIT" $headers || echo "$name"; done)"
 
-# The core knows nothing of MPI.
-no_faults 'libsyncbn.la: no symbol of MPI' "$($NM -D ".libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" \
-    libsyncbn.la)" | grep -E ' P?MPI_')"
-# Nor of a library that reads what comes from outside: jansson is the command's.
-no_faults 'libsyncbn.la: no symbol of jansson' "$($NM -D ".libs/$(sed -n "s/^dlname='\(.*\)'/\1/p" \
-    libsyncbn.la)" | grep -E ' json_')"
+# The core knows nothing of MPI, nor of jansson, which reads what comes from outside for the command.
+no_faults 'libsyncbn.la: no symbol of MPI or jansson' "$(symbols libsyncbn.la | grep -E ' (P?MPI|json)_')"
 echo "1..$count"
