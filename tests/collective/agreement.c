@@ -1,6 +1,6 @@
 /*
- * Ranks that disagree are told who differs in what: calls of many ranks, whose headers and
- * mismatches are added by hand. Each setting differs in tests/collective/settings.
+ * Ranks that disagree are told who differs in what, each setting and all else of a call: calls of many
+ * ranks, whose headers and mismatches are added by hand.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +90,38 @@ static void disagree(int world_size, size_t place, const refusal *rows, size_t c
 #define DIFFERENT "the ranks made different calls: "
 #define TOO(field, value, rank) ROW(field, value, NULL, .odd = 1u << (rank))
 #define EPS(ranks) "eps 0.001 on rank" ranks
+#define SET(field, value, odd, others) \
+    ROW(config.field, value, ALIKE " (" odd " on rank 1, " others " on ranks 0, 2, 3)")
+
+static void check_settings(void)
+{
+    const refusal rows[] = {
+        SET(eps, 1e-3, "eps 0.001", "1e-05"),
+        SET(eps_mode, SBN_EPS_CLAMP, "eps_mode SBN_EPS_CLAMP", "SBN_EPS_ADD"),
+        SET(momentum, 0.01, "momentum 0.01", "0.1"),
+        SET(average, SBN_AVERAGE_CUMULATIVE, "average SBN_AVERAGE_CUMULATIVE",
+            "SBN_AVERAGE_MOMENTUM"),
+        SET(affine, 0, "affine 0", "1"),
+        SET(track_running_stats, 0, "track_running_stats 0", "1"),
+        SET(type, SBN_BF16, "type SBN_BF16", "SBN_F32"),
+        SET(activation, SBN_LEAKY_RELU, "activation SBN_LEAKY_RELU", "SBN_IDENTITY"),
+        SET(slope, 0.2, "slope 0.2", "0.01"),
+        SET(residual, 1, "residual 1", "0"),
+        SET(from_output, 1, "from_output 1", "0"),
+        /* Three values, and four settings. */
+        TOO(config.type, SBN_F16, 3),
+        ROW(config.type, SBN_BF16,
+            ALIKE " (type SBN_BF16 on rank 1, SBN_F16 on rank 3, SBN_F32 on ranks 0, 2)"),
+        TOO(config.momentum, 0.2, 3),
+        TOO(config.eps, 1e-3, 1),
+        TOO(order, 4, 1),
+        ROW(call.flags, SBN_KEEP_RUNNING_STATS,
+            ALIKE " (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3; " EPS(
+                " 1") ", 1e-05 on ranks 0, 2, 3; momentum 0.2 on rank 3, 0.1 on ranks 0, 1, 2; "
+                      "order version 4 on rank 1, 3 on ranks 0, 2, 3)"),
+    };
+    DISAGREE(4, 0, rows);
+}
 
 static void check_calls(void)
 {
@@ -197,6 +229,7 @@ static void check_room(void)
 
 int main(void)
 {
+    check_settings();
     check_calls();
     check_errors();
     check_room();

@@ -98,20 +98,40 @@ static int too_few(test_rank *m)
     return rank_says(m, sbn_forward(m->layer, &one, m->saved, 0, NULL));
 }
 
-/* A layer that rank 1 makes otherwise. */
-static int other_channels(test_rank *m)
+/* A layer that rank 1 makes otherwise, or whose weight it refuses. */
+static int odd_layer(test_rank *m, size_t channels, double eps, int from_output)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_shard shard = m->shards[0];
     config.name = "odd";
-    config.channels = m->rank == ODD_RANK ? 2 : RANK_CHANNELS;
-    shard.shape[1] = config.channels;
+    config.channels = channels;
+    config.eps = eps;
+    config.from_output = from_output;
+    shard.shape[1] = channels;
     shard.shape[2] = 5;
     sbn_batchnorm *layer = fixture_layer_of(m->group, &config);
     sbn_saved *saved = fixture_saved(layer);
     rank_says(m, sbn_forward(layer, &shard, saved, 0, NULL));
     fixture_end(layer, saved);
     return m->status;
+}
+
+static int other_channels(test_rank *m)
+{
+    return odd_layer(m, m->rank == ODD_RANK ? 2 : RANK_CHANNELS, 1e-5, 0);
+}
+
+static int other_eps(test_rank *m)
+{
+    return odd_layer(m, RANK_CHANNELS, m->rank == ODD_RANK ? 1e-3 : 1e-5, 0);
+}
+
+static int wrong_weight(test_rank *m)
+{
+    sbn_buffer second = m->shards[0].weight;
+    ++second.offset;
+    buffer_fill(&m->slices[0], &second, 1, m->rank == ODD_RANK ? 1e-9f : 1.0f);
+    return odd_layer(m, RANK_CHANNELS, 1e-5, 1);
 }
 
 /* Backward of the first of two forwards, where the others take the second. */
@@ -177,6 +197,13 @@ static void check_disagreements(test_ranks *all)
             other_channels,
             "rank 1 called forward of layer \"odd\" with 2 channels|ranks 0, 2|with 3 channels",
             .odd = ALL_RANKS),
+        DISAGREE(other_eps,
+                 "all ranks called forward of layer \"odd\" with 3 channels (eps 0.001 on rank 1, "
+                 "1e-05 on ranks 0, 2)",
+                 .odd = ALL_RANKS),
+        ROW(work, wrong_weight, "layer \"odd\", rank 1, replica 0: weight: |in channel 1",
+            .odd = ALL_RANKS,
+            .heard = "rank 1 called forward of layer \"odd\"|SBN_INVALID_ARGUMENT"),
         DISAGREE(other_forward,
                  "all ranks called backward of layer \"first\" with 3 channels|"
                  "channels (saved by call |on rank 1, | on ranks 0, 2)",

@@ -9,7 +9,6 @@ collective_tests = \
 	tests/collective/hub \
 	tests/collective/hub_timeout \
 	tests/collective/request \
-	tests/collective/settings \
 	tests/collective/sockets
 check_PROGRAMS += $(collective_tests)
 tests_collective_hub_LDFLAGS = $(wraps)

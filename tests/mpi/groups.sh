@@ -26,7 +26,6 @@ if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
     tap 3 tests/mpi/threads multiple
     tap 4 tests/mpi/hub
     [ "${CHECK-}" != full ] || tap 7 tests/mpi/hub
-    tap 5 tests/mpi/settings
     tap 4 tests/mpi/branches
     tap 4 tests/mpi/branches_refused
     tap 4 tests/mpi/soak 300

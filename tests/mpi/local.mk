@@ -10,7 +10,6 @@ mpi_programs = \
 	tests/mpi/hub \
 	tests/mpi/no_device \
 	tests/mpi/problems \
-	tests/mpi/settings \
 	tests/mpi/soak \
 	tests/mpi/threads
 if HAVE_MPI
@@ -33,8 +32,6 @@ tests_mpi_group_split_LDADD = $(on_mpi)
 tests_mpi_hub_SOURCES = tests/collective/hub.c
 tests_mpi_hub_LDFLAGS = $(wraps)
 tests_mpi_hub_LDADD = $(on_mpi)
-tests_mpi_settings_SOURCES = tests/collective/settings.c
-tests_mpi_settings_LDADD = $(on_mpi)
 tests_mpi_soak_SOURCES = tests/pass/soak.c
 tests_mpi_soak_LDADD = $(on_mpi)
 
