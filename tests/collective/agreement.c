@@ -116,9 +116,10 @@ static void check_settings(void)
         TOO(config.eps, 1e-3, 1),
         TOO(order, 4, 1),
         ROW(call.flags, SBN_KEEP_RUNNING_STATS,
-            ALIKE " (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3; " EPS(
-                " 1") ", 1e-05 on ranks 0, 2, 3; momentum 0.2 on rank 3, 0.1 on ranks 0, 1, 2; "
-                      "order version 4 on rank 1, 3 on ranks 0, 2, 3)"),
+            ALIKE
+            " (flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2, 3; eps 0.001 on rank 1, "
+            "1e-05 on ranks 0, 2, 3; momentum 0.2 on rank 3, 0.1 on ranks 0, 1, 2; order version 4 "
+            "on rank 1, 3 on ranks 0, 2, 3)"),
     };
     DISAGREE(4, 0, rows);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The headers as programs see them: C99 to C17 and C++11 to C++20 without a warning, whatever the
-# program's OpenCL version, which stays as it was; and a program in C++ that runs on the library.
+# program's OpenCL version, which stays as it was. A program in C++ that runs: install.sh.
 # Environment: srcdir, CC, CXX. Runs in the build directory.
 
 . "${srcdir:=.}/tests/support/tap.sh"
@@ -84,17 +84,4 @@ shown() {
             cmp - "$work/printed"
 }
 check_run 'the program that <syncbn.h> shows compiles and runs' shown
-
-program_in_cxx() {
-    # shellcheck disable=SC2086
-    $cxx -std=c++11 $flags -DRUN -x c++ -c "$consumer" -o "$work/consumer.o" &&
-        ./libtool --quiet --tag=CC --mode=link $cxx -o "$work/consumer" "$work/consumer.o" \
-            libsyncbn.la &&
-        ./libtool --quiet --mode=execute "$work/consumer"
-}
-if [ -n "$cxx" ]; then
-    check_run 'a program in C++ runs' program_in_cxx
-else
-    skip 'a program in C++ runs' "$no_cxx"
-fi
 echo "1..$count"
