@@ -26,10 +26,10 @@ static const units_of poor = UNITS(64, 32, 32, 8, 512, 256, 64, 64); /* pivots *
 static const units_of exact = UNITS(1, 1, 8, 8, 16, 8, 1, 16);       /* sums */
 static const units_of tiny = UNITS(32, 32, 0, 0, 0, 512, 512, 16);   /* gradients */
 
+/* Results that have the bits of a layer apart are judged by these, too; where `off` is NULL, alone. */
 static const struct {
     const char *line;
-    const units_of
-        *off; /* NULL: all results have the bits of a layer apart, which are judged alone */
+    const units_of *off;
 } problems[] = {
     {"mb8ic4ih14iw14,r2", &usual},
     {"mb8ic4ih14iw14,last", &usual},
