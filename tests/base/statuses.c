@@ -1,6 +1,6 @@
 /*
- * sbn_status_name and sbn_strerror: a status has its identifier and a phrase that holds it; every other
- * number is shown. Which number has which identifier: status_table.sh.
+ * sbn_status_name and sbn_strerror: a status has its identifier and a phrase that holds it; every
+ * other number is shown. Which number has which identifier: status_table.sh.
  */
 #include <pthread.h>
 #include <stdio.h>

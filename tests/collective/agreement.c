@@ -1,6 +1,6 @@
 /*
- * Ranks that disagree are told who differs in what, each setting and all else of a call: calls of many
- * ranks, whose headers and mismatches are added by hand.
+ * Ranks that disagree are told who differs in what, each setting and all else of a call: calls of
+ * many ranks, whose headers and mismatches are added by hand.
  */
 #include <stdlib.h>
 #include <string.h>

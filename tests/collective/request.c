@@ -1,6 +1,7 @@
 /*
- * Requests to other ranks, without passes: many at once, deadlines, abandoned words, memory that runs out.
- * Two communicators of one hub, used by one thread. Transports that fail: tests/parallel/timeout.
+ * Requests to other ranks, without passes: many at once, deadlines, abandoned words, memory that
+ * runs out. Two communicators of one hub, used by one thread. Transports that fail:
+ * tests/parallel/timeout.
  */
 #include <time.h>
 

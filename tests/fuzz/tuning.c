@@ -1,7 +1,7 @@
 /*
- * Any text as tuned numbers ($SYNCBN_TUNING), and any bytes as the file that keeps them, perhaps with
- * the right head or checksum. Nothing is taken but numbers in their range from a file that is right to
- * its last byte.
+ * Any text as tuned numbers ($SYNCBN_TUNING), and any bytes as the file that keeps them, perhaps
+ * with the right head or checksum. Nothing is taken but numbers in their range from a file that is
+ * right to its last byte.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * The 16-bit types of checkpoints (src/safetensors/half.h): every value is read and written. How floats between
- * two are rounded: tests/pass/storage, by devices.
+ * The 16-bit types of checkpoints (src/safetensors/half.h): every value is read and written. How
+ * floats between two are rounded: tests/pass/storage, by devices.
  */
 #include "safetensors/half.h"
 

@@ -1,7 +1,7 @@
 /*
- * The checker's own test: it accepts what the library computes, and refuses each result that is off by few
- * units, wherever it is. A tolerance that lets more through would be vacuous; that none is too narrow is
- * tests/tools/check.sh. On PoCL.
+ * The checker's own test: it accepts what the library computes, and refuses each result that is
+ * off by few units, wherever it is. A tolerance that lets more through would be vacuous; that none
+ * is too narrow is tests/tools/check.sh. On PoCL.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,9 @@
 #include "support/tap.h"
 #include "support/trial.h"
 
-/* By how many units, each 2^-24 of an output's largest magnitude, a float is off that is refused. */
+/*
+ * By how many units, each 2^-24 of an output's largest magnitude, a float is off that is refused.
+ */
 typedef double units_of[OUTPUTS];
 
 #define UNITS(mean, var, y, evaluated, dx, weight_grad, bias_grad, running) \
@@ -26,7 +28,10 @@ static const units_of poor = UNITS(64, 32, 32, 8, 512, 256, 64, 64); /* pivots *
 static const units_of exact = UNITS(1, 1, 8, 8, 16, 8, 1, 16);       /* sums */
 static const units_of tiny = UNITS(32, 32, 0, 0, 0, 512, 512, 16);   /* gradients */
 
-/* Results that have the bits of a layer apart are judged by these, too; where `off` is NULL, alone. */
+/*
+ * Results that have the bits of a layer apart are judged by these, too; where `off` is NULL,
+ * alone.
+ */
 static const struct {
     const char *line;
     const units_of *off;
