@@ -57,8 +57,8 @@ int sbn__sums_read(sbn_layer_pass *lp, sbn_replica *replica)
     sbn_work *work = &lp->work[replica->index];
     return lp->shapes[replica->index].values == 0
                ? SBN_SUCCESS
-               : read(lp, replica, work->reduced.mem,
-                      sbn__accumulator_length(lp->kind->format), 0, &work->on_host);
+               : read(lp, replica, work->reduced.mem, sbn__accumulator_length(lp->kind->format), 0,
+                      &work->on_host);
 }
 
 int sbn__sums_read_wide(sbn_layer_pass *lp, sbn_replica *replica)

@@ -67,8 +67,7 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
 }
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int part, int careful, sbn_compiler compiler,
-                      const char *more)
+                      int fusion, int part, int careful, sbn_compiler compiler, const char *more)
 {
     char summation[512], sizes[768], of_pass[512] = "", own[192] = "";
     const sbn_format *format = kinds[program].format;

@@ -32,7 +32,6 @@ int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int part)
  * caller's options, which precede the library's.
  */
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int part, int careful, sbn_compiler compiler,
-                      const char *more);
+                      int fusion, int part, int careful, sbn_compiler compiler, const char *more);
 
 #endif
