@@ -9,8 +9,8 @@ int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn
     sbn_work *work = &lp->work[replica->index];
     const size_t before = work->wide.size;
     /* Behind the accumulators there are counters, one for each strip: cl/gpu/tail.cl. */
-    int status = sbn__reserve(replica, &work->wide,
-                              sizeof(int64_t) * (sbn__wide_limbs() + 1) * lp->layer->channels);
+    const size_t words = sbn__wide_limbs() + (size_t)replica->counts_slices;
+    int status = sbn__reserve(replica, &work->wide, sizeof(int64_t) * words * lp->layer->channels);
     if (!status && work->wide_is_clear && work->wide.size == before)
         return SBN_SUCCESS;
     work->wide_is_clear = 0;
