@@ -15,15 +15,6 @@ static cl_command_queue queue;
 static rows from_device, expected;
 static int64_t wide_after[SOURCES][CHANNELS * MOST_LIMBS];
 
-static cl_mem buffer_with(size_t size, void *contents)
-{
-    cl_int code;
-    cl_mem mem = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, size,
-                                contents, &code);
-    must(code, "clCreateBuffer");
-    return mem;
-}
-
 static void read_back(cl_mem mem, size_t size, void *to)
 {
     must(clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, size, to, 0, NULL, NULL), "read");
@@ -60,14 +51,17 @@ static float gradients_stored[2 * CHANNELS];
 static void open_buffers(sums *s, int backward)
 {
     for (int i = 0; i < SOURCES; ++i)
-        sources[i] = buffer_with(sizeof(int64_t) * CHANNELS * s->length * MOST_SLICES, s->of[i]);
+        sources[i] = fixture_buffer(&device, sizeof(int64_t) * CHANNELS * s->length * MOST_SLICES,
+                                    s->of[i]);
     for (int i = 0; i < SOURCES; ++i)
-        wide[i] = buffer_with(sizeof(int64_t) * CHANNELS * sbn__wide_limbs(), s->wide_of[i]);
-    moments = buffer_with(sizeof expected.moments, expected.moments);
-    table = backward ? buffer_with(sizeof expected.gradients, expected.gradients)
-                     : buffer_with(sizeof expected.coefficients, expected.coefficients);
-    stored = buffer_with(sizeof gradients_stored, gradients_stored);
-    running = buffer_with(sizeof expected.running + sizeof expected.batches, expected.running);
+        wide[i] = fixture_buffer(&device, sizeof(int64_t) * CHANNELS * sbn__wide_limbs(),
+                                 s->wide_of[i]);
+    moments = fixture_buffer(&device, sizeof expected.moments, expected.moments);
+    table = backward ? fixture_buffer(&device, sizeof expected.gradients, expected.gradients)
+                     : fixture_buffer(&device, sizeof expected.coefficients, expected.coefficients);
+    stored = fixture_buffer(&device, sizeof gradients_stored, gradients_stored);
+    running = fixture_buffer(&device, sizeof expected.running + sizeof expected.batches,
+                             expected.running);
 }
 
 static void close_buffers(int backward)

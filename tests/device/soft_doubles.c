@@ -169,14 +169,6 @@ static cl_kernel build(void)
     return kernel;
 }
 
-static cl_mem make_buffer(size_t size)
-{
-    cl_int code;
-    cl_mem made = clCreateBuffer(device.context, CL_MEM_READ_WRITE, size, NULL, &code);
-    must(code, "clCreateBuffer");
-    return made;
-}
-
 static void checks(void)
 {
     static uint64_t pairs[2 * PAIRS], results[RESULTS][PAIRS];
@@ -185,7 +177,8 @@ static void checks(void)
     const size_t items = PAIRS;
     long differ[RESULTS] = {0};
     cl_kernel kernel = build();
-    cl_mem from = make_buffer(sizeof pairs), to = make_buffer(sizeof results);
+    cl_mem from = fixture_buffer(&device, sizeof pairs, NULL);
+    cl_mem to = fixture_buffer(&device, sizeof results, NULL);
     must(clSetKernelArg(kernel, 0, sizeof from, &from), "argument");
     must(clSetKernelArg(kernel, 1, sizeof to, &to), "argument");
     must(clSetKernelArg(kernel, 2, sizeof count, &count), "argument");

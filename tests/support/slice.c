@@ -39,23 +39,28 @@ float *buffer_copy(const slice *s, const sbn_buffer *buffer, size_t count)
     return made;
 }
 
+cl_mem fixture_buffer(const fixture *f, size_t size, void *contents)
+{
+    cl_int code;
+    cl_mem made = clCreateBuffer(f->context,
+                                 CL_MEM_READ_WRITE | (contents ? CL_MEM_COPY_HOST_PTR : 0), size,
+                                 contents, &code);
+    must(code, "clCreateBuffer");
+    return made;
+}
+
 /* Patterns where nothing is written, before and behind the contents, too. */
 sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count)
 {
-    cl_int code;
-    const size_t bytes = sizeof(float) * (BEFORE + count + BEHIND);
-    const sbn_buffer made = {clCreateBuffer(f->context, CL_MEM_READ_WRITE, bytes, NULL, &code),
-                             BEFORE};
-    must(code, "clCreateBuffer");
-    const float pattern = PATTERN;
-    must(clEnqueueFillBuffer(queue, made.mem, &pattern, sizeof pattern, 0, bytes, 0, NULL, NULL),
-         "clEnqueueFillBuffer");
-    must(clFinish(queue), "clFinish");
+    const size_t floats = BEFORE + count + BEHIND;
+    const slice on = {.queue = queue};
+    const sbn_buffer whole = {fixture_buffer(f, sizeof(float) * floats, NULL), 0};
+    buffer_fill(&on, &whole, floats, PATTERN);
     if (values && count > 0)
-        must(clEnqueueWriteBuffer(queue, made.mem, CL_TRUE, sizeof(float) * BEFORE,
+        must(clEnqueueWriteBuffer(queue, whole.mem, CL_TRUE, sizeof(float) * BEFORE,
                                   sizeof(float) * count, values, 0, NULL, NULL),
              "clEnqueueWriteBuffer");
-    return made;
+    return (sbn_buffer){whole.mem, BEFORE};
 }
 
 void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first, size_t samples,

@@ -30,6 +30,9 @@ void slices_close(slice *slices, size_t count);
 float batch_x(unsigned seed, size_t n, size_t c, size_t i);
 float batch_dy(unsigned seed, size_t n, size_t c, size_t i);
 
+/* Memory of a device, with these contents unless they are NULL. */
+cl_mem fixture_buffer(const fixture *f, size_t size, void *contents);
+
 /* A buffer of these floats, with an offset; of `count` patterns where they are NULL. */
 sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count);
 

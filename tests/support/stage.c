@@ -20,12 +20,9 @@ static sbn_batchnorm *make_layer(const char *name, int tracks)
 static void fill_common(void)
 {
     float values[COMMON];
-    cl_int code;
     for (int i = 0; i < COMMON; ++i)
         values[i] = (float)(i % 17);
-    stage.common = clCreateBuffer(stage.device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                  sizeof values, values, &code);
-    must(code, "clCreateBuffer");
+    stage.common = fixture_buffer(&stage.device, sizeof values, values);
 }
 
 sbn_buffer in_common(size_t offset)
