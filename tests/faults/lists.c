@@ -2,7 +2,10 @@
 #include "faults/scenario.h"
 
 const int scenarios_reach_all = 1;
-const scenario *const scenario_lists[] = {group_scenarios,    pass_scenarios,
-                                          branch_scenarios,   layer_scenarios,
-                                          model_scenarios,    file_scenarios,
-                                          parallel_scenarios, NULL};
+const scenario *const scenario_lists[] = {group_scenarios,
+                                          pass_scenarios,
+                                          branch_scenarios,
+                                          layer_scenarios,
+                                          model_scenarios,
+                                          parallel_scenarios,
+                                          NULL};

@@ -14,11 +14,10 @@ faults_programs = tests/faults/faults tests/faults/faults_ranks
 check_PROGRAMS += $(faults_programs)
 tests_faults_faults_SOURCES = \
 	tests/faults/branches.c \
-	tests/faults/files.c \
 	tests/faults/group.c \
 	tests/faults/layer.c \
 	tests/faults/lists.c \
-	tests/faults/model.c tests/faults/model.h \
+	tests/faults/model.c \
 	tests/faults/parallel.c \
 	tests/faults/passes.c \
 	$(faults_here)

@@ -52,7 +52,7 @@ extern const scenario *trying;
 
 /* Each list ends with a scenario without a name; the list of a program's lists with NULL. */
 extern const scenario group_scenarios[], pass_scenarios[], branch_scenarios[], layer_scenarios[],
-    model_scenarios[], file_scenarios[], parallel_scenarios[], rank_scenarios[];
+    model_scenarios[], parallel_scenarios[], rank_scenarios[];
 extern const scenario *const scenario_lists[];
 
 /* Do these scenarios call every function that is wrapped? */
