@@ -1,9 +1,7 @@
 #include "program/opencl.h"
-#include "program/program_text.h"
 #include "support/wraps.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,18 +33,6 @@ static cl_int enqueued(cl_int code, cl_uint count, const cl_event *event)
         if (wraps_fails(function)) \
             return CL_OUT_OF_RESOURCES; \
         return enqueued(__real_##f arguments, count, event); \
-    }
-
-#define WRAP_CREATE(type, f, function, error, parameters, arguments) \
-    WRAP(type, f, parameters) \
-    { \
-        if (wraps_fails(function)) { \
-            *code = error; \
-            return NULL; \
-        } \
-        const type made = __real_##f arguments; \
-        wraps_hold(WRAPS_REFERENCES, made != NULL); \
-        return made; \
     }
 
 WRAP_CREATE(cl_mem, clCreateBuffer, WRAP_CREATE_BUFFER, CL_MEM_OBJECT_ALLOCATION_FAILURE,

@@ -113,6 +113,19 @@ enum {
         return wraps_fails(function) ? (error) : __real_##f arguments; \
     }
 
+/* One that makes an object; an error is told by `code`. */
+#define WRAP_CREATE(type, f, function, error, parameters, arguments) \
+    WRAP(type, f, parameters) \
+    { \
+        if (wraps_fails(function)) { \
+            *code = error; \
+            return NULL; \
+        } \
+        const type made = __real_##f arguments; \
+        wraps_hold(WRAPS_REFERENCES, made != NULL); \
+        return made; \
+    }
+
 extern const char *const wraps_names[WRAPS];
 
 /* Calls of a function since the program began, over all threads. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "program/program_text.h"
 #include "support/wraps.h"
 
 /* A program whose text is known; another may have its address when it is gone. */
@@ -100,7 +99,7 @@ cl_program wraps_program_of(cl_program program)
 }
 
 static const char *wanted_text, *text_instead, *more_options;
-static int replaced;
+static int replacements;
 
 void wraps_build_with(const char *options)
 {
@@ -111,49 +110,35 @@ void wraps_replace(const char *text, const char *instead)
 {
     wanted_text = text;
     text_instead = instead;
-    replaced = 0;
+    replacements = 0;
 }
 
 int wraps_replaced(void)
 {
-    return replaced;
+    return replacements;
 }
 
-/* A copy of a source, with every wanted text replaced. */
-static char *source_copy(const char *text, size_t length)
+/* The sources as one text, with every wanted text replaced. */
+static char *replaced(cl_uint count, const char **texts, const size_t *lengths)
 {
     const size_t of_text = strlen(wanted_text), of_instead = strlen(text_instead);
-    char *copy = malloc(length * (of_instead + 1) + 1), *to = copy;
-    if (!copy)
+    size_t size = 1;
+    for (cl_uint k = 0; k < count; ++k)
+        size += lengths[k] * (of_instead + 1);
+    char *whole = malloc(size), *to = whole;
+    if (!whole)
         abort();
-    for (size_t i = 0; i < length;) {
-        const int found = length - i >= of_text && memcmp(text + i, wanted_text, of_text) == 0;
-        memcpy(to, found ? text_instead : text + i, found ? of_instead : 1);
-        to += found ? of_instead : 1;
-        i += found ? of_text : 1;
-        replaced += found;
-    }
+    for (cl_uint k = 0; k < count; ++k)
+        for (size_t i = 0; i < lengths[k];) {
+            const char *from = texts[k] + i;
+            const int found = lengths[k] - i >= of_text && memcmp(from, wanted_text, of_text) == 0;
+            memcpy(to, found ? text_instead : from, found ? of_instead : 1);
+            to += found ? of_instead : 1;
+            i += found ? of_text : 1;
+            replacements += found;
+        }
     *to = '\0';
-    return copy;
-}
-
-cl_program __real_clCreateProgramWithSource(cl_context, cl_uint, const char **, const size_t *,
-                                            cl_int *);
-
-static cl_program create_replaced(cl_context context, cl_uint count, const char **texts,
-                                  const size_t *lengths, cl_int *code)
-{
-    char *copies[SBN_MAX_SOURCES];
-    const char *replaced_texts[SBN_MAX_SOURCES];
-    if (count > SBN_MAX_SOURCES)
-        abort();
-    for (cl_uint i = 0; i < count; ++i)
-        replaced_texts[i] = copies[i] = source_copy(texts[i], lengths[i]);
-    cl_program program = __real_clCreateProgramWithSource(context, count, replaced_texts, NULL,
-                                                          code);
-    for (cl_uint i = 0; i < count; ++i)
-        free(copies[i]);
-    return program;
+    return whole;
 }
 
 WRAP(cl_program, clCreateProgramWithSource,
@@ -163,9 +148,12 @@ WRAP(cl_program, clCreateProgramWithSource,
         *code = CL_OUT_OF_HOST_MEMORY;
         return NULL;
     }
-    cl_program program = wanted_text ? create_replaced(context, count, texts, lengths, code)
-                                     : __real_clCreateProgramWithSource(context, count, texts,
-                                                                        lengths, code);
+    char *copy = wanted_text ? replaced(count, texts, lengths) : NULL;
+    const char *whole = copy;
+    cl_program program = copy ? __real_clCreateProgramWithSource(context, 1, &whole, NULL, code)
+                              : __real_clCreateProgramWithSource(context, count, texts, lengths,
+                                                                 code);
+    free(copy);
     wraps_hold(WRAPS_REFERENCES, program != NULL);
     for (cl_uint i = 0; program && i < count; ++i)
         known_has(program, texts[i], lengths ? lengths[i] : strlen(texts[i]));
@@ -209,13 +197,6 @@ WRAP(cl_int, clBuildProgram,
     return code;
 }
 
-WRAP(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *code))
-{
-    if (wraps_fails(WRAP_CREATE_KERNEL)) {
-        *code = CL_OUT_OF_HOST_MEMORY;
-        return NULL;
-    }
-    cl_kernel kernel = __real_clCreateKernel(wraps_program_of(program), name, code);
-    wraps_hold(WRAPS_REFERENCES, kernel != NULL);
-    return kernel;
-}
+WRAP_CREATE(cl_kernel, clCreateKernel, WRAP_CREATE_KERNEL, CL_OUT_OF_HOST_MEMORY,
+            (cl_program program, const char *name, cl_int *code),
+            (wraps_program_of(program), name, code))
