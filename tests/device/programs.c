@@ -12,7 +12,6 @@
 #include "support/fixture.h"
 #include "support/folder.h"
 #include "base/memory.h"
-#include "program/binary.h"
 #include "support/wraps.h"
 
 enum { PROGRAMS = 3, CHANNELS = 3, PLANE = 40, SAMPLES = 2 };
@@ -114,32 +113,6 @@ static void check_device(const char *name, int all)
     expect_counts(counted(folder_root), 0, PROGRAMS, without.digest, "and the first again");
 }
 
-/* A program of more kernels than any of the library's is loaded from its binary. */
-static void check_many(const char *name)
-{
-    enum { KERNELS = 40 };
-    static char text[KERNELS * 100];
-    const char *source = text;
-    cl_int code;
-    for (int i = 0, at = 0; i < KERNELS; ++i)
-        at += snprintf(text + at, sizeof text - (size_t)at,
-                       "kernel __attribute__((reqd_work_group_size(4, 1, 1))) "
-                       "void k%d(global int *a) { *a = %d; }\n",
-                       i, i);
-    cl_program program = clCreateProgramWithSource(device.context, 1, &source, NULL, &code);
-    sbn_bytes binary;
-    must(code, "clCreateProgramWithSource");
-    must(clBuildProgram(program, 1, &device.device, "", NULL, NULL), "clBuildProgram");
-    if (sbn__binary_of(program, device.device, &binary)) {
-        cl_program loaded = sbn__binary_load(device.context, device.device, "", &binary);
-        tap_ok(loaded != NULL, "%s: a program of %d kernels is loaded", name, KERNELS);
-        if (loaded)
-            clReleaseProgram(loaded);
-    }
-    sbn__bytes_free(&binary);
-    clReleaseProgram(program);
-}
-
 /* On a device of a context of `count`. */
 static void on_device(cl_device_id id, const char *name, int all, cl_uint count,
                       const cl_device_id *devices)
@@ -152,7 +125,6 @@ static void on_device(cl_device_id id, const char *name, int all, cl_uint count,
     slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     folder_begin();
     check_device(name, all);
-    check_many(name);
     folder_end();
     slice_close(&data);
     clReleaseCommandQueue(queue);
