@@ -10,43 +10,28 @@
 typedef struct variant {
     size_t replicas, first_queue;
     sbn_kernel_form form;
-    sbn_type type;
     sbn_activation activation;
     int residual, from_output, host_combines;
 } variant;
 
 static const variant *now;
 static sbn_shard shards[REPLICAS], huge[REPLICAS], beside[REPLICAS];
-static const slice *slices;
 static unsigned char bytes[1 << 12];
 static size_t size;
-
-/* The same bytes in elements of half the size. */
-static void halve(sbn_shard *shard)
-{
-    sbn_buffer *const tensors[] = {&shard->x, &shard->y, &shard->dy, &shard->dx};
-    for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
-        tensors[i]->offset *= 2;
-}
 
 static void begin(void)
 {
     now = trying->variant;
-    slices = now->type == SBN_F32 ? at.slices : at.narrow;
-    slices_reset(slices, now->replicas);
+    slices_reset(at.slices, now->replicas);
     for (size_t r = 0; r < now->replicas; ++r) {
-        shards[r] = slices[r].shard;
+        shards[r] = at.slices[r].shard;
         huge[r] = shards[r];
         huge[r].x = at.huge[r].shard.x;
         huge[r].dy = at.huge[r].shard.dy;
         beside[r] = at.huge[r].shard;
-        if (now->type != SBN_F32) {
-            halve(&shards[r]);
-            halve(&huge[r]);
-        }
         shards[r].event = &at.events[r];
         if (now->residual)
-            shards[r].residual = slices[r].shard.dy;
+            shards[r].residual = shards[r].dy;
     }
 }
 
@@ -74,7 +59,6 @@ static int make(void)
     sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
     group.queues = at.queues + now->first_queue;
     group.form = now->form;
-    layer.type = now->type;
     layer.activation = now->activation;
     layer.residual = now->residual;
     layer.from_output = now->from_output;
@@ -168,12 +152,12 @@ static int side_by_side(int number)
 
 static uint64_t result(void)
 {
-    return stand_running(stand_outputs(SBN_DIGEST_START, slices, now->replicas), at.layers[0]);
+    return stand_running(stand_outputs(SBN_DIGEST_START, at.slices, now->replicas), at.layers[0]);
 }
 
 static uint64_t gradients(uint64_t digest)
 {
-    const slice *s = slices;
+    const slice *s = at.slices;
     digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
     return digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
 }
@@ -227,10 +211,6 @@ const scenario pass_scenarios[] = {
      VARIANT(.replicas = 2, .host_combines = 1)},
     /* Its reductions are programs that passes build. */
     {.name = "passes of the GPU form", .may_track = 1, PASSES, GPU_VARIANT(.replicas = 1)},
-    {.name = "passes of bfloat16",
-     .may_track = 1,
-     PASSES,
-     VARIANT(.replicas = 1, .type = SBN_BF16)},
     {.name = "a residual and a ReLU",
      FUSED,
      VARIANT(.replicas = 3, .activation = SBN_RELU, .residual = 1)},
