@@ -1,9 +1,11 @@
 /*
  * Ranks meet over sockets that carry whole packets: a transport such as a program could bring, written
  * from transport.h alone. Each rank has a socket to each other one, sends all of them its words and adds
- * what they send. Packets come and go when the library calls, without blocking; there are no threads.
+ * what they send. Packets come when the library calls, without blocking; there are no threads. A socket
+ * must hold what a rank sends before others read it: the few reductions that may be under way.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,20 +13,12 @@
 
 #include "support/ranks.h"
 
-/* The largest packet: the tag, the number of the reduction among those of its tag, and words. */
-enum { MOST = 8192, HEAD = 2 };
+enum { MOST = 8192 };
 
+/* What a rank sends: words of the reduction of this number among those of its tag. */
 typedef struct packet {
-    struct packet *next;
-    size_t size;
-    int64_t content[];
+    int64_t tag, number, words[MOST];
 } packet;
-
-/* A socket, and what could not be sent so far. */
-typedef struct line {
-    int fd;
-    packet *waiting, **last;
-} line;
 
 /* A reduction under way, which the first words that come begin, of whatever rank. */
 typedef struct sum {
@@ -39,7 +33,7 @@ typedef struct sum {
 typedef struct end {
     int rank, world_size;
     int64_t started[SBN_TAGS];
-    line lines[RANKS_MAX]; /* to each other rank */
+    int fds[RANKS_MAX]; /* to each other rank */
     sum *sums;
 } end;
 
@@ -75,40 +69,17 @@ static int add(sum *s, const int64_t *words, size_t count)
     return 0;
 }
 
-static void send_packet(line *l, const sum *s, const int64_t *words)
-{
-    packet *p = allocate(sizeof *p + sizeof *words * (HEAD + s->count));
-    p->size = sizeof *words * (HEAD + s->count);
-    p->content[0] = s->tag;
-    p->content[1] = s->number;
-    memcpy(p->content + HEAD, words, sizeof *words * s->count);
-    *l->last = p;
-    l->last = &p->next;
-}
-
-/* Sends what waits, as far as the socket takes it. */
-static void flush(line *l)
-{
-    for (packet *p;
-         (p = l->waiting) && send(l->fd, p->content, p->size, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;) {
-        l->waiting = p->next;
-        l->last = l->waiting ? l->last : &l->waiting;
-        free(p);
-    }
-}
-
+/* Takes what has come. */
 static int pump(end *e)
 {
     for (int rank = 0; rank < e->world_size; ++rank) {
-        line *l = &e->lines[rank];
-        int64_t content[HEAD + MOST];
+        packet p;
         ssize_t came;
         if (rank == e->rank)
             continue;
-        flush(l);
-        while ((came = recv(l->fd, content, sizeof content, MSG_DONTWAIT)) > 0) {
-            const size_t count = (size_t)came / sizeof *content - HEAD;
-            const int code = add(find(e, content[0], content[1], count), content + HEAD, count);
+        while ((came = recv(e->fds[rank], &p, sizeof p, MSG_DONTWAIT)) > 0) {
+            const size_t count = ((size_t)came - offsetof(packet, words)) / sizeof *p.words;
+            const int code = add(find(e, p.tag, p.number, count), p.words, count);
             if (code)
                 return code;
         }
@@ -125,9 +96,13 @@ static int start(void *context, int tag, int64_t *words, size_t count, void **re
     sum *s = find(e, tag, e->started[tag]++, count);
     s->own = words;
     *request = s;
+    packet p = {.tag = tag, .number = s->number};
+    memcpy(p.words, words, sizeof *words * count);
     for (int rank = 0; rank < e->world_size; ++rank)
-        if (rank != e->rank)
-            send_packet(&e->lines[rank], s, words);
+        if (rank != e->rank &&
+            send(e->fds[rank], &p, offsetof(packet, words) + sizeof *words * count,
+                 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+            return sbn_set_last_error(SBN_TRANSPORT_ERROR, strerror(errno));
     const int code = add(s, words, count);
     return code ? code : pump(e);
 }
@@ -138,9 +113,6 @@ static int test(void *context, void *request, int *done)
     sum *s = request;
     const int code = pump(e);
     *done = !code && s->arrived == e->world_size;
-    /* Not before the others have this rank's words: nobody may call for a long time now. */
-    for (int rank = 0; rank < e->world_size; ++rank)
-        *done = *done && !e->lines[rank].waiting;
     if (!*done)
         return code;
     memcpy(s->own, s->words, sizeof *s->words * s->count);
@@ -162,13 +134,11 @@ struct transports *transports_open(int count)
         end *e = &transports->ends[rank];
         e->rank = rank;
         e->world_size = count;
-        for (int other = 0; other < count; ++other)
-            e->lines[other].last = &e->lines[other].waiting;
         for (int other = 0; other < rank; ++other) {
             int pair[2];
             must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), "socketpair");
-            e->lines[other].fd = pair[0];
-            transports->ends[other].lines[rank].fd = pair[1];
+            e->fds[other] = pair[0];
+            transports->ends[other].fds[rank] = pair[1];
         }
     }
     return transports;
@@ -187,12 +157,8 @@ void transports_get(struct transports *transports, int rank, sbn_transport *tran
 void transports_close(struct transports *transports)
 {
     for (int rank = 0; transports && rank < transports->count; ++rank)
-        for (int other = 0; other < transports->count; ++other) {
-            line *l = &transports->ends[rank].lines[other];
-            for (packet *p; (p = l->waiting); free(p))
-                l->waiting = p->next;
+        for (int other = 0; other < transports->count; ++other)
             if (other != rank)
-                close(l->fd);
-        }
+                close(transports->ends[rank].fds[other]);
     free(transports);
 }
