@@ -83,14 +83,15 @@ static void check_modes(void)
     umask(old_mask);
 }
 
-static int save_failing(char letter, int error)
+/* The n-th call of a function fails. */
+static int save_failing(int function, int n, int error)
 {
     make("private", "old", 0600);
-    system_failing = letter;
-    system_countdown = 1;
-    system_error = error;
+    wraps_errno = error;
+    wraps_fail(function, n);
     const int status = save(folder_path("private"));
-    system_countdown = 0;
+    wraps_fail(function, 0);
+    wraps_errno = EIO;
     return status;
 }
 
@@ -98,28 +99,28 @@ static int save_failing(char letter, int error)
 static void check_failures(void)
 {
     static const struct {
-        char letter;
-        const char *words;
+        int function, n;
+        const char *words, *left;
     } calls[] = {
-        {'O', "making its draft"},
-        {'W', "writing its draft"},
-        {'S', "syncing its draft"},
-        {'M', "giving its draft a mode"},
-        {'C', "closing its draft"},
-        {'R', "renaming its draft"},
-        {'D', "it is new, but syncing its folder"},
+        {WRAP_OPENAT, 1, "making its draft", "old"},
+        {WRAP_WRITE_FILE, 1, "writing its draft", "old"},
+        {WRAP_SYNC, 1, "syncing its draft", "old"},
+        {WRAP_CHMOD, 1, "giving its draft a mode", "old"},
+        {WRAP_CLOSE, 1, "closing its draft", "old"},
+        {WRAP_RENAME, 1, "renaming its draft", "old"},
+        {WRAP_SYNC, 2, "it is new, but syncing its folder", "new text"},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
-        const int status = save_failing(calls[i].letter, EIO);
+        const int status = save_failing(calls[i].function, calls[i].n, EIO);
         tap_ok(status == SBN_IO_ERROR && strstr(sbn_last_error(), calls[i].words) &&
-                   holds("private", calls[i].letter == 'D' ? "new text" : "old") &&
-                   folder_names(folder_root, NULL) == 1,
-               "%c fails: expected %s, got %s: %s", calls[i].letter, calls[i].words,
+                   holds("private", calls[i].left) && folder_names(folder_root, NULL) == 1,
+               "%s fails: expected %s, got %s: %s", wraps_names[calls[i].function], calls[i].words,
                sbn_strerror(status), sbn_last_error());
     }
-    tap_ok(save_failing('W', ENOMEM) == SBN_OUT_OF_MEMORY, "no memory: %s", sbn_last_error());
+    tap_ok(save_failing(WRAP_WRITE_FILE, 1, ENOMEM) == SBN_OUT_OF_MEMORY, "no memory: %s",
+           sbn_last_error());
     system_most = 3;
-    tap_ok(!save_failing('W', EINTR) && holds("private", "new text"),
+    tap_ok(!save_failing(WRAP_WRITE_FILE, 1, EINTR) && holds("private", "new text"),
            "writing is interrupted, and goes on three bytes at a time: %s", system_calls);
     system_most = SIZE_MAX;
 }

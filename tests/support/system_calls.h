@@ -14,10 +14,6 @@
  */
 extern char system_calls[64];
 
-/* The n-th call from now of this letter fails with this error; 0: none will, or it has. */
-extern char system_failing;
-extern int system_countdown, system_error;
-
 /* How many bytes a write takes. */
 extern size_t system_most;
 

@@ -140,6 +140,9 @@ long wraps_own_calls(void);
  */
 void wraps_fail(int function, int n);
 
+/* Of the system's calls that fail: EIO at first. */
+extern int wraps_errno;
+
 /* Besides: the n-th call after the one that fails; n = WRAPS_ALL: all after it. */
 #define WRAPS_ALL (-1)
 void wraps_fail_again(int n);

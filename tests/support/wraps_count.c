@@ -74,9 +74,11 @@ static int is_wanted(int function)
            wanted == function;
 }
 
+int wraps_errno = EIO;
+
 static int error_of(int function)
 {
-    return function == WRAP_MALLOC || function == WRAP_CALLOC ? ENOMEM : EIO;
+    return function == WRAP_MALLOC || function == WRAP_CALLOC ? ENOMEM : wraps_errno;
 }
 
 /* After the first failure. */
