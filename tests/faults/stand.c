@@ -2,26 +2,12 @@
 
 #include <string.h>
 
-#include "check/elements.h"
 #include "support/wraps.h"
 
 stand at;
 
-/* The first values as bfloat16s, at the same byte of the buffer; the others stay as they are. */
-static void make_narrow(const slice *s, sbn_buffer *buffer)
-{
-    float values[SAMPLES * CHANNELS * PLANE];
-    uint16_t narrow[SAMPLES * CHANNELS * PLANE];
-    buffer_read(s, buffer, s->elements, values);
-    elements_pack(SBN_BF16, values, s->elements, narrow);
-    must(clEnqueueWriteBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
-                              sizeof *narrow * s->elements, narrow, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
-}
-
-enum { SETS = 3 + LAYERS };
-static slice *const sets[SETS] = {at.slices,  at.huge,    at.narrow,
-                                  at.more[0], at.more[1], at.more[2]};
+enum { SETS = 2 + LAYERS };
+static slice *const sets[SETS] = {at.slices, at.huge, at.more[0], at.more[1], at.more[2]};
 
 int stand_open(void)
 {
@@ -34,8 +20,6 @@ int stand_open(void)
         for (int set = 0; set < SETS; ++set)
             slice_open(&sets[set][r], &at.device, at.queues[r], SAMPLES * r, SAMPLES, CHANNELS,
                        PLANE, 4);
-        make_narrow(&at.narrow[r], &at.narrow[r].shard.x);
-        make_narrow(&at.narrow[r], &at.narrow[r].shard.dy);
         buffer_fill(&at.huge[r], &at.huge[r].shard.x, PLANE, 3e30f);
         buffer_fill(&at.huge[r], &at.huge[r].shard.dy, PLANE, 3e30f);
     }

@@ -13,7 +13,6 @@ typedef struct stand {
     slice slices[REPLICAS];
     slice huge[REPLICAS];         /* whose sums need the wide format */
     slice more[LAYERS][REPLICAS]; /* for layers side by side */
-    slice narrow[REPLICAS];       /* whose x and dy are bfloat16s, with room for as many floats */
     /* Of the scenario; NULL where there is none. */
     sbn_group *groups[GROUPS];
     sbn_batchnorm *layers[LAYERS];
