@@ -1,10 +1,7 @@
 #include "support/ranks.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/memory.h"
 
 int ranks_main(int argc, char **argv, fixture *f, void (*checks)(void))
 {
@@ -91,18 +88,6 @@ void ranks_do(test_ranks *all, int (*work)(test_rank *))
         ranks_broadcast(rank, &m->result, sizeof m->result);
         ranks_broadcast(rank, &m->digest, sizeof m->digest);
     }
-}
-
-long ranks_leave(test_ranks *all, int (*work)(test_rank *))
-{
-    long least = LONG_MAX;
-    for (int i = 0; i < 3; ++i) {
-        const long before = sbn__handles_open();
-        ranks_do(all, work);
-        const long more = sbn__handles_open() - before;
-        least = more < least ? more : least;
-    }
-    return least;
 }
 
 int rank_says(test_rank *m, int status)

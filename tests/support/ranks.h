@@ -54,13 +54,6 @@ void ranks_close(test_ranks *all);
 /* Every rank does `work` in its own thread, or process, to the end. */
 void ranks_do(test_ranks *all, int (*work)(test_rank *m));
 
-/*
- * Handles of this process that `work` leaves open each time it is done. The
- * hub may keep another block when ranks run apart as never before: that is
- * no leak, and does not come back.
- */
-long ranks_leave(test_ranks *all, int (*work)(test_rank *m));
-
 /* Runs `work` for the ranks of this process. */
 void ranks_run(test_ranks *all, int (*work)(test_rank *m));
 

@@ -1,6 +1,9 @@
 #include "support/refused_ranks.h"
 
+#include <limits.h>
 #include <stdlib.h>
+
+#include "base/memory.h"
 
 /* The call and the row that the ranks' threads work on. */
 static const ranks_call *made;
@@ -32,6 +35,22 @@ static int call_and_go_on(test_rank *m)
     return go_on(m);
 }
 
+/*
+ * Handles of this process that are left open each time. The hub may keep another block when ranks run
+ * apart as never before: that is no leak, and does not come back.
+ */
+static long handles_left(test_ranks *all)
+{
+    long least = LONG_MAX;
+    for (int i = 0; i < 3; ++i) {
+        const long before = sbn__handles_open();
+        ranks_do(all, call_and_go_on);
+        const long more = sbn__handles_open() - before;
+        least = more < least ? more : least;
+    }
+    return least;
+}
+
 void ranks_expect(const test_ranks *all, int own, const char *own_words, int others,
                   const char *words, const char *what)
 {
@@ -53,7 +72,7 @@ void ranks_refuse(test_ranks *all, const ranks_call *call, const refusal *rows, 
         for (int rank = 0; rank < all->count; ++rank)
             tap_ok(all->of[rank].digest == 1 || row->changes, "%s: rank %d: nothing has changed",
                    what, rank);
-        const long left = ranks_leave(all, call_and_go_on);
+        const long left = handles_left(all);
         ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", "the groups go on");
         tap_ok(left == 0, "%s: %ld handles are left", what, left);
     }
