@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "device/combine.h"
+#include "group/group.h"
 #include "launch/arguments.h"
-#include "program/programs.h"
 #include "support/fixture.h"
 
 static fixture device;
@@ -19,15 +19,6 @@ static void read_back(cl_mem mem, size_t size, void *to)
 {
     must(clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, size, to, 0, NULL, NULL), "read");
     clReleaseMemObject(mem);
-}
-
-static void launch(cl_kernel kernel, sbn_kernel_form form)
-{
-    const sbn_form_sizes *sizes = sbn__form_sizes(form);
-    const size_t span = (size_t)(sizes->combine_items * sizes->combine_span);
-    const size_t local = (size_t)sizes->combine_items;
-    const size_t global = (CHANNELS + span - 1) / span * local;
-    must(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL), "launch");
 }
 
 typedef struct trial {
@@ -78,7 +69,7 @@ static void close_buffers(int backward)
               from_device.running);
 }
 
-static void run(cl_kernel kernel, sbn_kernel_form form, sums *s, const trial *t, int backward)
+static void run(sbn_replica *replica, sbn_kernel *kernel, sums *s, const trial *t, int backward)
 {
     open_buffers(s, backward);
     const sbn_source_arguments from = {
@@ -140,10 +131,15 @@ static void run(cl_kernel kernel, sbn_kernel_form form, sums *s, const trial *t,
         sbn__add_forward_combine(&arguments, &of_forward);
         sbn__add_tracking(&arguments, &tracking);
     }
-    for (size_t i = 0; i < arguments.count; ++i)
-        must(clSetKernelArg(kernel, (cl_uint)i, arguments.list[i].size, arguments.list[i].value),
-             "argument");
-    launch(kernel, form);
+    const sbn_form_sizes *sizes = sbn__form_sizes(replica->form);
+    const size_t span = (size_t)(sizes->combine_items * sizes->combine_span);
+    const size_t work_groups = (CHANNELS + span - 1) / span;
+    const sbn_wait none = {.count = 0};
+    cl_event done;
+    must(sbn__launch(replica, kernel, arguments.list, arguments.count, 1, &work_groups, &none,
+                     &done),
+         "sbn__launch");
+    sbn__release_event(&done);
     close_buffers(backward);
 }
 
@@ -174,57 +170,50 @@ static int wide_left(const sums *s, const trial *t)
     return left;
 }
 
-static void check(const sbn_program *program, int backward)
+static void check(sbn_replica *replica, sbn_kernel *kernel, const char *name, int backward)
 {
-    const sbn_format *f = backward ? &sbn_backward_narrow : &sbn_forward_narrow;
-    cl_int code;
-    cl_kernel kernel =
-        clCreateKernel(program->programs[backward ? SBN_PROGRAM_BACKWARD : SBN_PROGRAM_FORWARD],
-                       backward ? "backward_combine" : "forward_combine", &code);
-    must(code, "clCreateKernel");
     static sums s;
-    sums_open(&s, f);
+    sums_open(&s, backward ? &sbn_backward_narrow : &sbn_forward_narrow);
     for (size_t i = 0; i < sizeof trials / sizeof *trials; ++i) {
         const trial *t = &trials[i];
         sums_fill(&s);
         rows_fill(&expected);
         from_device = expected;
-        run(kernel, program->form, &s, t, backward);
+        run(replica, kernel, &s, t, backward);
         if (backward)
             expect_backward(&expected, &s, t->count, t->eps, t->flag);
         else
             expect_forward(&expected, &s, t->count, t->eps, t->weight, t->flag);
         tap_ok(rows_equal(&from_device, &expected) && wide_left(&s, t) && gradients_given(backward),
-               "%s form%s, %s: %llu values, eps %g%s",
-               program->form == SBN_FORM_CPU ? "CPU" : "GPU",
-               *program->options ? ", without doubles" : "", backward ? "backward" : "forward",
-               (unsigned long long)t->count, t->eps.eps, t->eps.clamp ? ", clamped" : "");
+               "%s, %s: %llu values, eps %g%s", name, kernel->name, (unsigned long long)t->count,
+               t->eps.eps, t->eps.clamp ? ", clamped" : "");
     }
-    clReleaseKernel(kernel);
 }
 
 static void checks(void)
 {
     static const struct {
         sbn_kernel_form form;
-        const char *options;
-    } programs[] = {{SBN_FORM_CPU, ""}, {SBN_FORM_GPU, ""}, {SBN_FORM_GPU, "-D NO_DOUBLES"}};
+        const char *options, *name;
+    } programs[] = {{SBN_FORM_CPU, "", "CPU form"},
+                    {SBN_FORM_GPU, "", "GPU form"},
+                    {SBN_FORM_GPU, "-D NO_DOUBLES", "GPU form, without doubles"}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
-        const sbn_kernel_form form = programs[i].form;
+        sbn_group *group;
+        sbn_group_config config = fixture_config(&queue);
+        config.form = programs[i].form;
+        config.build_options = programs[i].options;
+        must(sbn_group_create(&config, &group), "sbn_group_create");
         for (int backward = 0; backward < 2; ++backward) {
-            sbn_program *program;
-            const sbn_building building = {.options = programs[i].options, .cache = ""};
-            const sbn_program wanted = {.context = device.context,
-                                        .device = device.device,
-                                        .form = form,
-                                        .type = SBN_F32,
-                                        .part = form == SBN_FORM_GPU
-                                                    ? sbn__part_of_reductions(backward, 0, 0)
-                                                    : 0};
-            must(sbn__program_acquire(&wanted, &building, &program), "programs");
-            check(program, backward);
-            sbn__program_release(program);
+            sbn_replica *replica = group->replicas;
+            const int part = config.form == SBN_FORM_GPU ? sbn__part_of_reductions(backward, 0, 0)
+                                                         : 0;
+            must(sbn__replica_load(replica, SBN_F32, 0, part, &group->building), "kernels");
+            sbn_kernels *kernels = replica->kernels[SBN_F32][sbn__variant_of(0, part)];
+            check(replica, backward ? &kernels->backward_combine : &kernels->forward_combine,
+                  programs[i].name, backward);
         }
+        must(sbn_group_destroy(group), "sbn_group_destroy");
     }
 }
 
