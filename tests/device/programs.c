@@ -4,7 +4,7 @@
  * source (and others: tests/device/cache.c, tests/faults/group.c). On the first device of every
  * platform that has a usable one, and on one whose context has another one, too.
  */
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +12,7 @@
 #include "support/fixture.h"
 #include "support/folder.h"
 #include "base/memory.h"
+#include "check/devices.h"
 #include "support/wraps.h"
 
 enum { PROGRAMS = 3, CHANNELS = 3, PLANE = 40, SAMPLES = 2 };
@@ -133,27 +134,24 @@ static void on_device(cl_device_id id, const char *name, int all, cl_uint count,
 
 int main(void)
 {
-    cl_platform_id platforms[16];
-    cl_uint count = 0;
-    int found = 0;
+    device_list list;
+    size_t last = SIZE_MAX;
     setenv("RUSTICL_ENABLE", "llvmpipe", 0);
     setenv("POCL_DEVICES", "pthread pthread", 0);
-    must(clGetPlatformIDs(16, platforms, &count), "clGetPlatformIDs");
     const long handles = sbn__handles_open();
-    for (cl_uint i = 0; i < count && i < 16; ++i) {
-        cl_device_id ids[2];
-        cl_uint devices = 0;
-        char name[256] = "";
-        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 2, ids, &devices) != CL_SUCCESS ||
-            sbn_device_check(ids[0]) != SBN_SUCCESS)
+    must(devices_list(&list), "devices_list");
+    for (size_t i = 0; i < list.devices; ++i) {
+        const device_info *d = &list.device[i];
+        if (!d->usable || d->platform == last)
             continue;
-        clGetDeviceInfo(ids[0], CL_DEVICE_NAME, sizeof name, name, NULL);
-        on_device(ids[0], name, found++ == 0, 1, ids);
+        on_device(d->id, d->name, last == SIZE_MAX, 1, &d->id);
+        last = d->platform;
         /* Not on the second: PoCL 3.1 gives its binary as the first one's. */
-        if (devices >= 2)
-            on_device(ids[0], "a device of two", 0, 2, ids);
+        if (i + 1 < list.devices && d[1].platform == last)
+            on_device(d->id, "a device of two", 0, 2, (cl_device_id[]){d->id, d[1].id});
     }
-    if (!found)
+    devices_free(&list);
+    if (last == SIZE_MAX)
         tap_missing("no usable OpenCL device here");
     tap_ok(sbn__handles_open() == handles, "no handle is left open");
     return tap_done();
