@@ -43,6 +43,9 @@ static void check_set(sbn_group *group)
             "x: weight: expected 1000 floats|got a buffer of 12");
     const sbn_parameters none[1] = {SBN_PARAMETERS_INIT};
     REFUSED(sbn_model_add(n.model, "x", other, none), "x: weight|got NULL");
+    const sbn_parameters unset[1] = {{0}};
+    REFUSED(sbn_model_add(n.model, "x", other, unset),
+            "parameters|size: expected sizeof(sbn_parameters)|got 0");
     REFUSED(sbn_model_add(n.model, "x", plain, n.parameters[0]),
             "parameters: expected NULL for layer \"x\"|no weight or bias");
     tap_ok(sbn_model_size(n.model) == LAYERS, "refused, none was added");
