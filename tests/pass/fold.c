@@ -1,6 +1,6 @@
 /*
  * Folding against PyTorch's float64: a convolution, one without bias before a layer without weight, a
- * dense layer in both orders of its weights; before layers of each type, on two replicas, on
+ * dense layer, each in both orders of its weights; before layers of each type, on two replicas, on
  * out-of-order queues.
  */
 #include <stdlib.h>
@@ -8,148 +8,129 @@
 
 #include "support/vectors.h"
 
+enum { REPLICAS = 2 };
+
 static fixture device;
 static cl_command_queue queue;
 static sbn_group *group;
+static sbn_tensor_file file;
 
-enum { REPLICAS = 2 };
-
-typedef struct example {
-    const char *name;
-    sbn_tensor_file file;
-    size_t channels, weights;
-    sbn_batchnorm *layer;
-    sbn_folding foldings[REPLICAS];
-} example;
-
-static float *get(const example *e, const char *name, size_t *count)
+static float *get(const char *example, const char *name, size_t *count)
 {
-    return vectors_get(&e->file, e->name, name, count);
+    return vectors_get(&file, example, name, count);
 }
 
-static sbn_buffer load(const example *e, const char *name)
+static sbn_buffer load(const char *example, const char *name)
 {
     size_t count = 0;
-    float *values = get(e, name, &count);
+    float *values = get(example, name, &count);
     const sbn_buffer made = values ? buffer_of(&device, queue, values, count)
                                    : (sbn_buffer){NULL, 0};
     free(values);
     return made;
 }
 
-static void example_open(example *e, const char *name, sbn_type type)
+static void release(const sbn_folding *f)
 {
-    memset(e, 0, sizeof *e);
-    e->name = name;
-    vectors_open(&e->file, "folded.safetensors");
-    float *mean = get(e, "norm.running_mean", &e->channels);
-    float *var = get(e, "norm.running_var", NULL), *weight = get(e, "norm.weight", NULL);
-    free(get(e, "first.weight", &e->weights));
+    const cl_mem all[] = {f->weight.mem,    f->bias.mem,          f->norm_weight.mem,
+                          f->norm_bias.mem, f->folded_weight.mem, f->folded_bias.mem};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        if (all[i])
+            clReleaseMemObject(all[i]);
+}
+
+/* (channels, inner), or turned into (inner, channels). */
+static float *get_weights(const char *example, const char *name, size_t channels, int turned)
+{
+    size_t count;
+    float *values = get(example, name, &count);
+    if (!turned)
+        return values;
+    const size_t inner = count / channels;
+    float *made = malloc(sizeof *made * count);
+    for (size_t i = 0; i < count; ++i)
+        made[i % inner * channels + i / inner] = values[i];
+    free(values);
+    return made;
+}
+
+static sbn_batchnorm *open_layer(const char *example, sbn_type type, size_t *channels)
+{
+    float *mean = get(example, "norm.running_mean", channels),
+          *var = get(example, "norm.running_var", NULL),
+          *weight = get(example, "norm.weight", NULL);
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = name;
+    config.name = example;
     config.type = type;
-    config.channels = e->channels;
+    config.channels = *channels;
     config.affine = weight != NULL;
-    e->layer = fixture_layer_of(group, &config);
-    must(sbn_batchnorm_set_running_stats(e->layer, mean, var, NULL), "set");
-    for (size_t r = 0; r < REPLICAS; ++r)
-        e->foldings[r] = (sbn_folding){
-            .size = sizeof(sbn_folding),
-            .outer = 1,
-            .inner = e->weights / e->channels,
-            .weight = load(e, "first.weight"),
-            .bias = load(e, "first.bias"),
-            .norm_weight = load(e, "norm.weight"),
-            .norm_bias = load(e, "norm.bias"),
-            .folded_weight = buffer_of(&device, queue, NULL, e->weights),
-            .folded_bias = buffer_of(&device, queue, NULL, e->channels),
-        };
+    sbn_batchnorm *layer = fixture_layer_of(group, &config);
+    must(sbn_batchnorm_set_running_stats(layer, mean, var, NULL), "set");
     free(mean);
     free(var);
     free(weight);
+    return layer;
 }
 
-static void release(const sbn_buffer *buffer)
+/* The weights are written when the folding has been called, which waits for that. */
+static void fold_late(sbn_batchnorm *layer, sbn_folding foldings[REPLICAS], const float *weights,
+                      size_t count)
 {
-    if (buffer->mem)
-        clReleaseMemObject(buffer->mem);
-}
-
-static void example_close(example *e)
-{
-    clFinish(queue);
+    cl_event written = fixture_gate(&device), folded[REPLICAS];
+    cl_command_queue other = fixture_queue(&device, 0);
     for (size_t r = 0; r < REPLICAS; ++r) {
-        const sbn_folding *f = &e->foldings[r];
-        release(&f->weight);
-        release(&f->bias);
-        release(&f->norm_weight);
-        release(&f->norm_bias);
-        release(&f->folded_weight);
-        release(&f->folded_bias);
+        foldings[r].num_wait = 1;
+        foldings[r].wait_list = &written;
+        foldings[r].event = &folded[r];
     }
-    sbn_batchnorm_destroy(e->layer);
-    sbn__tensor_file_close(&e->file);
-}
-
-/* The expected weights, (channels, inner) or turned into (inner, channels). */
-static void turn(const example *e, const float *from, float *to)
-{
-    const size_t inner = e->weights / e->channels;
-    for (size_t c = 0; c < e->channels; ++c)
-        for (size_t i = 0; i < inner; ++i)
-            to[i * e->channels + c] = from[c * inner + i];
+    must(sbn_batchnorm_fold(layer, foldings), "sbn_batchnorm_fold");
+    for (size_t r = 0; r < REPLICAS; ++r)
+        must(clEnqueueWriteBuffer(other, foldings[r].weight.mem, CL_TRUE,
+                                  sizeof(float) * foldings[r].weight.offset, sizeof(float) * count,
+                                  weights, 0, NULL, NULL),
+             "clEnqueueWriteBuffer");
+    must(clSetUserEventStatus(written, CL_COMPLETE), "clSetUserEventStatus");
+    must(clWaitForEvents(REPLICAS, folded), "clWaitForEvents");
+    for (size_t r = 0; r < REPLICAS; ++r)
+        clReleaseEvent(folded[r]);
+    clReleaseEvent(written);
+    clReleaseCommandQueue(other);
 }
 
 /* The weights are floats, whatever the layer behind them stores. */
-static void check_values(const char *name, sbn_type type)
+static void check_values(const char *example, sbn_type type, int turned)
 {
-    example e;
-    example_open(&e, name, type);
-    float *weight = get(&e, "folded.weight", NULL), *bias = get(&e, "folded.bias", NULL);
-    cl_event events[REPLICAS];
-    for (size_t r = 0; r < REPLICAS; ++r)
-        e.foldings[r].event = &events[r];
-    expect(sbn_batchnorm_fold(e.layer, e.foldings), SBN_SUCCESS, "", name);
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        const slice s = {.queue = queue};
-        must(clWaitForEvents(1, &events[r]), "clWaitForEvents");
-        clReleaseEvent(events[r]);
-        /* invstd, its product with weight, and the product or fma. */
-        expect_floats(&s, &e.foldings[r].folded_weight, weight, e.weights, 4, "weight");
-        expect_floats(&s, &e.foldings[r].folded_bias, bias, e.channels, 5, "bias");
-    }
-    /*
-     * The same weights with channels innermost, in place of the first replica's: written when the
-     * folding has been called, which waits for that.
-     */
-    float *from = get(&e, "first.weight", NULL), *turned = malloc(sizeof(float) * e.weights);
-    cl_event written = fixture_gate(&device);
-    cl_command_queue other = fixture_queue(&device, 0);
-    turn(&e, from, turned);
-    release(&e.foldings[0].weight);
-    e.foldings[0].weight = buffer_of(&device, queue, NULL, e.weights);
-    e.foldings[0].outer = e.weights / e.channels;
-    e.foldings[0].inner = 1;
-    e.foldings[0].num_wait = 1;
-    e.foldings[0].wait_list = &written;
-    e.foldings[0].event = e.foldings[1].event = NULL;
-    must(sbn_batchnorm_fold(e.layer, e.foldings), "sbn_batchnorm_fold");
-    must(clEnqueueWriteBuffer(other, e.foldings[0].weight.mem, CL_TRUE,
-                              sizeof(float) * e.foldings[0].weight.offset,
-                              sizeof(float) * e.weights, turned, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
-    must(clSetUserEventStatus(written, CL_COMPLETE), "clSetUserEventStatus");
-    clReleaseEvent(written);
-    clReleaseCommandQueue(other);
-    must(clFinish(queue), "clFinish");
-    turn(&e, weight, turned);
     const slice s = {.queue = queue};
-    expect_floats(&s, &e.foldings[0].folded_weight, turned, e.weights, 4, "channels innermost");
-    free(weight);
+    size_t channels, count;
+    sbn_folding foldings[REPLICAS];
+    sbn_batchnorm *layer = open_layer(example, type, &channels);
+    float *bias = get(example, "folded.bias", NULL);
+    free(get(example, "first.weight", &count));
+    float *from = get_weights(example, "first.weight", channels, turned);
+    float *expected = get_weights(example, "folded.weight", channels, turned);
+    for (size_t r = 0; r < REPLICAS; ++r)
+        foldings[r] = (sbn_folding){
+            .size = sizeof(sbn_folding),
+            .outer = turned ? count / channels : 1,
+            .inner = turned ? 1 : count / channels,
+            .weight = buffer_of(&device, queue, NULL, count),
+            .bias = load(example, "first.bias"),
+            .norm_weight = load(example, "norm.weight"),
+            .norm_bias = load(example, "norm.bias"),
+            .folded_weight = buffer_of(&device, queue, NULL, count),
+            .folded_bias = buffer_of(&device, queue, NULL, channels),
+        };
+    fold_late(layer, foldings, from, count);
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        /* invstd, its product with weight, and the product or fma. */
+        expect_floats(&s, &foldings[r].folded_weight, expected, count, 4, example);
+        expect_floats(&s, &foldings[r].folded_bias, bias, channels, 5, example);
+        release(&foldings[r]);
+    }
     free(bias);
     free(from);
-    free(turned);
-    example_close(&e);
+    free(expected);
+    sbn_batchnorm_destroy(layer);
 }
 
 /* A rank that only takes part has nothing to fold, and needs nobody to know that. */
@@ -169,16 +150,20 @@ static void check_none(void)
 
 static void checks(void)
 {
+    vectors_open(&file, "folded.safetensors");
     for (int out_of_order = 0; out_of_order < 2; ++out_of_order) {
         queue = fixture_queue(&device, out_of_order);
         group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
-        check_values("conv", SBN_F32);
-        check_values("bare", SBN_F16);
-        check_values("dense", SBN_BF16);
+        for (int turned = 0; turned < 2; ++turned) {
+            check_values("conv", SBN_F32, turned);
+            check_values("bare", SBN_F16, turned);
+            check_values("dense", SBN_BF16, turned);
+        }
         sbn_group_destroy(group);
         clReleaseCommandQueue(queue);
     }
     check_none();
+    sbn__tensor_file_close(&file);
 }
 
 int main(void)
