@@ -3,7 +3,6 @@
  * one layer, layers about which the ranks do not agree. Each rank gets a sentence that names the
  * layer, nothing has changed in any layer, and the groups go on.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "support/branch_set.h"
@@ -264,27 +263,6 @@ static void check_disagreements(test_ranks *all)
 
 /* --- a rank that has failed --- */
 
-/* One call of rank 1 fails where the others have all they need: they succeed, and then learn. */
-static void check_failed(test_ranks *all, int (*work)(test_rank *), const char *function)
-{
-    char words[80];
-    snprintf(words, sizeof words, "replica 0|%s", function);
-    ranks_do(all, work);
-    ranks_expect(all, CL_OUT_OF_RESOURCES, words, SBN_SUCCESS, "", "a device fails in one layer");
-    ranks_do(all, forward);
-    snprintf(words, sizeof words, "rank 1|failed earlier|%s", function);
-    ranks_expect(all, SBN_GROUP_FAILED, words, SBN_REMOTE_ERROR, "rank 1|SBN_GROUP_FAILED",
-                 "afterwards");
-}
-
-static int failing_apply(test_rank *m)
-{
-    wraps_fail(WRAP_WRITE, m->rank == ODD_RANK ? 2 : 0);
-    forward(m);
-    wraps_fail(WRAP_ANY, 0);
-    return m->status;
-}
-
 /* A frozen layer that rank 1 redoes by itself. */
 static int failing_redo(test_rank *m)
 {
@@ -297,13 +275,23 @@ static int failing_redo(test_rank *m)
     return m->status;
 }
 
+/* It fails where the others have all they need: they succeed, and then learn. */
+static void check_failed(test_ranks *all)
+{
+    ranks_do(all, failing_redo);
+    ranks_expect(all, CL_OUT_OF_RESOURCES, "replica 0|clEnqueueReadBuffer", SBN_SUCCESS, "",
+                 "a device fails in one layer");
+    ranks_do(all, forward);
+    ranks_expect(all, SBN_GROUP_FAILED, "rank 1|failed earlier|clEnqueueReadBuffer",
+                 SBN_REMOTE_ERROR, "rank 1|SBN_GROUP_FAILED", "afterwards");
+}
+
 static void check_usual(test_ranks *all)
 {
     ranks_do(all, train);
     check_errors(all);
     check_alone(all);
     check_disagreements(all);
-    check_failed(all, failing_apply, "clEnqueueWriteBuffer");
 }
 
 static void check_frozen(test_ranks *all)
@@ -315,7 +303,7 @@ static void check_frozen(test_ranks *all)
     };
     ranks_do(all, train);
     RANKS_REFUSE(all, &pass, rows);
-    check_failed(all, failing_redo, "clEnqueueReadBuffer");
+    check_failed(all);
 }
 
 static void checks(void)
