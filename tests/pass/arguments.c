@@ -35,19 +35,6 @@ static int create(const void *of)
     return group && !a->no_place ? SBN_SUCCESS : status; /* an error without NULL */
 }
 
-static int start(void *context, int tag, int64_t *words, size_t count, void **request)
-{
-    (void)context, (void)tag, (void)words, (void)count, (void)request;
-    return 0;
-}
-
-static int test(void *context, void *request, int *done)
-{
-    (void)context, (void)request;
-    *done = 1;
-    return 0;
-}
-
 #define OPTIONS "build_options: "
 
 static void check_groups(void)
@@ -56,7 +43,7 @@ static void check_groups(void)
     char long_options[1200];
     memset(long_options, ' ', sizeof long_options - 1);
     long_options[sizeof long_options - 1] = '\0';
-    arguments good = {.config = SBN_GROUP_CONFIG_INIT};
+    arguments good = {.config = SBN_GROUP_CONFIG_INIT, .table = SBN_TRANSPORT_INIT};
     good.config.queues = &queue;
     good.config.replicas = 1;
     const refusal rows[] = {
@@ -95,10 +82,12 @@ static void check_groups(void)
         ROW(table.world_size, 0, "transport|expected|got rank 0 of 0"),
         ROW(table.world_size, SBN_MAX_WORLD_SIZE + 1, "transport|expected|4095|of 4096"),
     };
+    sbn_hub *hub;
+    must(sbn_hub_create(2, &hub), "sbn_hub_create");
+    must(sbn_hub_transport(hub, 0, &good.table), "sbn_hub_transport");
     good.with_table = 1;
-    good.table =
-        (sbn_transport){.size = sizeof good.table, .world_size = 2, .start = start, .test = test};
     REFUSE("transport", create, good, state, of_table);
+    sbn_hub_destroy(hub);
 }
 
 static void check_group(void)
