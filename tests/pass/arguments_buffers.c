@@ -39,6 +39,8 @@ static void check_buffers(cl_mem abroad)
             "bias_grad: expected 3 floats from offset 10|got a buffer of 11"),
         BAD(BACKWARD, dx, behind_dy, "dx is written|overlap dy"),
         BAD(BACKWARD, dx, good->x, "dx is written|overlap x"),
+        ROW(shards[1].dx, good->dy, NULL),
+        BAD(BACKWARD, x, good->dy, "dx is written|overlap x"),
         BAD(BACKWARD, bias_grad, good->weight_grad, "weight_grad is written|overlap bias_grad"),
         BAD(BACKWARD, weight_grad, good->weight, "weight_grad is written|overlap weight"),
         BAD(EVALUATE, x.mem, NULL, "x: expected a buffer"),

@@ -1,8 +1,7 @@
 /*
  * Buffers that overlap: each pair of two replicas' of which one is written is refused, with both
- * names, in every pass and in folding; so are two layers' of a call, and outputs that are neither apart
- * from inputs nor in their place. What only touches is accepted; what is in place has the bits of what
- * is apart: tests/pass/same.
+ * names, in every pass and in folding; so are two layers' of a call. What only touches is accepted. Of one
+ * replica: arguments_buffers.c; what is in place has the bits of what is apart: tests/pass/same.
  */
 #include <stdio.h>
 #include <string.h>
@@ -197,36 +196,6 @@ static void check_accumulation(void)
     stage.group->replicas[1].in_order = 1;
 }
 
-/* --- outputs over inputs --- */
-
-static void check_training(void)
-{
-    const arguments right = stage.right;
-    const refusal rows[] = {
-        ROW(shards[0].y, right.shards[0].x, NULL),
-        ROW(shards[1].y, right.shards[1].x, "replica 0: y is written and must not overlap x"),
-    };
-    REFUSE_PASS(right, rows);
-}
-
-/* dx over dy, but for one buffer. */
-static void check_gradients(void)
-{
-    arguments right = stage.right;
-    right.op = BACKWARD;
-    for (size_t r = 0; r < REPLICAS; ++r)
-        right.shards[r].dx = right.shards[r].dy;
-    sbn_buffer shifted = right.shards[1].dy;
-    --shifted.offset;
-    const refusal rows[] = {
-        ROW(shards[1].dx, shifted, "replica 1: dx is written and must not overlap dy"),
-        ROW(shards[0].dx, right.shards[1].dy, "replica 1: dx must not overlap dx of replica 0"),
-        ROW(shards[0].x, right.shards[0].dy, "replica 0: dx is written and must not overlap x"),
-        ROW(shards[1].x, right.shards[0].dy, "replica 1: x must not overlap dx of replica 0"),
-    };
-    REFUSE_PASS(right, rows);
-}
-
 int main(void)
 {
     if (stage_open())
@@ -235,7 +204,5 @@ int main(void)
     check_folding();
     check_apart();
     check_accumulation();
-    check_training();
-    check_gradients();
     return stage_close();
 }
