@@ -68,7 +68,7 @@ static void check_residual(void)
         a.shards[r].residual_grad = in_common(100 * r + 50);
     }
     const sbn_shard *const good = &a.shards[1];
-    const sbn_buffer behind_dy = {good->dy.mem, good->dy.offset + 1};
+    const sbn_buffer behind_dy = {good->dy.mem, good->dy.offset + 1}, view = in_common(300);
     const refusal rows[] = {
         BAD(FORWARD, residual.mem, NULL, "residual: expected a buffer, got NULL"),
         BAD(EVALUATE, residual.mem, NULL, "evaluation|residual: expected"),
@@ -79,6 +79,13 @@ static void check_residual(void)
         BAD(BACKWARD, residual_grad, good->dy, "dx is written and must not overlap residual_grad"),
         BAD(BACKWARD, residual_grad, behind_dy, "residual_grad"),
         BAD(BACKWARD, residual_grad, good->x, "residual_grad is written and must not overlap x"),
+        /* It is dense: over dy where that is dense, too. */
+        ROW(op, BACKWARD, NULL),
+        ROW(shards[1].residual_grad, good->dy, ""),
+        ROW(shards[1].dy, view, NULL),
+        ROW(shards[1].residual_grad, view, NULL),
+        BAD(BACKWARD, dy_pitch, 2 * CHANNELS * PLANE,
+            "residual_grad is written and must not overlap dy"),
     };
     must(sbn_forward(a.layer, a.shards, a.saved, 0, NULL), "sbn_forward");
     stage_reset();
