@@ -44,7 +44,6 @@ pass_tests = \
 	tests/pass/on_device \
 	tests/pass/overlaps \
 	tests/pass/passes \
-	tests/pass/running \
 	tests/pass/saved \
 	tests/pass/saved_store \
 	tests/pass/soak \

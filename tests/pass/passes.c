@@ -1,8 +1,9 @@
 /*
- * How passes of a layer follow each other: many forwards before their backwards, several under way;
- * outputs that are not wanted. Of several layers: tests/pass/branches.c.
+ * How passes of a layer follow each other: many forwards before their backwards, several under way; outputs
+ * that are not wanted; empty batches; evaluation by the batch. Of several layers: tests/pass/branches.c.
  */
-#include "support/fixture.h"
+#include "support/ranks.h"
+#include "support/refused.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, PLANE = 37, BATCHES = 5, PER_REPLICA = 2 };
 
@@ -124,6 +125,70 @@ static void check_unwanted(const uint64_t right[BATCHES])
     sbn_saved_destroy(saved);
 }
 
+static int holds(const slice *s, const sbn_buffer *buffer, float value)
+{
+    float got[CHANNELS];
+    int same = 1;
+    buffer_read(s, buffer, CHANNELS, got);
+    for (size_t c = 0; c < CHANNELS; ++c)
+        same = same && got[c] == value;
+    return same;
+}
+
+/* No samples, then no positions: nothing changes, and gradients are zeros. */
+static void check_empty(void)
+{
+    sbn_group *alone = fixture_group(queue, 1, SBN_FORM_AUTO);
+    sbn_batchnorm *empty = fixture_layer(alone, CHANNELS);
+    sbn_saved *saved = fixture_saved(empty);
+    const slice s = slices[0][0];
+    const uint64_t running = digest_layer(SBN_DIGEST_START, empty, NULL);
+    for (int i = 0; i < 2; ++i) {
+        sbn_shard none = s.shard;
+        cl_event event = NULL;
+        sbn_result result = SBN_RESULT_INIT;
+        uint64_t count = 77;
+        none.shape[i ? 2 : 0] = 0;
+        none.event = &event;
+        none.wait_list = &event; /* of no events: OpenCL alone would refuse the pair */
+        none.x.mem = none.y.mem = i ? NULL : none.x.mem;
+        slice_reset(&s);
+        RIGHT(sbn_forward(empty, &none, saved, 0, &result));
+        must(sbn_saved_stats(saved, NULL, NULL, &count), "sbn_saved_stats");
+        tap_ok(result.count == 0 && count == 0 && result.synchronised, "it has no values");
+        tap_ok(digest_layer(SBN_DIGEST_START, empty, NULL) == running && slice_untouched(&s),
+               "nothing has changed");
+        tap_ok(event && clWaitForEvents(1, &event) == CL_SUCCESS, "its event completes");
+        clReleaseEvent(event);
+        RIGHT(sbn_backward(empty, &none, saved, 0, &result));
+        tap_ok(event && clWaitForEvents(1, &event) == CL_SUCCESS, "its event completes");
+        clReleaseEvent(event);
+        tap_ok(holds(&s, &s.shard.weight_grad, 0.0f) && holds(&s, &s.shard.bias_grad, 0.0f),
+               "its gradients are zeros");
+        slice_reset(&s);
+        must(sbn_backward(empty, &none, saved, SBN_ACCUMULATE_GRADIENTS, NULL), "sbn_backward");
+        tap_ok(slice_untouched(&s), "zeros are added where gradients accumulate");
+        must(clReleaseEvent(event), "clReleaseEvent");
+        RIGHT(sbn_evaluate(empty, &none));
+        must(clReleaseEvent(event), "clReleaseEvent");
+    }
+    fixture_end(empty, saved);
+    sbn_group_destroy(alone);
+}
+
+/* By the statistics of a batch of all ranks. */
+static int evaluate_untracked(test_rank *m)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = RANK_CHANNELS;
+    config.track_running_stats = 0;
+    sbn_batchnorm *untracked = fixture_layer_of(m->group, &config);
+    rank_says(m, sbn_evaluate(untracked, m->shards));
+    must(slice_untouched(&m->slices[0]), "evaluation writes y");
+    must(sbn_batchnorm_destroy(untracked), "sbn_batchnorm_destroy");
+    return m->status;
+}
+
 static void checks(void)
 {
     queue = fixture_queue(&device, 0);
@@ -139,6 +204,8 @@ static void checks(void)
     train_in_turn(right);
     check_orders(right, digest_layer(SBN_DIGEST_START, layer, NULL));
     check_unwanted(right);
+    check_empty();
+    ranks_same_bits(&device, evaluate_untracked, "evaluation by batch statistics");
     for (int b = 0; b < BATCHES; ++b)
         for (int r = 0; r < REPLICAS; ++r)
             slice_close(&slices[b][r]);
