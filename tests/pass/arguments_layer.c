@@ -1,5 +1,6 @@
 /*
- * What is refused when layers and saved statistics are made or asked. Each refusal names the argument, what was expected and what was got, and changes nothing.
+ * What is refused when layers and saved statistics are made or asked. Each refusal names the argument,
+ * what was expected and what was got, and changes nothing.
  */
 #include <math.h>
 #include <stdint.h>
@@ -138,7 +139,5 @@ int main(void)
         return fixture_missing();
     check_settings();
     check_statistics();
-    sbn_batchnorm_destroy(NULL);
-    sbn_saved_destroy(NULL);
     return stage_close();
 }
