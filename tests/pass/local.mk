@@ -66,19 +66,19 @@ ASAN_TESTS += $(pass_tests)
 
 # What takes too long under most tools: sixteen threads, and the memory of large passes; and
 # elements beyond 2^32, in address space that they do not have.
-check_PROGRAMS += tests/pass/large_tensors tests/pass/memory \
+large_pass_tests = \
+	tests/pass/large_tensors \
+	tests/pass/memory \
 	tests/pass/soak_sixteen \
 	tests/pass/wide_index \
 	tests/pass/wide_index_sums
+check_PROGRAMS += $(large_pass_tests)
 tests_pass_large_tensors_LDFLAGS = $(wrap)clGetMemObjectInfo
 tests_pass_wide_index_LDFLAGS = $(wraps)
 tests_pass_soak_sixteen_LDFLAGS = $(wraps)
 tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
-TESTS += tests/pass/large_tensors tests/pass/memory \
-	tests/pass/soak_sixteen \
-	tests/pass/wide_index \
-	tests/pass/wide_index_sums
+TESTS += $(large_pass_tests)
 
 # Programs of other versions of the structs, on the library as it is installed.
 check_PROGRAMS += tests/pass/growth
