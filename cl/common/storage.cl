@@ -5,7 +5,7 @@
  *
  * Halves are converted by the processor where it is known to do it right: F16C's instructions keep
  * subnormal halves whatever its modes are. In the GPU form OpenCL's functions convert, unless the
- * device's self-test has found them wrong (CAREFUL, src/program/build.c); elsewhere integer
+ * device's self-test has found them wrong (HALF_BY_BITS, src/program/build.c); elsewhere integer
  * arithmetic does.
  */
 #if STORES_F16 || STORES_BF16
@@ -27,7 +27,7 @@ typedef float stored;
 #else
 #define F16C 0
 #endif
-#if STORES_F16 && !CPU_FORM && !CAREFUL
+#if STORES_F16 && !CPU_FORM && !HALF_BY_BITS
 #define HALF_FUNCTIONS 1
 #else
 #define HALF_FUNCTIONS 0

@@ -120,7 +120,7 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
         .type = type,
         .fusion = fusion,
         .part = part,
-        .careful = first ? first->program->careful : 0,
+        .without = first ? first->program->without : 0,
     };
     sbn_program *program;
     sbn_kernels *made = sbn__allocate(sizeof *made);

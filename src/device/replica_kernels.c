@@ -142,7 +142,9 @@ static int create_apply(sbn_kernels *kernels, const sbn_program *program)
     if (!status)
         status = create_kernel(&kernels->store_gradients, apply, program->device,
                                "store_gradients");
-    return status || program->form == SBN_FORM_CPU ? status : find_slices_test(kernels, apply);
+    return status || program->form == SBN_FORM_CPU || program->type != SBN_F32
+               ? status
+               : find_slices_test(kernels, apply);
 }
 
 int sbn__kernels_create(sbn_kernels *kernels, sbn_program *program)

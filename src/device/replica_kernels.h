@@ -38,7 +38,7 @@ typedef struct sbn_kernels {
     sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
     sbn_kernel forward_whole[SBN_LAYOUTS], backward_whole[SBN_LAYOUTS];
     sbn_kernel add_slices, store_gradients;
-    int counts_slices; /* the program has the self-test of it */
+    int counts_slices; /* floats' program has the self-test of it */
 } sbn_kernels;
 
 /* The kernels' names. */

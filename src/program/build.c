@@ -119,7 +119,7 @@ static int build(sbn_program *owner, int which, int cache, const sbn_building *h
     sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
     int status = sbn__program_text(&text, which, owner->form, owner->type, owner->fusion,
-                                   owner->part, owner->careful, owner->compiler, owner->options);
+                                   owner->part, owner->without, owner->compiler, owner->options);
     if (status)
         return status;
     if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options)) {
@@ -152,18 +152,20 @@ static void release_program(cl_program *program)
 }
 
 /*
- * Builds the program with the self-tests; once more where what it can do without (careful, in
- * sbn_program) does not pass them, or does not compile.
+ * Builds the program with the self-tests; once more without what it can do without, where that may be what
+ * does not pass them, or does not compile.
  */
 static int build_apply(sbn_program *program, int cache, const sbn_building *how)
 {
+    static const unsigned needless[SBN_TYPES] =
+        {[SBN_F32] = SBN_WITHOUT_FENCE, [SBN_F16] = SBN_WITHOUT_HALF_FUNCTIONS};
     const int status = build(program, SBN_PROGRAM_APPLY, cache, how);
-    if (status != SBN_UNSUPPORTED_DEVICE || program->careful || program->type == SBN_BF16 ||
+    if (status != SBN_UNSUPPORTED_DEVICE || !needless[program->type] ||
         program->form != SBN_FORM_GPU || program->fusion)
         return status;
     release_program(&program->programs[SBN_PROGRAM_APPLY]);
     sbn__error_clear();
-    program->careful = 1;
+    program->without |= needless[program->type];
     return build(program, SBN_PROGRAM_APPLY, cache, how);
 }
 

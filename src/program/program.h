@@ -46,6 +46,12 @@ static inline int sbn__part_is_of_views(int part)
     return part > 0 && (part - 1) & 4;
 }
 
+/*
+ * What programs of the GPU form can do without: OpenCL's functions for halves (cl/common/storage.cl), of
+ * which f16's first program decides; a fence (cl/gpu/last_slice.cl), of which floats' decides for all types.
+ */
+enum { SBN_WITHOUT_HALF_FUNCTIONS = 1, SBN_WITHOUT_FENCE = 2 };
+
 /* All groups share them (src/program/programs.h), as far as they exist (sbn__program_exists). */
 typedef struct sbn_program {
     cl_context context;
@@ -54,11 +60,7 @@ typedef struct sbn_program {
     sbn_type type;
     int fusion; /* of base/activation.h; without self-tests, which the plain one has passed */
     int part;
-    /*
-     * GPU form: a first build has not passed its self-tests, and this one does without OpenCL's functions
-     * for halves (cl/common/storage.cl) and without a fence (cl/gpu/last_slice.cl).
-     */
-    int careful;
+    unsigned without;    /* SBN_WITHOUT_...: what has not passed its self-test, of a first build */
     const char *options; /* the caller's, for the compiler; behind the struct */
     sbn_compiler compiler;
     cl_program programs[SBN_PROGRAMS];

@@ -67,19 +67,21 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
 }
 
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int part, int careful, sbn_compiler compiler, const char *more)
+                      int fusion, int part, unsigned without, sbn_compiler compiler,
+                      const char *more)
 {
-    char summation[512], sizes[768], of_pass[512] = "", own[192] = "";
+    char summation[512], sizes[768], of_pass[512] = "", own[256] = "";
     const sbn_format *format = kinds[program].format;
     const sbn_activation activation = sbn__fusion_activation(fusion);
     sbn__summation_macros(summation, sizeof summation);
     sbn__kernel_macros(form, sizes, sizeof sizes);
     add_sources(&text->sources, program, form, fusion);
     snprintf(own, sizeof own,
-             "-D STORES_F16=%d -D STORES_BF16=%d -D CAREFUL=%d "
+             "-D STORES_F16=%d -D STORES_BF16=%d -D HALF_BY_BITS=%d -D WITHOUT_FENCE=%d "
              "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d -D VIEWS=%d "
              "-D CHANNELS_LAST=%d ",
-             type == SBN_F16, type == SBN_BF16, careful, sbn__fusion_residual(fusion),
+             type == SBN_F16, type == SBN_BF16, (without & SBN_WITHOUT_HALF_FUNCTIONS) != 0,
+             (without & SBN_WITHOUT_FENCE) != 0, sbn__fusion_residual(fusion),
              activation == SBN_RELU, activation == SBN_LEAKY_RELU, sbn__fusion_from_output(fusion),
              sbn__part_is_of_views(part), sbn__part_is_channels_last(part));
     if (format)

@@ -28,10 +28,11 @@ const char *sbn__program_name(int program);
 int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int part);
 
 /*
- * `fusion`, `part`, `careful`: as in sbn_program. `compiler`: of the device. `more`: the
+ * `fusion`, `part`, `without`: as in sbn_program. `compiler`: of the device. `more`: the
  * caller's options, which precede the library's.
  */
 int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int part, int careful, sbn_compiler compiler, const char *more);
+                      int fusion, int part, unsigned without, sbn_compiler compiler,
+                      const char *more);
 
 #endif
