@@ -32,10 +32,11 @@ int sbn__reduction_combines(const sbn_layer_pass *lp)
 typedef int launch(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
                    const sbn_wait *wait, cl_event *event);
 
-static int combine_by(launch *enqueue, sbn_layer_pass *lp, sbn_replica *replica, int tracks)
+/* slices: of which the kernel writes accumulators. */
+static int combine_by(launch *enqueue, size_t slices, sbn_layer_pass *lp, sbn_replica *replica,
+                      int tracks)
 {
     sbn_work *work = &lp->work[replica->index];
-    const size_t slices = lp->strip > 0 ? 1 : plan_of(lp).slices;
     const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(lp->kind->format) *
                          lp->layer->channels * slices;
     sbn_combining combining;
@@ -69,12 +70,12 @@ static int reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining 
 
 int sbn__reduce_and_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks)
 {
-    return combine_by(reduce, lp, replica, tracks);
+    return combine_by(reduce, plan_of(lp).slices, lp, replica, tracks);
 }
 
 int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int tracks)
 {
-    return combine_by(lp->kind->whole, lp, replica, tracks);
+    return combine_by(lp->kind->whole, 1, lp, replica, tracks);
 }
 
 /* What both kernels of all steps are told of the shape. */

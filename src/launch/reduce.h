@@ -28,8 +28,8 @@ int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn
 int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica);
 
 /*
- * Enqueues the reduction where devices combine: what each slice has left stays apart. Its event is
- * the replica's next one.
+ * Enqueues the reduction where devices combine: few slices stay apart, unless it adds them itself. Its
+ * event is the replica's next one.
  */
 int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica);
 
