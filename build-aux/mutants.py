@@ -14,6 +14,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 source, build, results, number, seed, named, jobs, cache = sys.argv[1:9]
 tests = sys.argv[9:]
@@ -55,7 +56,7 @@ BATCHES = {
 # What takes long comes last, unless a batch names it.
 SLOW = ['pass/gradient', 'tools/check', 'pass/golden', 'pass/same']
 RACES = 'tests/device/races.sh'
-BATCH_SECONDS = 1200
+BATCH_SECONDS = 600
 
 
 def masked(text):
@@ -95,31 +96,33 @@ def listed():
             yield file, at, lines[at], lines[at].replace(old, new, 1)
 
 
-def make(*words):
-    """Runs make: 0 if all went well, None if it took too long."""
-    process = subprocess.Popen(['make', '-C', build, f'-j{jobs}', *words], start_new_session=True,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    try:
-        return process.wait(BATCH_SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return None
+def started(*words):
+    """make, in a session of its own."""
+    return subprocess.Popen(['make', '-C', build, f'-j{jobs}', *words], start_new_session=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL)
 
 
 def run(batch):
-    """The first test of a batch that fails; None: all pass."""
-    logs = {test: re.sub(r'\.(sh|py)$', '', test) for test in batch}
-    for log in logs.values():
+    """The first test of a batch that fails, after which the others stop; None: all pass."""
+    results_of = {test: os.path.join(build, re.sub(r'\.(sh|py)$', '', test)) for test in batch}
+    for name in results_of.values():
         for end in ('.log', '.trs'):
-            if os.path.exists(os.path.join(build, log + end)):
-                os.unlink(os.path.join(build, log + end))
-    status = make('check-TESTS', 'TESTS=' + ' '.join(batch), f'TEST_CACHE={cache}')
-    for test, log in logs.items():
-        trs = os.path.join(build, log + '.trs')
-        if os.path.exists(trs) and re.search(r'test-result: (FAIL|ERROR)', open(trs).read()):
-            return test
-    return 'a test that does not end' if status is None else None
+            if os.path.exists(name + end):
+                os.unlink(name + end)
+    process = started('check-TESTS', 'TESTS=' + ' '.join(batch), f'TEST_CACHE={cache}')
+    end = time.monotonic() + BATCH_SECONDS
+    while True:
+        ended = process.poll() is not None
+        failed = [test for test, name in results_of.items() if os.path.exists(name + '.trs') and
+                  re.search(r'test-result: (FAIL|ERROR)', open(name + '.trs').read())]
+        if not (failed or ended or time.monotonic() > end):
+            time.sleep(0.2)
+            continue
+        if not ended:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+        return failed[0] if failed else None if ended else 'a test that does not end'
 
 
 def failed_of(batch):
@@ -127,7 +130,7 @@ def failed_of(batch):
     wanted = [test for test in batch if not test.endswith(('.sh', '.py'))] + ['tools/syncbn/syncbn']
     if any(test.startswith('tests/mpi/') or test == 'tests/faults/mpi.sh' for test in batch):
         wanted.append('check-mutants-here')
-    if make(*wanted) != 0:
+    if started(*wanted).wait():
         return 'does not build'
     failed = run(batch)
     return run([failed]) if failed in batch else failed
@@ -139,7 +142,7 @@ def folder_of(file):
 
 
 def outcome_of(file):
-    if make('tools/syncbn/syncbn') != 0:
+    if started('tools/syncbn/syncbn').wait():
         return 'does not build'
     known = [*tests, RACES] if folder_of(file) == 'cl/gpu' else tests
     done = set()

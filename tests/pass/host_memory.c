@@ -7,7 +7,7 @@
 #include "support/fixture.h"
 #include "support/wraps.h"
 
-enum { SAMPLES = 4, CHANNELS = 5, PLANE = 7, BUFFERS = 10 };
+enum { SAMPLES = 4, CHANNELS = 5, PLANE = 7, BUFFERS = 12 };
 
 static fixture device;
 static cl_command_queue queue;
@@ -21,10 +21,9 @@ static sbn_shard open_shard(void)
                    .dims = 3,
                    .shape = {SAMPLES, CHANNELS, PLANE},
                    .memory = SBN_MEMORY_HOST};
-    sbn_buffer *const all[BUFFERS] = {&s.x,        &s.y,        &s.dy,
-                                      &s.dx,       &s.residual, &s.residual_grad,
-                                      &s.weight,   &s.bias,     &s.weight_grad,
-                                      &s.bias_grad};
+    sbn_buffer *const all[BUFFERS] =
+        {&s.x,      &s.y,    &s.dy,          &s.dx,        &s.residual,     &s.residual_grad,
+         &s.weight, &s.bias, &s.weight_grad, &s.bias_grad, &s.running_mean, &s.running_var};
     for (size_t i = 0; i < BUFFERS; ++i)
         *all[i] = (sbn_buffer){(cl_mem)memory_of[i], 1};
     return s;
@@ -89,7 +88,8 @@ static void checks(void)
     for (int host_combines = 0; host_combines < 2; ++host_combines) {
         const long in_place = check_failures(host_combines, 0);
         const long fetched = check_failures(host_combines, 1) - in_place;
-        tap_ok(fetched == 5, "y and four gradients are fetched where the driver copies: %ld",
+        tap_ok(fetched == 7,
+               "y, running statistics and four gradients are fetched where the driver copies: %ld",
                fetched);
     }
 }
