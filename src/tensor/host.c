@@ -111,14 +111,3 @@ void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem)
             return buffers->of[i].address;
     return NULL;
 }
-
-int sbn__host_add(sbn_host_buffers *buffers, sbn_replica *replica, void *address, size_t size,
-                  cl_mem *mem)
-{
-    const sbn_host_buffer *found = find(buffers, address);
-    *mem = found ? found->mem : NULL;
-    const int status = found ? SBN_SUCCESS : sbn__host_memory_take(replica, address, size, mem);
-    if (!found && !status)
-        buffers->of[buffers->count++] = (sbn_host_buffer){address, size, 1, *mem};
-    return status;
-}

@@ -26,10 +26,6 @@ typedef struct sbn_host_buffers {
 int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *shard,
                    const sbn_shape *shape, unsigned needs, int affine, const char *who);
 
-/* Adds memory of the library, unless it is there. */
-int sbn__host_add(sbn_host_buffers *buffers, sbn_replica *replica, void *address, size_t size,
-                  cl_mem *mem);
-
 /* The address of a buffer; NULL: it is none of these. */
 void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem);
 
