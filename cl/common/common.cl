@@ -45,8 +45,6 @@
 /* Comparisons of vectors are masks already. */
 #define MASK(condition) (condition)
 #define EACH ((uints)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-/* Additions wait for each other and not for the loop. */
-#define UNROLL_4
 #else
 #define LOAD(p) (*(p))
 #define VECTOR(type) type
@@ -55,7 +53,6 @@
 #define MASK(condition) (-(int)(condition))
 #define EACH 0u
 #define ANY(mask) (mask)
-#define UNROLL_4 _Pragma("unroll 4")
 #endif
 
 /* Before a loop of which a copy is enough: what it does is rare. */

@@ -18,10 +18,9 @@
 #define FUSED (ACTIVATES || RESIDUAL)
 #define RECOMPUTES (ACTIVATES && !RESIDUAL && !FROM_OUTPUT)
 #define MASKED (ACTIVATES && RESIDUAL)
-/* Whether the backward pass differs from the plain one, whether its step 1 does, and nothing does. */
+/* Whether the backward pass differs from the plain one, and whether its step 1 does. */
 #define FUSED_BACKWARD (FUSED || FROM_OUTPUT)
 #define FUSED_SUMS (ACTIVATES || FROM_OUTPUT)
-#define PLAIN (!FUSED && !FROM_OUTPUT)
 
 #if FROM_OUTPUT
 #define SLOPES(slope) slope, inverse_of(slope)

@@ -18,9 +18,9 @@
  *                               pass_skip and pass_advance move them past rows with gaps;
  *                               pass_prefetch and pass_touch_rows fetch elements ahead
  *   pass_line                   what a channel's elements are summed with, or WIDTH channels': set
- *                               by pass_line_of, pass_lines_of, pass_line_at; pass_mean is in it
+ *                               by pass_line_of, pass_lines_of; pass_mean is in it
  *   pass_summed                 WIDTH elements that are summed; pass_summed_edge, pass_summed_row
- *                               where the tensor may end, and pass_summed_one
+ *                               where the tensor may end
  *   pass_sums                   the sums of a lane, or of a block: pass_clear, pass_add,
  *                               pass_add_edge, pass_add_row
  *   pass_keep_lanes             keeps the lanes of a block, which pass_fold_batch folds; channels

@@ -105,20 +105,6 @@ static void pass_lines_of(private const pass_tensors *tensors, uint c, uint chan
     line->b = vload16(0, bs);
 }
 
-static real component(real v, uint j)
-{
-    float each[WIDTH];
-    vstore16(v, 0, each);
-    return each[j];
-}
-
-static void pass_line_at(private pass_line *line, uint j)
-{
-    line->mean = component(line->mean, j);
-    line->a = component(line->a, j);
-    line->b = component(line->b, j);
-}
-
 static real pass_mean(pass_line line)
 {
     return line.mean;
@@ -135,10 +121,6 @@ static void pass_lines_of(private const pass_tensors *tensors, uint c, uint chan
                           private pass_line *line)
 {
     *line = load_table(tensors->means + c, tensors->means + channels);
-}
-
-static void pass_line_at(private pass_line *line, uint j)
-{
 }
 
 static real pass_mean(pass_line line)
@@ -214,16 +196,4 @@ static real pass_summed_row(private const pass_tensors *tensors, ulong place,
 {
     return summed_gradient(tensors, load_row(tensors->summed + place, tensors->summed_end),
                            load_row(tensors->x + place, tensors->x_end), place, line);
-}
-
-static float pass_summed_one(private const pass_tensors *tensors, ulong place,
-                             pass_line line)
-{
-#if ACTIVATES
-    return summed_gradient(tensors, load_element(tensors->summed, place),
-                           load_element(tensors->x, place), place, line)
-        .s0;
-#else
-    return load_element(tensors->summed, place);
-#endif
 }

@@ -42,11 +42,6 @@ static void pass_lines_of(private const pass_tensors *tensors, uint c, uint chan
     *line = 0.0f;
 }
 
-/* That of channel j of WIDTH, in all components. */
-static void pass_line_at(private pass_line *line, uint j)
-{
-}
-
 static real pass_mean(pass_line line)
 {
     return line;
@@ -61,7 +56,7 @@ static float pass_faint(private const pass_tensors *tensors, uint c, uint channe
     return 0.0f;
 }
 
-/* WIDTH elements that are summed; a block's, from i of n on, and `fill`; a row's; and one. */
+/* WIDTH elements that are summed; a block's, from i of n on, and `fill`; a row's. */
 static real pass_summed(private const pass_tensors *tensors, ulong place, pass_line line)
 {
     return load_elements(tensors->summed + place);
@@ -77,10 +72,4 @@ static real pass_summed_row(private const pass_tensors *tensors, ulong place,
                             pass_line line)
 {
     return load_row(tensors->summed + place, tensors->summed_end);
-}
-
-static float pass_summed_one(private const pass_tensors *tensors, ulong place,
-                             pass_line line)
-{
-    return load_element(tensors->summed, place);
 }

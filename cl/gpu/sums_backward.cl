@@ -152,18 +152,6 @@ static float pass_value(private const pass_elements *elements, uint k, pass_line
 #endif
 }
 
-/* The same of any element. */
-static float pass_summed(private const pass_tensors *tensors, block_place block, uint i,
-                         pass_line line)
-{
-    pass_elements one;
-    pass_load(&one, 0, tensors, block, i);
-#if MASKED
-    line.bit = mask_bit_of((uint)pass_bit(tensors, block, i));
-#endif
-    return pass_value(&one, 0, line);
-}
-
 /* x - mean; 0 of an element that does not exist. */
 static float centred(private const pass_elements *elements, uint k, bool exists,
                      pass_line line)

@@ -46,17 +46,11 @@ static float pass_mean(pass_line line)
     return line;
 }
 
-/* Element i of a block, as it is summed. */
-static float pass_summed(private const pass_tensors *tensors, block_place block, uint i,
-                         pass_line line)
-{
-    return load_element(tensors->x, element_of(block, tensors->walk, tensors->x_gap, i));
-}
-
 static void pass_load(private pass_elements *elements, uint k,
                       private const pass_tensors *tensors, block_place block, uint i)
 {
-    elements->summed[k] = pass_summed(tensors, block, i, 0.0f);
+    elements->summed[k] =
+        load_element(tensors->x, element_of(block, tensors->walk, tensors->x_gap, i));
 }
 
 /* The same, when it is loaded. */

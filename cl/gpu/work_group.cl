@@ -15,7 +15,7 @@
  *   pass_line                         what a channel's elements are summed with, besides pivots:
  *                                     set by pass_line_of; pass_mean is the mean in it
  *   pass_elements                     what a work-item has loaded: pass_load loads an element,
- *                                     pass_value is what is summed of it; pass_summed does both
+ *                                     pass_value is what is summed of it
  *   pass_sums                         the sums of a lane, or of a block: pass_clear, pass_add; in
  *                                     local memory pass_keep, pass_fold, pass_take
  *   pass_moves                        whether a block is summed once more, around another pivot

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Every program of the kernels, as tools/offline/library writes it to be read alone, is OpenCL C 1.2
 # to clang's front end, without warnings: in all variants, for a CPU and for devices whose
-# instructions are unknown. Every file of cl/ belongs to a program. Planted faults must be found.
+# instructions are unknown. Every file of cl/ belongs to a program, and every function is called in one.
+# Planted faults must be found.
 #
 # Environment: srcdir, CLANG.
 
@@ -38,6 +39,20 @@ unlisted() {
 }
 no_faults 'every file of cl/ is in a program' "$(unlisted "$srcdir")"
 
+# uncalled TEXT...: functions that no text calls, of those that some define.
+uncalled() {
+    : > "$work/called"
+    for text in "$@"; do
+        "$CLANG" -x cl -cl-std=CL1.2 -fsyntax-only -target x86_64-linux-gnu -Wunused-function \
+            -Xclang -finclude-default-header "$text" 2>&1 |
+            sed -n "s/.*unused function '\(.*\)'.*/\1/p" | sort -u | tee "$work/unused"
+        sed '/^[ /]\*/d' "$text" | tr -cs 'a-z0-9_' '\n' | sort -u | comm -23 - "$work/unused" \
+            >> "$work/called"
+    done | sort -u > "$work/uncalled"
+    sort -u "$work/called" | comm -13 - "$work/uncalled"
+}
+no_faults 'every function of cl/ is called' "$(uncalled "$work"/texts/*.cl)"
+
 # The text of a kernel is found by its name.
 no_faults 'every kernel that the library asks for stands in cl/ by its name' \
     "$(sed -n 's/.*{"\([a-z_]*\)", *"\([a-z_]*\)".*SBN_FORM_.*/\1 \2/p' \
@@ -55,6 +70,9 @@ planted 'a name that is not declared' 'static uint planted(uint a) { return quot
 planted 'a brace too many' '}'
 planted 'a conversion that loses a qualifier' \
     'static void planted(global const float *from) { global float *to = from; *to = 0.0f; }'
+{ cat "$work/texts/gpu_apply.cl"; echo 'static uint planted(uint a) { return a; }'; } > "$work/planted.cl"
+no_faults 'planted: a function that nothing calls is found' \
+    "$([ "$(uncalled "$work/planted.cl" "$work"/texts/*.cl)" = planted ] || echo 'not found')"
 mkdir -p "$work/tree/cl/common" && cp -R "$srcdir/cl/programs" "$work/tree/cl" &&
     cp "$srcdir"/cl/common/*.cl "$work/tree/cl/common" || exit 1
 no_faults 'planted: files that lists name and that are missing are found' \
