@@ -56,7 +56,7 @@ BATCHES = {
 # What takes long comes last, unless a batch names it.
 SLOW = ['pass/gradient', 'tools/check', 'pass/golden', 'pass/same']
 RACES = 'tests/device/races.sh'
-BATCH_SECONDS = 600
+TEST_SECONDS = 150
 
 
 def masked(text):
@@ -111,12 +111,16 @@ def run(batch):
             if os.path.exists(name + end):
                 os.unlink(name + end)
     process = started('check-TESTS', 'TESTS=' + ' '.join(batch), f'TEST_CACHE={cache}')
-    end = time.monotonic() + BATCH_SECONDS
+    done, deadline = [], time.monotonic() + TEST_SECONDS
     while True:
         ended = process.poll() is not None
-        failed = [test for test, name in results_of.items() if os.path.exists(name + '.trs') and
-                  re.search(r'test-result: (FAIL|ERROR)', open(name + '.trs').read())]
-        if not (failed or ended or time.monotonic() > end):
+        before, done = done, [test for test, name in results_of.items()
+                              if os.path.exists(name + '.trs')]
+        if len(done) > len(before):
+            deadline = time.monotonic() + TEST_SECONDS
+        failed = [test for test in done
+                  if re.search(r'test-result: (FAIL|ERROR)', open(results_of[test] + '.trs').read())]
+        if not (failed or ended or time.monotonic() > deadline):
             time.sleep(0.2)
             continue
         if not ended:
