@@ -89,7 +89,8 @@ static void check_parameters(sbn_group *group)
     const int64_t nine = 9;
     int64_t tracked;
     network_open(&n, &device, queue, group, REPLICAS);
-    must(sbn_model_parameters(n.model, 1, weight, bias), "get");
+    must(sbn_model_parameters(n.model, 1, NULL, bias), "get");
+    must(sbn_model_parameters(n.model, 1, weight, NULL), "get");
     tap_ok(weight[0] == 2.5f && weight[3] == 5.5f && bias[3] == -2.5f, "what the device holds");
     must(sbn_model_set_parameters(n.model, 1, twos, NULL), "set");
     must(sbn_model_set_parameters(n.model, 1, NULL, threes), "set");
@@ -109,6 +110,7 @@ static void check_parameters(sbn_group *group)
            "weight 1, bias 0 on every replica");
     REFUSED(sbn_model_parameters(n.model, 2, weight, bias), "plain|no weight and bias");
     REFUSED(sbn_model_parameters(n.model, 3, weight, bias), "index|below 3|got 3");
+    REFUSED(sbn_model_parameters(NULL, 0, weight, bias), "model|NULL");
     sbn_model *bare;
     must(sbn_model_create(&bare), "sbn_model_create");
     must(sbn_model_add(bare, "", n.layers[0], NULL), "sbn_model_add");

@@ -1,10 +1,10 @@
 /*
- * A shard in memory of the host is free when a call returns, after an error too. What is refused:
- * tests/pass/arguments_buffers.c. The bits of the same tensors in buffers: tests/pass/same.
+ * A shard in memory of the host is free when a call returns, after an error too; what is read before
+ * the commands run. What is refused: tests/pass/arguments_buffers.c. The bits of the same tensors in buffers: tests/pass/same.
  */
 #include "base/memory.h"
 #include "group/group.h"
-#include "support/fixture.h"
+#include "support/refused.h"
 #include "support/wraps.h"
 
 enum { SAMPLES = 4, CHANNELS = 5, PLANE = 7, BUFFERS = 12 };
@@ -83,8 +83,43 @@ static long check_failures(int host_combines, int copied)
     return maps;
 }
 
+/* Weights and running statistics that a pass reads ahead of its commands: behind the wait list. */
+static void check_read_ahead(void)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_shard shard = open_shard();
+    float mean[CHANNELS], var[CHANNELS];
+    config.channels = CHANNELS;
+    config.activation = SBN_LEAKY_RELU;
+    config.from_output = 1;
+    life l = fixture_live(fixture_group(queue, 1, SBN_FORM_CPU), &config);
+    const sbn_buffer *const read[] = {&shard.weight, &shard.running_mean, &shard.running_var};
+    for (int i = 0; i < 3; ++i)
+        for (int c = 0; c < CHANNELS; ++c)
+            ((float *)read[i]->mem)[1 + c] = (float)(i + c);
+    shard.residual = shard.residual_grad = (sbn_buffer)SBN_BUFFER_INIT;
+    cl_event gate = fixture_gate(&device);
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    shard.num_wait = 1;
+    shard.wait_list = &gate;
+    REFUSED(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "weight: |in channel 0|got 0");
+    must(sbn_evaluate(l.layer, &shard), "sbn_evaluate");
+    must(sbn_batchnorm_running_stats(l.layer, mean, var, NULL), "sbn_batchnorm_running_stats");
+    tap_ok(mean[0] == 1 && mean[4] == 5 && var[0] == 2 && var[4] == 6,
+           "evaluation leaves the statistics in the layer");
+    clReleaseEvent(gate);
+    gate = fixture_gate(&device);
+    must(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES), "clSetUserEventStatus");
+    expect(sbn_forward(l.layer, &shard, l.saved, 0, NULL),
+           CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "clWaitForEvents",
+           "an event of the list fails");
+    clReleaseEvent(gate);
+    fixture_die(&l);
+}
+
 static void checks(void)
 {
+    check_read_ahead();
     for (int host_combines = 0; host_combines < 2; ++host_combines) {
         const long in_place = check_failures(host_combines, 0);
         const long fetched = check_failures(host_combines, 1) - in_place;

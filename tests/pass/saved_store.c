@@ -129,6 +129,12 @@ static void check_refused(void)
         ROW(change, 1, "memory: expected what sbn_saved_store has written, got other"),
     };
     REFUSE("load", load, right, state, rows);
+    /* A header alone, which says so. */
+    unsigned char short_of[88];
+    memcpy(short_of, bytes, sizeof short_of);
+    short_of[16] = sizeof short_of;
+    short_of[17] = 0;
+    REFUSED(sbn_saved_load(target, short_of, sizeof short_of), "size: expected at least |got 88");
     /* Whatever a byte of the headers or a size is, nothing beyond them is touched. */
     int odd = 0, refused = 0;
     for (size_t at = 0; at < 128; ++at)
