@@ -33,10 +33,10 @@ static sbn_shard open_shard(void)
  * A group fails with its device: each pass has another, of the same programs. Of bfloat16s, with a residual,
  * a mask and channels last.
  */
-static life live(int host_combines)
+static life live(cl_command_queue on, int host_combines)
 {
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
+    sbn_group *group = fixture_group(on, 1, SBN_FORM_CPU);
     group->combines = group->combines && !host_combines;
     config.channels = CHANNELS;
     config.type = SBN_BF16;
@@ -53,7 +53,7 @@ static long check_failures(int host_combines, int copied)
     int failed = 0, silent = 0, status = 1;
     long maps = 0;
     for (int n = 1; status; ++n) {
-        life l = live(host_combines);
+        life l = live(queue, host_combines);
         l.group->replicas->host_memory = copied ? SBN_HOST_MEMORY_COPIED : SBN_HOST_MEMORY_UNTRIED;
         maps = wraps_calls(WRAP_MAP);
         wraps_fail(WRAP_ANY, n);
@@ -68,19 +68,24 @@ static long check_failures(int host_combines, int copied)
     tap_ok(failed > 20 && !silent, "%s%s: %d calls fail, one in each pass",
            host_combines ? "the host combines" : "in one launch", copied ? ", copies" : "", failed);
     maps = wraps_calls(WRAP_MAP) - maps;
-    /* A command that fails on the device is the pass's own failure, though others have followed. */
+    return maps;
+}
+
+/* A command that fails on the device is the pass's own failure, though others have followed. */
+static void check_condemned(cl_command_queue on, int host_combines)
+{
+    const sbn_shard shard = open_shard();
     int told = 0, n = 1, condemned = 1;
     for (; condemned; ++n) {
-        life l = live(host_combines);
+        life l = live(on, host_combines);
         wraps_condemn(n);
-        status = sbn_forward(l.layer, &shard, l.saved, 0, NULL);
+        const int status = sbn_forward(l.layer, &shard, l.saved, 0, NULL);
         condemned = wraps_condemned();
         wraps_condemn(0);
         told += condemned && status == CL_OUT_OF_RESOURCES;
         fixture_die(&l);
     }
     tap_ok(told > 0 && told == n - 2, "%d of %d failed commands are told at once", told, n - 2);
-    return maps;
 }
 
 /* Weights and running statistics that a pass reads ahead of its commands: behind the wait list. */
@@ -120,13 +125,17 @@ static void check_read_ahead(void)
 static void checks(void)
 {
     check_read_ahead();
+    cl_command_queue unordered = fixture_queue(&device, 1);
     for (int host_combines = 0; host_combines < 2; ++host_combines) {
+        check_condemned(queue, host_combines);
+        check_condemned(unordered, host_combines);
         const long in_place = check_failures(host_combines, 0);
         const long fetched = check_failures(host_combines, 1) - in_place;
         tap_ok(fetched == 7,
                "y, running statistics and four gradients are fetched where the driver copies: %ld",
                fetched);
     }
+    clReleaseCommandQueue(unordered);
 }
 
 int main(void)
