@@ -34,7 +34,7 @@ RULES = [(re.compile(pattern), new) for pattern, new in [
      r'(\w+\(.*\)|[\w>.\[\]*-]+ [-+|&^]?= .*|\+\+.*);$', ';'),
 ]]
 
-# Tests by the beginnings of their names: those of a folder first, then others, in batches.
+# Tests by the beginnings of their names: those of a folder first, then others, in batches, then the rest.
 PASS = ['pass/passes pass/on_device pass/branches pass/saved',
         'pass/a pass/e pass/f pass/h pass/o', 'pass', 'faults']
 KERNELS = ['pass/judged pass/passes', 'pass/golden', 'device', 'pass/planes_of_one', 'pass']
@@ -55,6 +55,7 @@ BATCHES = {
 }
 # What takes long comes last, unless a batch names it.
 SLOW = ['pass/gradient', 'tools/check', 'pass/golden', 'pass/same']
+REST = 'base exact device collective pass model parallel faults mpi'
 RACES = 'tests/device/races.sh'
 TEST_SECONDS = 150
 
@@ -150,7 +151,7 @@ def outcome_of(file):
         return 'does not build'
     known = [*tests, RACES] if folder_of(file) == 'cl/gpu' else tests
     done = set()
-    for batch in [*BATCHES.get(folder_of(file), PASS), *SLOW]:
+    for batch in [*BATCHES.get(folder_of(file), PASS), *SLOW, REST]:
         later = tuple('tests/' + name for name in SLOW if name != batch)
         names = tuple('tests/' + name for name in batch.split())
         chosen = [test for test in known
