@@ -310,7 +310,7 @@ totals try_scenario(const scenario *s, int pairs, int part, int parts)
         t.calls = right.calls[step] > t.calls ? (int)right.calls[step] : t.calls;
     const int stride = pairs > 0 && t.calls > pairs ? t.calls / pairs : 1;
     for (int n = 1 + part; !*t.why && try_steps(&t, s, &right, n, 0) > 0; n += parts)
-        if (pairs >= 0 && (n - 1) % stride == 0)
+        if ((n - 1) % stride == 0)
             try_pairs(&t, s, &right, n, pairs == 0);
     stalls_end();
     return t;

@@ -21,8 +21,8 @@ typedef struct totals {
 } totals;
 
 /*
- * FAULT_POINTS in the environment: of so many n two calls fail, at equal distances; 0: of all; -1: of
- * none; without it of a few. One call fails of every n.
+ * FAULT_POINTS in the environment: of so many n two calls fail, at equal distances; 0: of all;
+ * without it of a few. One call fails of every n.
  */
 int fault_points(void);
 
