@@ -11,7 +11,7 @@ typedef struct variant {
     size_t replicas, first_queue;
     sbn_kernel_form form;
     sbn_activation activation;
-    int residual, from_output, host_combines;
+    int residual, from_output, host_combines, gives_running;
 } variant;
 
 static const variant *now;
@@ -32,6 +32,10 @@ static void begin(void)
         shards[r].event = &at.events[r];
         if (now->residual)
             shards[r].residual = shards[r].dy;
+        if (now->gives_running) {
+            shards[r].running_mean = at.more[0][r].shard.weight_grad;
+            shards[r].running_var = at.more[0][r].shard.bias_grad;
+        }
     }
 }
 
@@ -88,9 +92,13 @@ static int step(int number)
     sbn_batchnorm *layer = at.layers[0];
     sbn_saved *saved = at.saved[0], *other = at.saved[1];
     float mean[CHANNELS];
-    /* All write the same tensors. */
+    /* All write the same tensors. A pass that fails may have updated what it is given. */
     wraps_pause();
     stand_finish();
+    for (size_t r = 0; r < now->replicas && now->gives_running; ++r) {
+        buffer_fill(&at.more[0][r], &shards[r].running_mean, CHANNELS, 0.5f);
+        buffer_fill(&at.more[0][r], &shards[r].running_var, CHANNELS, 2.0f);
+    }
     wraps_resume();
     switch (number) {
     case 0: return make();
@@ -152,7 +160,10 @@ static int side_by_side(int number)
 
 static uint64_t result(void)
 {
-    return stand_running(stand_outputs(SBN_DIGEST_START, at.slices, now->replicas), at.layers[0]);
+    uint64_t digest = stand_outputs(SBN_DIGEST_START, at.slices, now->replicas);
+    if (now->gives_running)
+        digest = stand_outputs(digest, at.more[0], now->replicas);
+    return stand_running(digest, at.layers[0]);
 }
 
 static uint64_t gradients(uint64_t digest)
@@ -201,6 +212,14 @@ const scenario pass_scenarios[] = {
     {.name = "passes of a queue without order, the host combines",
      PASSES,
      VARIANT(.replicas = 1, .first_queue = 1, .host_combines = 1)},
+    {.name = "given running statistics",
+     .may_track = 2,
+     PASSES,
+     VARIANT(.replicas = 2, .gives_running = 1)},
+    {.name = "given running statistics, the host combines",
+     .may_track = 2,
+     PASSES,
+     VARIANT(.replicas = 2, .host_combines = 1, .gives_running = 1)},
     {.name = "passes side by side",
      .step = side_by_side,
      .steps = SIDE_STEPS,

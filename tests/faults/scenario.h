@@ -42,7 +42,8 @@ typedef struct scenario {
     /*
      * Running statistics and gradients may be updated by a pass whose command a device refuses, and
      * are once more when it is repeated (pass.h): 1: where the driver has no memory for the event of
-     * its last command or refuses to flush it; 2: a pass of several layers, at any failure.
+     * its last command or refuses to flush it; 2: a pass of several layers, or of several replicas with
+     * running statistics of their own, at any failure.
      */
     int may_track;
 } scenario;
