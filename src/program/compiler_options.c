@@ -43,6 +43,8 @@ sbn_compiler sbn__compiler_by(const char *extensions, size_t least_sub_group, cl
 {
     if (has_name(extensions, "cl_nv_compiler_options") && (capability == 9 || capability == 10))
         return SBN_COMPILER_REGISTERS;
+    if (capability > 0 && capability < 7)
+        return SBN_COMPILER_UNFENCED;
     return has_name(extensions, "cl_intel_required_subgroup_size") && least_sub_group == 16
                ? SBN_COMPILER_SUB_GROUPS16
                : SBN_COMPILER_PLAIN;
@@ -124,7 +126,7 @@ const char *sbn__compiler_options(sbn_compiler compiler, int program, int fusion
     if (compiler == SBN_COMPILER_SUB_GROUPS16)
         return SUB_GROUPS16;
     /* The rest takes fewer registers. */
-    if (compiler == SBN_COMPILER_PLAIN || program == SBN_PROGRAM_APPLY ||
+    if (compiler != SBN_COMPILER_REGISTERS || program == SBN_PROGRAM_APPLY ||
         strstr(more, "-cl-nv-maxrregcount"))
         return "";
     return sbn__fusion_residual(fusion) ? registers128 : registers80;

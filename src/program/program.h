@@ -15,8 +15,9 @@ enum { SBN_PROGRAM_FORWARD, SBN_PROGRAM_BACKWARD, SBN_PROGRAM_APPLY, SBN_PROGRAM
 /* Compilers that take options of their own: src/program/compiler_options.h. */
 typedef enum sbn_compiler {
     SBN_COMPILER_PLAIN,
-    SBN_COMPILER_REGISTERS,   /* NVIDIA's, which takes a limit */
-    SBN_COMPILER_SUB_GROUPS16 /* Intel's, where threads have 16 work-items or 32 */
+    SBN_COMPILER_REGISTERS,    /* NVIDIA's, which takes a limit */
+    SBN_COMPILER_SUB_GROUPS16, /* Intel's, where threads have 16 work-items or 32 */
+    SBN_COMPILER_UNFENCED      /* NVIDIA's before Volta: last_slice.cl */
 } sbn_compiler;
 
 /*

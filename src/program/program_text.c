@@ -81,9 +81,10 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
              "-D RESIDUAL=%d -D RELU=%d -D LEAKY_RELU=%d -D FROM_OUTPUT=%d -D VIEWS=%d "
              "-D CHANNELS_LAST=%d ",
              type == SBN_F16, type == SBN_BF16, (without & SBN_WITHOUT_HALF_FUNCTIONS) != 0,
-             (without & SBN_WITHOUT_FENCE) != 0, sbn__fusion_residual(fusion),
-             activation == SBN_RELU, activation == SBN_LEAKY_RELU, sbn__fusion_from_output(fusion),
-             sbn__part_is_of_views(part), sbn__part_is_channels_last(part));
+             (without & SBN_WITHOUT_FENCE) != 0 || compiler == SBN_COMPILER_UNFENCED,
+             sbn__fusion_residual(fusion), activation == SBN_RELU, activation == SBN_LEAKY_RELU,
+             sbn__fusion_from_output(fusion), sbn__part_is_of_views(part),
+             sbn__part_is_channels_last(part));
     if (format)
         sbn__format_macros(format, of_pass, sizeof of_pass);
     /* The library's macros come last, because the later of two definitions holds. */

@@ -46,6 +46,21 @@ static void of_device(const char *extensions, cl_device_info question, const voi
            extensions, form, expected, got, status ? sbn_last_error() : "");
 }
 
+/* Whether work-groups count slices on a device of this compute capability; 0: it has none. */
+static void fences(cl_uint capability, int expected)
+{
+    sbn_group_config config = fixture_config(&queue);
+    sbn_group *group;
+    config.form = SBN_FORM_GPU;
+    if (capability > 0)
+        wraps_device_says(0x4000, &capability, sizeof capability);
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    wraps_device_says(0, NULL, 0);
+    tap_ok(group->replicas->counts_slices == expected, "capability %u: slices are counted: %d",
+           (unsigned)capability, expected);
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+}
+
 /* Reductions are compiled on such a device, or their error has these words. */
 static void compile(const char *extensions, cl_device_info question, const void *answer,
                     size_t size, int expected, const char *words)
@@ -75,6 +90,9 @@ static void builds(void)
     of_device(intel, 0x4108, sizes, sizeof sizes, SBN_FORM_CPU, SBN_COMPILER_PLAIN);
     of_device(nvidia, 0x4000, &nine, sizeof nine, SBN_FORM_GPU, SBN_COMPILER_REGISTERS);
     compile(intel, 0x4108, sizes, sizeof sizes, SBN_SUCCESS, "");
+    fences(0, 1);
+    fences(6, 0);
+    fences(7, 1);
     /* PoCL's compiler does not know NVIDIA's option, so that it must have come there. */
     compile(nvidia, 0x4000, &nine, sizeof nine, SBN_UNSUPPORTED_DEVICE, "build");
 }
@@ -151,6 +169,8 @@ static void checks(void)
     by("cl_khr_icd cl_nv_compiler_options cl_khr_fp64", 32, 10, SBN_COMPILER_REGISTERS);
     by("cl_khr_icd cl_nv_compiler_options", 32, 8, SBN_COMPILER_PLAIN);
     by("cl_khr_icd cl_nv_compiler_options", 32, 12, SBN_COMPILER_PLAIN);
+    by("cl_khr_icd cl_nv_compiler_options", 32, 7, SBN_COMPILER_PLAIN);
+    by("cl_khr_icd cl_nv_compiler_options", 32, 6, SBN_COMPILER_UNFENCED);
     by("cl_nv_compiler_options_not", 32, 9, SBN_COMPILER_PLAIN);
     by("not_cl_nv_compiler_options", 32, 9, SBN_COMPILER_PLAIN);
     by("not_cl_nv_compiler_options cl_nv_compiler_options", 32, 9, SBN_COMPILER_REGISTERS);
