@@ -99,9 +99,9 @@ static int name_width(const sbn_checkpoint *checkpoint)
 static void say(const char *file, int status)
 {
     if (*sbn_last_error())
-        safe_error("%s", sbn_last_error());
+        failure("%s", sbn_last_error());
     else
-        safe_error("%s: %s", file, sbn_strerror(status));
+        failure("%s: %s", file, sbn_strerror(status));
 }
 
 /* Every layer as a line and into the array; returns how many look wrong, or a negative status. */

@@ -102,10 +102,8 @@ static int run_with(const command *c, command_options *o, json_output *json)
     if (c->no_devices)
         return c->run(NULL, o, json);
     const int status = devices_list(&list);
-    if (status) {
-        fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
-        return EXIT_FAILED;
-    }
+    if (status)
+        return failure("listing the devices failed: %s", sbn_strerror(status));
     int exit_status = c->builtin ? device_choice_resolve(&o->devices, &list) : 0;
     exit_status = exit_status ? exit_status : c->run(&list, o, json);
     devices_free(&list);
@@ -143,9 +141,9 @@ int main(int argc, char **argv)
                                             : no_command(argv[1]);
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "syncbn: standard output cannot be written%s%s\n", errno ? ": " : "",
-                errno ? strerror(errno) : "");
-        exit_status = exit_status ? exit_status : EXIT_FAILED;
+        const int failed = failure("standard output cannot be written%s%s", errno ? ": " : "",
+                                   errno ? strerror(errno) : "");
+        exit_status = exit_status ? exit_status : failed;
     }
     return exit_status;
 }
