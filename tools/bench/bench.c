@@ -129,11 +129,11 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender_list 
 /* A series for each pass of each contender. */
 static int make_series(bench_result *result)
 {
-    result->series = calloc(BENCH_MAX_SERIES, sizeof *result->series);
+    result->series = calloc(TIMING_SERIES, sizeof *result->series);
     for (size_t i = 0; i < result->contenders.count && result->series; ++i) {
         const contender *c = &result->contenders.of[i];
         for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; ++pass)
-            if (c->passes & 1u << pass && result->count < BENCH_MAX_SERIES)
+            if (c->passes & 1u << pass && result->count < TIMING_SERIES)
                 result->series[result->count++] = (series){.of = c, .pass = pass};
     }
     return result->series ? SBN_SUCCESS : SBN_OUT_OF_MEMORY;
