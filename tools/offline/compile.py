@@ -55,16 +55,15 @@ class Tools:
 
 
 class Program:
-    """A text and its options, as the library hands them to a compiler."""
+    """A text and its options, as the library writes them: PATH.cl and PATH.options."""
 
-    def __init__(self, name, folder):
+    def __init__(self, name, path):
         self.name = name
-        self.source = os.path.join(folder, name + '.cl')
+        self.source = path + '.cl'
         with open(self.source, encoding='utf-8') as file:
             self.text = file.read()
-        with open(os.path.join(folder, name + '.options'), encoding='ascii') as file:
+        with open(path + '.options', encoding='ascii') as file:
             self.options = file.read().split()
-        self.options = re.sub(r'-D +', '-D', ' '.join(self.options)).split()
         # NVIDIA's own option, which its driver hands to ptxas.
         limit = [o.split('=')[1] for o in self.options if o.startswith('-cl-nv-maxrregcount=')]
         self.options = [o for o in self.options if not o.startswith('-cl-nv-')]
