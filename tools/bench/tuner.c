@@ -94,15 +94,7 @@ static int enter(plan *p, scene *s)
 {
     p->scene = s;
     p->j = s->job;
-    p->j.layer = NULL;
-    p->j.saved = NULL;
-    return job_make_layer(&p->j, p->group);
-}
-
-static void leave(plan *p)
-{
-    sbn_saved_destroy(p->j.saved);
-    sbn_batchnorm_destroy(p->j.layer);
+    return job_open_on(&p->j, &s->job, 0, s->job.replicas, p->group);
 }
 
 /* The standard error of a median, from the quartiles, were the values normal. */
@@ -147,7 +139,7 @@ static int compare_scene(tuner *t, plan plans[PLANS], size_t which, double secon
         memcpy(t->error, t->scenes[which].error, RUNNER_ERROR);
     clFinish(t->scenes->queue);
     while (entered)
-        leave(&plans[--entered]);
+        job_close(&plans[--entered].j);
     for (int is_backward = 0; is_backward < 2 && !status; ++is_backward)
         result->lines[result->count++] = line_of(t->named[which], list, is_backward, rounds);
     return status;
