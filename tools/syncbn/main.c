@@ -5,7 +5,7 @@
 
 #include <syncbn.h>
 
-#include "check/nearest.h"
+#include "check/words.h"
 #include "syncbn/options.h"
 
 static const char help[] =

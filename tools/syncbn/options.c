@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/nearest.h"
+#include "check/words.h"
 
 /* All options, and the letters that commands take them by. */
 static const struct option known[] = {

@@ -1,6 +1,17 @@
-#include "check/nearest.h"
+#include "check/words.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+void text_add(char *text, size_t size, const char *format, ...)
+{
+    va_list arguments;
+    const size_t used = strlen(text);
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
 
 enum { MOST = 32 }; /* letters of a word that is looked at */
 
