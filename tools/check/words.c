@@ -13,47 +13,27 @@ void text_add(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-enum { MOST = 32 }; /* letters of a word that is looked at */
-
-static int least(int a, int b)
+/* 1 if at most so many letters are changed, inserted, removed or swapped with their neighbours. */
+static int is_near(const char *a, size_t m, const char *b, size_t n, int most)
 {
-    return a < b ? a : b;
-}
-
-/* Letters changed, inserted, removed or swapped with their neighbours between a and b. */
-static int distance(const char *a, size_t m, const char *b, size_t n)
-{
-    int d[MOST + 1][MOST + 1];
-    for (size_t i = 0; i <= m; ++i) {
-        for (size_t k = 0; k <= n; ++k) {
-            if (i == 0 || k == 0) {
-                d[i][k] = (int)(i + k);
-                continue;
-            }
-            d[i][k] = least(least(d[i - 1][k], d[i][k - 1]) + 1,
-                            d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-                d[i][k] = least(d[i][k], d[i - 2][k - 2] + 1);
-        }
-    }
-    return d[m][n];
+    for (; m && n && *a == *b; ++a, ++b, --m, --n)
+        ;
+    if (most == 0 || m == 0 || n == 0)
+        return m + n <= (size_t)most;
+    const int swapped = m > 1 && n > 1 && a[0] == b[1] && a[1] == b[0];
+    return is_near(a + 1, m - 1, b + 1, n - 1, most - 1) || is_near(a + 1, m - 1, b, n, most - 1) ||
+           is_near(a, m, b + 1, n - 1, most - 1) ||
+           (swapped && is_near(a + 2, m - 2, b + 2, n - 2, most - 1));
 }
 
 const char *nearest_word(const char *word, size_t length, const char *const *known, size_t count,
                          const char *ends)
 {
     /* Of a single letter nothing is left when it is changed. */
-    int most = length < 2 ? 0 : length < 6 ? 1 : 2;
-    const char *found = NULL;
-    if (length == 0 || length > MOST)
-        return NULL;
-    for (size_t i = 0; i < count; ++i) {
-        const size_t size = strcspn(known[i], ends);
-        const int apart = size > MOST ? MOST : distance(word, length, known[i], size);
-        if (apart <= most) {
-            found = known[i];
-            most = apart - 1;
-        }
-    }
-    return found;
+    const int most = length < 2 ? 0 : length < 6 ? 1 : 2;
+    for (int apart = 0; length && apart <= most; ++apart)
+        for (size_t i = 0; i < count; ++i)
+            if (is_near(word, length, known[i], strcspn(known[i], ends), apart))
+                return known[i];
+    return NULL;
 }
