@@ -8,6 +8,7 @@
 #include "bench/kernels.h"
 #include "check/check.h"
 #include "check/elements.h"
+#include "check/runner.h"
 
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
 
@@ -25,24 +26,22 @@ struct bench {
 int bench_open(const bench_config *config, bench **made, char *error)
 {
     cl_device_id ids[PROBLEM_MAX_REPLICAS];
-    bench *b = calloc(1, sizeof *b);
-    *made = NULL;
+    bench *b = *made = calloc(1, sizeof *b);
     if (!b)
         return job_failed_here(error, "opening the devices", SBN_OUT_OF_MEMORY);
     b->config = *config;
     for (size_t i = 0; i < config->num_devices; ++i)
         ids[i] = config->devices[i]->id;
-    int status = queues_open(&(runner_config){.devices = ids,
-                                              .num_devices = config->num_devices,
-                                              .contexts = RUNNER_PLATFORMS,
-                                              .build_options = config->build_options},
-                             &b->queues);
+    const int status = runner_create(&(runner_config){.devices = ids,
+                                                      .num_devices = config->num_devices,
+                                                      .contexts = RUNNER_PLATFORMS,
+                                                      .build_options = config->build_options},
+                                     &b->queues, error);
     if (status) {
         free(b);
-        return job_failed_here(error, "opening the devices", status);
+        *made = NULL;
     }
-    *made = b;
-    return SBN_SUCCESS;
+    return status;
 }
 
 void bench_close(bench *b)

@@ -6,6 +6,7 @@
 
 #include "bench/kernels.h"
 #include "bench/timing.h"
+#include "check/runner.h"
 
 struct tuner {
     queues *queues;
@@ -50,10 +51,8 @@ int tuner_open(const device_info *device, sbn_kernel_form form, const problem *c
         return job_failed_here(error, "opening the device", SBN_OUT_OF_MEMORY);
     t->error = error;
     t->form = form;
-    int status = queues_open(&config, &t->queues);
-    if (status)
-        job_failed_here(error, "opening the device", status);
-    else if (setenv("SYNCBN_TUNING", "", 1))
+    int status = runner_create(&config, &t->queues, error);
+    if (!status && setenv("SYNCBN_TUNING", "", 1))
         status = job_failed_here(error, "setenv", SBN_OUT_OF_MEMORY);
     for (size_t i = 0; i < count && !status; ++i) {
         scene *s = &t->scenes[t->count];

@@ -2,7 +2,7 @@
 #ifndef TOOLS_CHECK_JOB_H
 #define TOOLS_CHECK_JOB_H
 
-#include "check/runner_config.h"
+#include "check/queues.h"
 #include "check/tensors.h"
 
 typedef struct job {

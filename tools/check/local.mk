@@ -21,7 +21,6 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/queues.c tools/check/queues.h \
 	tools/check/reference.c tools/check/reference.h \
 	tools/check/runner.c tools/check/runner.h \
-	tools/check/runner_config.h \
 	tools/check/elements.c tools/check/elements.h \
 	tools/check/tensors.c tools/check/tensors.h \
 	tools/check/verdict.c tools/check/verdict.h \
