@@ -140,12 +140,10 @@ static int add(problem_list *list, const char *line, const char *words, const ch
  */
 static int add_operands(problem_list *list, char **operands, int listed, const char *const *builtin)
 {
+    const char *const *line = listed || *operands ? (const char *const *)operands : builtin;
     int failed = 0;
-    const int any = listed || *operands;
-    for (; *operands && !failed; ++operands)
-        failed = add(list, *operands, "", NULL, 0);
-    for (; !any && *builtin && !failed; ++builtin)
-        failed = add(list, *builtin, "", NULL, 0);
+    for (; *line && !failed; ++line)
+        failed = add(list, *line, "", NULL, 0);
     return failed;
 }
 
