@@ -47,11 +47,11 @@ class Tap:
             print('# ' + fault)
 
 
-def plans_of(library, compiled, problems, out):
-    """Plans by (device, problem, kernel), of all devices."""
+def plans_of(library, devices, compiled, problems, out):
+    """Plans by (device, problem, kernel)."""
     plans, path = {}, os.path.join(out, 'plans.in')
     with open(path, 'w', encoding='ascii') as file:
-        for device in DEVICES:
+        for device in devices:
             kernels, _ = compiled.get((device.target, 'apply'), ({}, None))
             file.write('device %s %d %d %d\n' % (device.name, device.units, device.cache,
                                                  'self_test_slices' in kernels))
@@ -175,7 +175,7 @@ def main():
     check_front_end(tap, tools, [Program(name, folders[names[0]] + name) for name in PROGRAMS])
     compiled = compile_all(tools, targets, PROGRAMS, folders, arguments.out)
     check_targets(tap, limits, targets, compiled)
-    plans = plans_of(arguments.library, compiled, SHAPES + PASSES, arguments.out)
+    plans = plans_of(arguments.library, DEVICES, compiled, SHAPES + PASSES, arguments.out)
     steps, networks = check_devices(tap, limits, compiled, plans)
     table.write(os.path.join(arguments.out, 'table.md'), steps, networks, limits)
     print('1..%d' % tap.number)
