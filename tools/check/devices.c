@@ -51,16 +51,12 @@ static int add_devices(device_list *list, cl_platform_id id, size_t platform)
         return SBN_SUCCESS;
     cl_device_id *ids = calloc(count, sizeof *ids);
     device_info *grown = realloc(list->device, (list->devices + count) * sizeof *grown);
-    if (grown) {
-        list->device = grown;
-        memset(grown + list->devices, 0, count * sizeof *grown);
-    }
+    list->device = grown ? grown : list->device;
     int status = ids && grown ? clGetDeviceIDs(id, CL_DEVICE_TYPE_ALL, count, ids, NULL)
                               : SBN_OUT_OF_MEMORY;
     for (cl_uint i = 0; i < count && !status; ++i) {
         device_info *d = &list->device[list->devices++];
-        d->id = ids[i];
-        d->platform = platform;
+        *d = (device_info){.id = ids[i], .platform = platform};
         fill_device(d);
     }
     free(ids);
