@@ -42,12 +42,11 @@ static int run_once(const series *s, double *seconds, double *returned)
 /* After a round: threads that still spin would slow the next one. */
 static void settle(const series *list, size_t count)
 {
-    for (size_t i = 0; i < count; ++i) {
-        if (list[i].of->spins) {
-            nanosleep(&rest, NULL);
-            return;
-        }
-    }
+    int spins = 0;
+    for (size_t i = 0; i < count; ++i)
+        spins |= list[i].of->spins;
+    if (spins)
+        nanosleep(&rest, NULL);
 }
 
 int timing_run(series *list, size_t count, const timing_budget *budget, size_t *rounds)
