@@ -103,7 +103,8 @@ static int write_text(const char *folder, sbn_compiler compiler, sbn_kernel_form
         fprintf(source, "\n// cl/%s\n#line 1 \"cl/%s\"\n", file, file);
         fwrite(text.sources.texts[i], 1, text.sources.lengths[i], source);
     }
-    const int failed = ferror(source) | ferror(others) | fclose(source) | fclose(others);
+    int failed = ferror(source) | ferror(others);
+    failed |= fclose(source) | fclose(others);
     return failed ? fail("kernels", "cannot be written") : 0;
 }
 
