@@ -8,6 +8,7 @@
 #include "bench/kernels.h"
 #include "check/check.h"
 #include "check/elements.h"
+#include "check/runner.h"
 
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
 
@@ -20,44 +21,31 @@ enum { PEER_VALUES = 32 };
 struct bench {
     bench_config config;
     queues *queues;
-    /* The benchmark's kernels as last built: the next problem mostly needs the same. */
-    cl_program program;
-    sbn_kernel_form form;
 };
 
 int bench_open(const bench_config *config, bench **made, char *error)
 {
     cl_device_id ids[PROBLEM_MAX_REPLICAS];
-    bench *b = calloc(1, sizeof *b);
-    *made = NULL;
+    bench *b = *made = calloc(1, sizeof *b);
     if (!b)
         return job_failed_here(error, "opening the devices", SBN_OUT_OF_MEMORY);
     b->config = *config;
     for (size_t i = 0; i < config->num_devices; ++i)
         ids[i] = config->devices[i]->id;
-    int status = queues_open(&(runner_config){.devices = ids,
-                                              .num_devices = config->num_devices,
-                                              .contexts = RUNNER_PLATFORMS,
-                                              .build_options = config->build_options},
-                             &b->queues);
+    const int status = runner_create(&(runner_config){.devices = ids,
+                                                      .num_devices = config->num_devices,
+                                                      .contexts = RUNNER_PLATFORMS,
+                                                      .build_options = config->build_options},
+                                     &b->queues, error);
     if (status) {
         free(b);
-        return job_failed_here(error, "opening the devices", status);
+        *made = NULL;
     }
-    *made = b;
-    return SBN_SUCCESS;
-}
-
-static void forget_program(bench *b)
-{
-    if (b->program)
-        clReleaseProgram(b->program);
-    b->program = NULL;
+    return status;
 }
 
 void bench_close(bench *b)
 {
-    forget_program(b);
     queues_close(b->queues);
     free(b);
 }
@@ -80,21 +68,6 @@ const char *bench_refuses(const problem *p)
                                           : NULL;
 }
 
-static int program_for(bench *b, scene *s)
-{
-    int status = SBN_SUCCESS;
-    if (!b->program || b->form != s->form) {
-        forget_program(b);
-        status = bench_program_make(s);
-        b->program = s->program;
-        b->form = s->form;
-        if (status)
-            forget_program(b);
-    }
-    s->program = b->program;
-    return status;
-}
-
 /* The device memory of a new group after its first passes. */
 static int weigh(scene *s, size_t before, size_t *workspace)
 {
@@ -114,7 +87,7 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender_list 
     const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !own;
     /* oneDNN runs on the CPU: beside another device its times mean nothing. */
     const int is_cpu = strcmp(b->config.devices[0]->type, "cpu") == 0;
-    int status = program_for(b, s);
+    int status = bench_program_make(s);
     status = status ? status : bench_library_open(s, all);
     status = status ? status : bench_copy_open(s, all);
     if (!status && plain)
@@ -129,11 +102,11 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender_list 
 /* A series for each pass of each contender. */
 static int make_series(bench_result *result)
 {
-    result->series = calloc(BENCH_MAX_SERIES, sizeof *result->series);
+    result->series = calloc(TIMING_SERIES, sizeof *result->series);
     for (size_t i = 0; i < result->contenders.count && result->series; ++i) {
         const contender *c = &result->contenders.of[i];
         for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; ++pass)
-            if (c->passes & 1u << pass && result->count < BENCH_MAX_SERIES)
+            if (c->passes & 1u << pass && result->count < TIMING_SERIES)
                 result->series[result->count++] = (series){.of = c, .pass = pass};
     }
     return result->series ? SBN_SUCCESS : SBN_OUT_OF_MEMORY;

@@ -6,8 +6,6 @@
 #include "check/queues.h"
 #include "bench/timing.h"
 
-enum { BENCH_MAX_SERIES = 64 };
-
 typedef struct bench_config {
     const device_info *const *devices; /* of one platform; the first is measured alone */
     size_t num_devices;

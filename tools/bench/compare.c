@@ -1,11 +1,15 @@
 /* Comparisons between the series of a result. */
+#include <math.h>
 #include <string.h>
 
 #include "bench/bench.h"
 
 const series *bench_series(const bench_result *result, const char *name, bench_pass pass)
 {
-    return timing_find(result->series, result->count, name, pass);
+    for (const series *s = result->series; s < result->series + result->count; ++s)
+        if (s->pass == pass && strcmp(s->of->name, name) == 0)
+            return s;
+    return NULL;
 }
 
 /* How many times a pass reads or writes a whole tensor. */
@@ -58,32 +62,29 @@ size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_CO
     return count;
 }
 
-/* The series of a pass with the smallest median, among contenders whose names begin with this. */
-static const series *fastest(const bench_result *result, bench_pass pass, const char *prefix)
+/* Of contenders whose names begin with this, the one with the smallest median in a pass; or NULL. */
+static const char *fastest(const bench_result *result, bench_pass pass, const char *prefix)
 {
-    const series *found = NULL;
-    double least = 0;
+    const char *name = NULL;
+    double least = INFINITY;
     for (size_t i = 0; i < result->count; ++i) {
         const series *s = &result->series[i];
-        if (s->pass != pass || strncmp(s->of->name, prefix, strlen(prefix)) != 0)
-            continue;
-        double median = spread_of(s->seconds, result->rounds).median;
-        if (!found || median < least) {
-            found = s;
+        const double median = spread_of(s->seconds, result->rounds).median;
+        if (s->pass == pass && strncmp(s->of->name, prefix, strlen(prefix)) == 0 &&
+            median < least) {
+            name = s->of->name;
             least = median;
         }
     }
-    return found;
+    return name;
 }
 
 const char *bench_onednn_fastest(const bench_result *result, bench_pass pass)
 {
-    const series *found = fastest(result, pass, BENCH_ONEDNN);
-    return found ? found->of->name : NULL;
+    return fastest(result, pass, BENCH_ONEDNN);
 }
 
 const char *bench_copy_fastest(const bench_result *result)
 {
-    const series *found = fastest(result, BENCH_COPY, "");
-    return found ? found->of->name : NULL;
+    return fastest(result, BENCH_COPY, "");
 }

@@ -17,14 +17,10 @@ kernel void copy_vector(global const float *restrict x, global float *restrict y
     WALK_STRIP(STORE(LOAD(x + i), y + i), y[i] = x[i])
 }
 
-#ifdef STREAM
+#ifdef HAS_STREAM
 kernel void copy_stream(global const float *restrict x, global float *restrict y,
                         ulong n, ulong strip)
 {
-    if (ALIGNED(y)) {
-        WALK_STRIP(STREAM(LOAD(x + i), y + i), y[i] = x[i])
-    } else {
-        WALK_STRIP(STORE(LOAD(x + i), y + i), y[i] = x[i])
-    }
+    WALK_STREAM(y, LOAD(x + i), y[i] = x[i])
 }
 #endif

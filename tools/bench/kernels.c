@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/source.h"
+/* Of all .cl files of tools/bench, embedded at build. */
+extern const char bench_source[];
+extern const size_t bench_source_length;
 
 /* The compiler's log, as far as it fits. */
 static int build_failed(scene *s, cl_int status)

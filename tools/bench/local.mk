@@ -9,7 +9,6 @@ libsyncbn_bench_la_SOURCES = \
 	tools/bench/onednn.c \
 	tools/bench/replicas.c \
 	tools/bench/scene.c \
-	tools/bench/source.h \
 	tools/bench/unordered.c \
 	tools/bench/variant.c \
 	tools/bench/contender.h \

@@ -115,8 +115,7 @@ static void close(void *self)
 {
     replicas *r = self;
     for (size_t i = 0; r->apart && i < r->count; ++i) {
-        sbn_saved_destroy(r->apart[i].job.saved);
-        sbn_batchnorm_destroy(r->apart[i].job.layer);
+        job_close(&r->apart[i].job);
         sbn_group_destroy(r->apart[i].group);
         placement_free(&r->apart[i].g);
         outputs_free(&r->apart[i].out);
@@ -164,15 +163,8 @@ static int open_alone(replicas *r, size_t i, size_t first, const char *build_opt
     status = sbn_group_create(&config, &a->group);
     if (status)
         return job_failed(s->error, "sbn_group_create", status);
-    a->job = (job){.p = &a->p,
-                   .g = &a->g,
-                   .in = &a->in,
-                   .out = &a->out,
-                   .error = s->error,
-                   .replicas = 1,
-                   .tensors = &r->together.tensors[i],
-                   .shards = &r->together.shards[i]};
-    return job_make_layer(&a->job, a->group);
+    a->job = (job){.p = &a->p, .g = &a->g, .in = &a->in, .out = &a->out, .error = s->error};
+    return job_open_on(&a->job, &r->together, i, 1, a->group);
 }
 
 static int open_apart(replicas *r, const char *build_options)

@@ -45,37 +45,30 @@ class Problem:
     def onednn(self, which):
         return (self.entry.get("fastest_onednn") or {}).get(which)
 
+    # What goals are about.
+    def share(self, which):
+        return self.series("syncbn", which)
 
-def share(p, which):
-    return p.series("syncbn", which)
+    def same_layout(self, which):
+        return 1 / self.against("onednn nhwc" if self.last else "onednn nchw", which)
 
+    def best_layout(self, which):
+        return 1 / self.against(self.onednn(which), which)
 
-def same_layout(p, which):
-    return 1 / p.against("onednn nhwc" if p.last else "onednn nchw", which)
+    def exactness(self, which):
+        return 100 * (self.against("unordered", which) - 1)
 
+    def apart(self, which):
+        return 100 * (self.against("apart", which, of="synchronised") - 1)
 
-def best_layout(p, which):
-    return 1 / p.against(p.onednn(which), which)
+    def beyond(self, which):
+        return 1e6 * self.against("unordered", which, "difference")
 
+    def returned(self, which):
+        return 1e6 * self.series("syncbn", which, "returned")
 
-def exactness(p, which):
-    return 100 * (p.against("unordered", which) - 1)
-
-
-def apart(p, which):
-    return 100 * (p.against("apart", which, of="synchronised") - 1)
-
-
-def beyond(p, which):
-    return 1e6 * p.against("unordered", which, "difference")
-
-
-def returned(p, which):
-    return 1e6 * p.series("syncbn", which, "returned")
-
-
-def workspace(p, which):
-    return p.entry.get("workspace_bytes", math.nan) / max(MB, p.bytes / 100)
+    def workspace(self, _):
+        return self.entry.get("workspace_bytes", math.nan) / max(MB, self.bytes / 100)
 
 
 def size(least, most=math.inf):
@@ -93,7 +86,7 @@ def laid(last, least):
 def copies(least, first, last):
     """Goals of a pass's speed as a share of copies of as many bytes."""
     return [(f"{which} against {word} passes of a copy, >= {least} MB, channels {'last' if at else 'first'}", "",
-             ">=", last if at else first, share, laid(at, least), (which,))
+             ">=", last if at else first, Problem.share, laid(at, least), (which,))
             for which, word in (("forward", "three"), ("backward", "five")) for at in (False, True)]
 
 
@@ -101,22 +94,22 @@ ABOVE_4 = size(math.nextafter(4, 5))
 
 # What, unit, relation and limit, value, which problems, which passes, and the share of them that must meet it.
 ON_CPU = [
-    ("against oneDNN given the same layout, >= 0.4 MB", " x", ">=", 1, same_layout, size(0.4)),
-    ("against oneDNN's best layout, > 4 MB", " x", ">=", 0.9, best_layout, ABOVE_4),
-    ("the same, on half of them", " x", ">=", 1, best_layout, ABOVE_4, PASSES, 0.5),
-    ("against oneDNN's best layout, 0.4 to 4 MB", " x", ">=", 0.7, best_layout, size(0.4, 4)),
-    ("exact sums against unordered ones, >= 16 MB, cost", " %", "<=", 10, exactness, size(16)),
-    ("exact sums against unordered ones, >= 0.4 MB, cost", " %", "<=", 25, exactness, size(0.4)),
+    ("against oneDNN given the same layout, >= 0.4 MB", " x", ">=", 1, Problem.same_layout, size(0.4)),
+    ("against oneDNN's best layout, > 4 MB", " x", ">=", 0.9, Problem.best_layout, ABOVE_4),
+    ("the same, on half of them", " x", ">=", 1, Problem.best_layout, ABOVE_4, PASSES, 0.5),
+    ("against oneDNN's best layout, 0.4 to 4 MB", " x", ">=", 0.7, Problem.best_layout, size(0.4, 4)),
+    ("exact sums against unordered ones, >= 16 MB, cost", " %", "<=", 10, Problem.exactness, size(16)),
+    ("exact sums against unordered ones, >= 0.4 MB, cost", " %", "<=", 25, Problem.exactness, size(0.4)),
     *copies(16, 0.85, 0.8),
-    ("fixed cost of a pass beyond its kernels, 64 channels", " us", "<=", 20, beyond, tiny(64)),
-    ("fixed cost of a pass beyond its kernels, 2048 channels", " us", "<=", 40, beyond, tiny(2048)),
-    ("time until a pass returns, 64 channels", " us", "<=", 30, returned, tiny(64)),
-    ("time until a pass returns, 2048 channels", " us", "<=", 30, returned, tiny(2048)),
-    ("synchronising two devices of a context, >= 16 MB, costs", " %", "<=", 2, apart, size(16)),
-    ("synchronising two devices of a context, >= 3 MB, costs", " %", "<=", 10, apart, size(3)),
+    ("fixed cost of a pass beyond its kernels, 64 channels", " us", "<=", 20, Problem.beyond, tiny(64)),
+    ("fixed cost of a pass beyond its kernels, 2048 channels", " us", "<=", 40, Problem.beyond, tiny(2048)),
+    ("time until a pass returns, 64 channels", " us", "<=", 30, Problem.returned, tiny(64)),
+    ("time until a pass returns, 2048 channels", " us", "<=", 30, Problem.returned, tiny(2048)),
+    ("synchronising two devices of a context, >= 16 MB, costs", " %", "<=", 2, Problem.apart, size(16)),
+    ("synchronising two devices of a context, >= 3 MB, costs", " %", "<=", 10, Problem.apart, size(3)),
 ]
 ON_ANY = [
-    ("workspace, as a share of 1 % of the tensor or 1 MB", "", "<=", 1, workspace,
+    ("workspace, as a share of 1 % of the tensor or 1 MB", "", "<=", 1, Problem.workspace,
      lambda p: p.plain and not p.tiny, ("forward",)),
     ("f16 and bf16 against f32 of the same shape, >= 16 MB of f32, time", " x", "<=", 0.65,
      lambda p, which: p.against("f32", which), lambda p: not p.f32 and p.unfused and p.bytes >= 8 * MB),

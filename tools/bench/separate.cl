@@ -21,13 +21,6 @@ kernel void separate_activation(global float *restrict y, float slope, ulong n, 
 kernel void separate_gradient(global const float *restrict y, global const float *restrict dy,
                               float slope, global float *restrict behind, ulong n, ulong strip)
 {
-#ifdef STREAM
-    if (ALIGNED(behind)) {
-        WALK_STRIP(STREAM(SEPARATE_GRADIENT(LOAD(y + i), LOAD(dy + i)), behind + i),
-                      behind[i] = SEPARATE_GRADIENT(y[i], dy[i]))
-        return;
-    }
-#endif
-    WALK_STRIP(STORE(SEPARATE_GRADIENT(LOAD(y + i), LOAD(dy + i)), behind + i),
-                  behind[i] = SEPARATE_GRADIENT(y[i], dy[i]))
+    WALK_STREAM(behind, SEPARATE_GRADIENT(LOAD(y + i), LOAD(dy + i)),
+                behind[i] = SEPARATE_GRADIENT(y[i], dy[i]))
 }

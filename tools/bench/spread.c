@@ -36,33 +36,23 @@ spread spread_of(const double *values, size_t count)
                     sorted[n - 1]};
 }
 
-static double quotient(double a, double b)
-{
-    return a / b;
-}
-
-static double difference(double a, double b)
-{
-    return a - b;
-}
-
-static spread of_pairs(const double *a, const double *b, size_t count, double (*of)(double, double))
+static spread of_pairs(const double *a, const double *b, size_t count, int divide)
 {
     double values[SPREAD_MAX];
     count = count < SPREAD_MAX ? count : SPREAD_MAX;
     for (size_t i = 0; i < count; ++i)
-        values[i] = of(a[i], b[i]);
+        values[i] = divide ? a[i] / b[i] : a[i] - b[i];
     return spread_of(values, count);
 }
 
 spread spread_of_quotients(const double *a, const double *b, size_t count)
 {
-    return of_pairs(a, b, count, quotient);
+    return of_pairs(a, b, count, 1);
 }
 
 spread spread_of_differences(const double *a, const double *b, size_t count)
 {
-    return of_pairs(a, b, count, difference);
+    return of_pairs(a, b, count, 0);
 }
 
 spread spread_times(spread s, double factor)

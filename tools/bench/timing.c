@@ -1,14 +1,11 @@
 #include "bench/timing.h"
 
 #include <math.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "check/check.h"
 #include "check/mix.h"
-
-enum { MAX_SERIES = 64 };
 
 /* Longer than an OpenMP thread spins before it sleeps. */
 static const struct timespec rest = {0, 25 * 1000 * 1000};
@@ -45,21 +42,20 @@ static int run_once(const series *s, double *seconds, double *returned)
 /* After a round: threads that still spin would slow the next one. */
 static void settle(const series *list, size_t count)
 {
-    for (size_t i = 0; i < count; ++i) {
-        if (list[i].of->spins) {
-            nanosleep(&rest, NULL);
-            return;
-        }
-    }
+    int spins = 0;
+    for (size_t i = 0; i < count; ++i)
+        spins |= list[i].of->spins;
+    if (spins)
+        nanosleep(&rest, NULL);
 }
 
 int timing_run(series *list, size_t count, const timing_budget *budget, size_t *rounds)
 {
-    double spent[MAX_SERIES] = {0}, start = 0, ignored;
-    size_t order[MAX_SERIES], most = budget->rounds ? budget->rounds : SPREAD_MAX;
+    double spent[TIMING_SERIES] = {0}, start = 0, ignored;
+    size_t order[TIMING_SERIES], most = budget->rounds ? budget->rounds : SPREAD_MAX;
     int status = SBN_SUCCESS;
     *rounds = 0;
-    count = count < MAX_SERIES ? count : MAX_SERIES;
+    count = count < TIMING_SERIES ? count : TIMING_SERIES;
     for (size_t i = 0; i < count && !status; ++i)
         status = run_once(&list[i], &ignored, &ignored);
     settle(list, count);
@@ -84,12 +80,4 @@ int timing_run(series *list, size_t count, const timing_budget *budget, size_t *
         ++*rounds;
     }
     return status;
-}
-
-const series *timing_find(const series *list, size_t count, const char *name, bench_pass pass)
-{
-    for (size_t i = 0; i < count; ++i)
-        if (list[i].pass == pass && strcmp(list[i].of->name, name) == 0)
-            return &list[i];
-    return NULL;
 }

@@ -23,15 +23,13 @@ typedef struct timing_budget {
     size_t rounds;  /* or for so many, if not 0 */
 } timing_budget;
 
-enum { TIMING_LEAST = 7 };
+/* The most series, and the least rounds. */
+enum { TIMING_SERIES = 64, TIMING_LEAST = 7 };
 
 /*
  * Runs rounds, after one that is not timed. A series that has used more than twice its share of the
  * time skips rounds once it has TIMING_LEAST. Sets *rounds.
  */
 int timing_run(series *list, size_t count, const timing_budget *budget, size_t *rounds);
-
-/* A series of the list by contender and pass; NULL if there is none. */
-const series *timing_find(const series *list, size_t count, const char *contender, bench_pass pass);
 
 #endif

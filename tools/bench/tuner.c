@@ -6,6 +6,7 @@
 
 #include "bench/kernels.h"
 #include "bench/timing.h"
+#include "check/runner.h"
 
 struct tuner {
     queues *queues;
@@ -50,10 +51,8 @@ int tuner_open(const device_info *device, sbn_kernel_form form, const problem *c
         return job_failed_here(error, "opening the device", SBN_OUT_OF_MEMORY);
     t->error = error;
     t->form = form;
-    int status = queues_open(&config, &t->queues);
-    if (status)
-        job_failed_here(error, "opening the device", status);
-    else if (setenv("SYNCBN_TUNING", "", 1))
+    int status = runner_create(&config, &t->queues, error);
+    if (!status && setenv("SYNCBN_TUNING", "", 1))
         status = job_failed_here(error, "setenv", SBN_OUT_OF_MEMORY);
     for (size_t i = 0; i < count && !status; ++i) {
         scene *s = &t->scenes[t->count];
@@ -94,15 +93,7 @@ static int enter(plan *p, scene *s)
 {
     p->scene = s;
     p->j = s->job;
-    p->j.layer = NULL;
-    p->j.saved = NULL;
-    return job_make_layer(&p->j, p->group);
-}
-
-static void leave(plan *p)
-{
-    sbn_saved_destroy(p->j.saved);
-    sbn_batchnorm_destroy(p->j.layer);
+    return job_open_on(&p->j, &s->job, 0, s->job.replicas, p->group);
 }
 
 /* The standard error of a median, from the quartiles, were the values normal. */
@@ -147,7 +138,7 @@ static int compare_scene(tuner *t, plan plans[PLANS], size_t which, double secon
         memcpy(t->error, t->scenes[which].error, RUNNER_ERROR);
     clFinish(t->scenes->queue);
     while (entered)
-        leave(&plans[--entered]);
+        job_close(&plans[--entered].j);
     for (int is_backward = 0; is_backward < 2 && !status; ++is_backward)
         result->lines[result->count++] = line_of(t->named[which], list, is_backward, rounds);
     return status;

@@ -24,10 +24,6 @@
         global float *restrict partial, ulong samples, ulong channels, ulong plane, ulong rows, \
         ulong block, ulong slices, float values, float eps, int affine, int streams
 
-#ifndef STREAM
-#define STREAM(v, at) STORE(v, at)
-#endif
-
 /* Adds elements to the sums, `type` by `type`; of a vector those that `kept` keeps. */
 #define ADD_X(type, load, kept, s, q, at, shift) \
     { \

@@ -15,7 +15,6 @@ typedef struct variant {
     problem p; /* ... one of its own */
     job own;
     outputs out;
-    int borrows; /* the scene's buffers */
     /* Of "separate": behind the forward pass, before the backward pass, which reads what it writes. */
     bench_kernel add, activate, gradient;
     cl_mem behind;
@@ -73,8 +72,6 @@ static int check_separate(void *self)
 static void close(void *self)
 {
     variant *v = self;
-    if (v->borrows)
-        v->own.replicas = 0, v->own.tensors = NULL, v->own.shards = NULL, v->own.done = NULL;
     job_close(&v->own);
     outputs_free(&v->out);
     bench_kernel_release(&v->add);
@@ -91,14 +88,9 @@ static int open_job(variant *v)
     scene *s = v->scene;
     v->job = &v->own;
     v->own = (job){.p = &v->p, .g = &s->g, .in = &s->in, .out = &v->out, .error = s->error};
-    v->borrows = v->p.type == s->p.type && v->p.gap == s->p.gap;
-    if (!v->borrows)
-        return job_open(&v->own, s->group, &s->queue);
-    v->own.replicas = s->job.replicas;
-    v->own.tensors = s->job.tensors;
-    v->own.shards = s->job.shards;
-    v->own.done = s->job.done;
-    return job_make_layer(&v->own, s->group);
+    return v->p.type == s->p.type && v->p.gap == s->p.gap
+               ? job_open_on(&v->own, &s->job, 0, s->job.replicas, s->group)
+               : job_open(&v->own, s->group, &s->queue);
 }
 
 /* `p` is a problem of its own, or NULL: the scene's job. */

@@ -1,7 +1,7 @@
 /*
  * The vectors of the benchmark's kernels: WIDTH floats, 16 in the CPU form and 4 in the GPU form
- * (which defines GPU_FORM). STREAM(v, at) is a non-temporal store, if the compiler has one; the
- * address must be ALIGNED.
+ * (which defines GPU_FORM). STREAM(v, at) is a non-temporal store, where the compiler has one
+ * (HAS_STREAM); the address must be ALIGNED.
  */
 #ifdef GPU_FORM
 #define WIDTH 4
@@ -17,8 +17,12 @@ typedef float16 floats;
 
 #ifdef __has_builtin
 #if __has_builtin(__builtin_nontemporal_store)
+#define HAS_STREAM
 #define STREAM(v, at) __builtin_nontemporal_store(v, (global floats *)(at))
 #endif
+#endif
+#ifndef HAS_STREAM
+#define STREAM(v, at) STORE(v, at)
 #endif
 #define ALIGNED(at) (((size_t)(at) & (WIDTH * sizeof(float) - 1)) == 0)
 
@@ -31,3 +35,11 @@ typedef float16 floats;
         VECTOR; \
     for (; i < to; ++i) \
         ONE;
+
+/* The same for vectors that are stored past the caches, where the address allows that. */
+#define WALK_STREAM(at, VECTOR, ONE) \
+    if (ALIGNED(at)) { \
+        WALK_STRIP(STREAM(VECTOR, at + i), ONE) \
+    } else { \
+        WALK_STRIP(STORE(VECTOR, at + i), ONE) \
+    }

@@ -35,7 +35,7 @@ double recovery_error(const problem *p, const inputs *in, const reference_channe
 
 static double steps(size_t n)
 {
-    return (double)((n + BOUND_LANES - 1) / BOUND_LANES) + BOUND_FOLDS + 2;
+    return (double)((n + SBN_LANES - 1) / SBN_LANES) + SBN_LOG2_LANES + 2;
 }
 
 /*
@@ -52,18 +52,18 @@ typedef struct block {
 static block block_of(const float *plane, size_t from, size_t plane_size)
 {
     size_t left = plane_size - from;
-    block b = {.at = plane + from, .n = left < BOUND_BLOCK ? left : BOUND_BLOCK};
+    block b = {.at = plane + from, .n = left < SBN_BLOCK ? left : SBN_BLOCK};
     double total = 0, size = 0;
     b.k = steps(b.n);
     for (size_t i = 0; i < b.n; ++i) {
         total += b.at[i];
         size += fabs(b.at[i]);
-        if (i + 1 == BOUND_LANES || i + 1 == b.n) {
-            b.pivot[i + 1 > BOUND_LANES] = total / (double)(i + 1);
+        if (i + 1 == SBN_LANES || i + 1 == b.n) {
+            b.pivot[i + 1 > SBN_LANES] = total / (double)(i + 1);
             b.pivot_error = fmax(b.pivot_error, b.k * BOUND_UNIT * size / (double)(i + 1));
         }
     }
-    if (b.n <= BOUND_LANES)
+    if (b.n <= SBN_LANES)
         b.pivot[1] = b.pivot[0];
     return b;
 }
@@ -113,7 +113,7 @@ static void forward_bounds(const problem *p, const placement *g, const float *x,
     double sum = 0, squares = 0, n = (double)g->values;
     for (size_t s = 0; s < g->samples; ++s) {
         const float *plane = x + placement_plane_start(g, s, c);
-        for (size_t from = 0; from < g->sample[s].plane; from += BOUND_BLOCK) {
+        for (size_t from = 0; from < g->sample[s].plane; from += SBN_BLOCK) {
             block b = block_of(plane, from, g->sample[s].plane);
             move_pivot(&b, 1);
             double first = 0, second = 0;
@@ -144,7 +144,7 @@ static void gradient_bounds(const float *x, const float *dy, size_t plane,
                             gradient_sums *sums)
 {
     double off = BOUND_UNIT * fabs(ch->mean) + bound->mean;
-    for (size_t from = 0; from < plane; from += BOUND_BLOCK) {
+    for (size_t from = 0; from < plane; from += SBN_BLOCK) {
         block b = block_of(dy, from, plane);
         move_pivot(&b, 0);
         double g = distance(&b, 0), e_sum = 0, ed_sum = 0, d_sum = 0;

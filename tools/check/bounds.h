@@ -47,9 +47,6 @@
 #define BOUND_POOR_LARGEST 0.375
 #define BOUND_SURE_SUM 0x1p-60
 
-/* The reduction's shape. */
-enum { BOUND_BLOCK = SBN_BLOCK, BOUND_LANES = SBN_LANES, BOUND_FOLDS = SBN_LOG2_LANES };
-
 /* The narrow format's cut, for each value that is summed. */
 #define BOUND_CUT_MEAN 0x1p-63
 #define BOUND_CUT_VAR 0x1p-78

@@ -4,12 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-
-static void own_failure(check_result *result, const char *what, int status)
-{
-    result->status = status;
-    snprintf(result->error, sizeof result->error, "%s: %s", what, sbn_strerror(status));
-}
+#include "check/job.h"
 
 static void judge(const problem *p, const inputs *in, const digests *recorded, check_result *result)
 {
@@ -24,9 +19,9 @@ static void judge(const problem *p, const inputs *in, const digests *recorded, c
     }
     if (result->status)
         return;
-    int status = compare(p, &result->placement, in, &result->outputs, &result->comparison);
+    const int status = compare(p, &result->placement, in, &result->outputs, &result->comparison);
     if (status) {
-        own_failure(result, "comparing", status);
+        result->status = job_failed_here(result->error, "comparing", status);
         return;
     }
     digests_take(&result->placement, in, &result->outputs, &result->digests);
@@ -46,7 +41,7 @@ void check_run(runner *r, const problem *p, const digests *recorded, check_resul
     if (!status)
         status = inputs_make(p, &result->placement, &in);
     if (status) {
-        own_failure(result, "making inputs", status);
+        result->status = job_failed_here(result->error, "making inputs", status);
         return;
     }
     result->status = runner_run(r, p, &result->placement, &in, &result->outputs, result->error);

@@ -90,31 +90,21 @@ static int collect_given(job *j, output_id id)
     return spoilt ? RUNNER_SPOILT : status;
 }
 
-/* Two outputs of a number for each channel. */
-static int make_pair(job *j, output_id first, output_id second)
-{
-    const int status = output_make(j->out, first, j->p->channels);
-    return status ? status : output_make(j->out, second, j->p->channels);
-}
-
 /* What the library holds on the host. */
 static int collect_statistics(job *j)
 {
     static const output_id all[] = {OUT_MEAN, OUT_VAR, OUT_RUNNING_MEAN, OUT_RUNNING_VAR};
     outputs *out = j->out;
+    const int saved = (j->p->passes & PASS_FORWARD) != 0, running = j->p->track;
     int status = SBN_SUCCESS;
-    if (j->p->passes & PASS_FORWARD) {
-        status = make_pair(j, OUT_MEAN, OUT_VAR);
-        status = status ? status
-                        : sbn_saved_stats(j->saved, out->of[OUT_MEAN].data, out->of[OUT_VAR].data,
-                                          &out->count);
-    }
-    if (!status && j->p->track) {
-        status = make_pair(j, OUT_RUNNING_MEAN, OUT_RUNNING_VAR);
-        status = status ? status
-                        : sbn_batchnorm_running_stats(j->layer, out->of[OUT_RUNNING_MEAN].data,
-                                                      out->of[OUT_RUNNING_VAR].data, &out->batches);
-    }
+    for (size_t i = 0; i < sizeof all / sizeof *all && !status; ++i)
+        status = (i < 2 ? saved : running) ? output_make(out, all[i], j->p->channels) : SBN_SUCCESS;
+    if (!status && saved)
+        status = sbn_saved_stats(j->saved, out->of[OUT_MEAN].data, out->of[OUT_VAR].data,
+                                 &out->count);
+    if (!status && running)
+        status = sbn_batchnorm_running_stats(j->layer, out->of[OUT_RUNNING_MEAN].data,
+                                             out->of[OUT_RUNNING_VAR].data, &out->batches);
     if (status)
         return job_failed(j->error, "reading statistics", status);
     for (int id = OUT_RUNNING_MEAN; id <= OUT_RUNNING_VAR && job_is_given(j) && !status; ++id)

@@ -6,20 +6,23 @@
 
 #include "program/opencl.h"
 
+/* The longest text of a driver, with its end. */
+enum { DEVICE_TEXT = 1024 };
+
 typedef struct device_info {
     cl_device_id id;
     size_t platform; /* index into platforms */
-    char *name, *vendor, *driver, *version;
+    char name[DEVICE_TEXT], vendor[DEVICE_TEXT], driver[DEVICE_TEXT], version[DEVICE_TEXT];
     const char *type; /* "cpu", "gpu", "accelerator", "custom" */
     cl_uint compute_units;
     cl_ulong memory;      /* bytes */
     sbn_kernel_form form; /* that SBN_FORM_AUTO would choose */
     int usable;
-    char *reason; /* why not */
+    char reason[DEVICE_TEXT]; /* why not */
 } device_info;
 
 typedef struct platform_info {
-    char *name, *vendor, *version;
+    char name[DEVICE_TEXT], vendor[DEVICE_TEXT], version[DEVICE_TEXT];
     size_t devices;
 } platform_info;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check/mix.h"
+#include "check/words.h"
 #include "exact/format.h"
 
 static uint64_t of_inputs(const placement *g, inputs in)
@@ -42,8 +43,8 @@ static uint64_t *place(digests *d, const char *name)
 static int read_word(const char *word, size_t length, digests *d)
 {
     char name[32], digits[32], *end;
-    if (sscanf(word, "%31[a-z_]=%31[0-9a-f]", name, digits) != 2 ||
-        strlen(name) + 1 + strlen(digits) != length)
+    int read = 0;
+    if (sscanf(word, "%31[a-z_]=%31[0-9a-f]%n", name, digits, &read) != 2 || (size_t)read != length)
         return -1;
     if (strcmp(name, "order") == 0) {
         d->order = strtoul(digits, &end, 10);
@@ -82,21 +83,17 @@ int digests_parse(const char *words, digests *d, char *error, size_t error_size)
 
 void digests_print(const digests *d, char *text, size_t size)
 {
-    size_t used = 0;
     *text = 0;
     if (d->order)
-        used = (size_t)snprintf(text, size, " order=%lu inputs=%016" PRIx64, d->order, d->inputs);
-    for (int id = 0; id < OUTPUTS && used < size; ++id) {
-        if (d->of[id]) {
-            used += (size_t)snprintf(text + used, size - used, " %s=%016" PRIx64, output_names[id],
-                                     d->of[id]);
-        }
-    }
+        text_add(text, size, " order=%lu inputs=%016" PRIx64, d->order, d->inputs);
+    for (int id = 0; id < OUTPUTS; ++id)
+        if (d->of[id])
+            text_add(text, size, " %s=%016" PRIx64, output_names[id], d->of[id]);
 }
 
 int digests_differ(const digests *recorded, const digests *here, char *text, size_t size)
 {
-    size_t used = 0;
+    int others = 0;
     if (recorded->order != here->order) {
         snprintf(text, size, "digests of order %lu of summation cannot be compared with order %lu",
                  recorded->order, here->order);
@@ -109,13 +106,11 @@ int digests_differ(const digests *recorded, const digests *here, char *text, siz
                  recorded->inputs, here->inputs);
         return 1;
     }
-    for (int id = 0; id < OUTPUTS && used < size; ++id) {
-        if (recorded->of[id] != here->of[id]) {
-            used += (size_t)snprintf(text + used, size - used,
-                                     "%s%s %016" PRIx64 " instead of %016" PRIx64,
-                                     used ? ", " : "other bits than recorded: ", output_names[id],
-                                     here->of[id], recorded->of[id]);
-        }
-    }
-    return used > 0;
+    *text = 0;
+    for (int id = 0; id < OUTPUTS; ++id)
+        if (recorded->of[id] != here->of[id])
+            text_add(text, size, "%s%s %016" PRIx64 " instead of %016" PRIx64,
+                     others++ ? ", " : "other bits than recorded: ", output_names[id], here->of[id],
+                     recorded->of[id]);
+    return others > 0;
 }

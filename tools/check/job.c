@@ -33,10 +33,11 @@ int job_reset(job *j)
     return status ? job_failed(j->error, "sbn_batchnorm_set_running_stats", status) : SBN_SUCCESS;
 }
 
-int job_make_layer(job *j, sbn_group *group)
+static int make_layer(job *j, sbn_group *group)
 {
     const problem *p = j->p;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    j->group = group;
     config.name = "check";
     config.channels = p->channels;
     config.layout = p->layout;
@@ -201,7 +202,7 @@ static int move(job *j)
     if (!status && j->p->track)
         status = sbn_batchnorm_running_stats(before, running, running + channels, &batches);
     sbn_saved_destroy(saved);
-    status = status ? status : job_make_layer(j, j->group);
+    status = status ? status : make_layer(j, j->group);
     if (!status && j->p->track)
         status = sbn_batchnorm_set_running_stats(j->layer, running, running + channels, &batches);
     status = status ? status : sbn_saved_load(j->saved, bytes, size);
@@ -219,17 +220,30 @@ int job_open(job *j, sbn_group *group, cl_command_queue *queue)
     j->done = calloc(j->replicas + 1, sizeof *j->done);
     if (!j->tensors || !j->shards || !j->done)
         return job_failed_here(j->error, "making the shards", SBN_OUT_OF_MEMORY);
-    j->group = group;
-    int status = job_make_layer(j, group);
+    int status = make_layer(j, group);
     return status ? status : make_shards(j, queue);
+}
+
+int job_open_on(job *j, const job *of, size_t first, size_t replicas, sbn_group *group)
+{
+    j->borrows = 1;
+    j->replicas = replicas;
+    j->tensors = of->tensors + first;
+    j->shards = of->shards + first;
+    j->done = of->done + first;
+    j->layer = NULL;
+    j->saved = NULL;
+    return make_layer(j, group);
 }
 
 void job_close(job *j)
 {
-    for (size_t r = 0; j->tensors && r < j->replicas; ++r)
+    for (size_t r = 0; j->tensors && r < j->replicas && !j->borrows; ++r)
         tensors_free(&j->tensors[r]);
     sbn_saved_destroy(j->saved);
     sbn_batchnorm_destroy(j->layer);
+    if (j->borrows)
+        return;
     free(j->tensors);
     free(j->shards);
     free(j->done);

@@ -2,7 +2,7 @@
 #ifndef TOOLS_CHECK_JOB_H
 #define TOOLS_CHECK_JOB_H
 
-#include "check/runner_config.h"
+#include "check/queues.h"
 #include "check/tensors.h"
 
 typedef struct job {
@@ -20,6 +20,7 @@ typedef struct job {
     sbn_batchnorm *layer;
     sbn_saved *saved;
     struct job *beside; /* the other layer of each pass, or NULL */
+    int borrows;        /* tensors, shards and events are another job's */
 } job;
 
 /* Writes a failed call of the library into `error`, with the library's sentence; returns status. */
@@ -35,8 +36,11 @@ int job_failed_here(char *error, const char *call, int status);
 int job_open(job *j, sbn_group *group, cl_command_queue *queue);
 void job_close(job *j);
 
-/* The layer and what its forward saves, for a job whose buffers are another's. */
-int job_make_layer(job *j, sbn_group *group);
+/*
+ * The same on buffers of another job, which lives longer: of replicas `first` and those behind it. Only the
+ * layer, and what its forward saves, are its own.
+ */
+int job_open_on(job *j, const job *of, size_t first, size_t replicas, sbn_group *group);
 
 /* Running statistics as they are before the passes; where replicas are given them, the number of batches. */
 int job_reset(job *j);

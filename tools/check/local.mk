@@ -13,7 +13,7 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/inputs.c tools/check/inputs.h \
 	tools/check/job.c tools/check/job.h \
 	tools/check/mix.h \
-	tools/check/nearest.c tools/check/nearest.h \
+	tools/check/words.c tools/check/words.h \
 	tools/check/outputs.c tools/check/outputs.h \
 	tools/check/parser.c tools/check/parser.h \
 	tools/check/problem.c tools/check/problem.h \
@@ -21,7 +21,6 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/queues.c tools/check/queues.h \
 	tools/check/reference.c tools/check/reference.h \
 	tools/check/runner.c tools/check/runner.h \
-	tools/check/runner_config.h \
 	tools/check/elements.c tools/check/elements.h \
 	tools/check/tensors.c tools/check/tensors.h \
 	tools/check/verdict.c tools/check/verdict.h \

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/words.h"
+
 int parser_fail(parser *in, const char *format, ...)
 {
     va_list arguments;
@@ -28,15 +30,6 @@ int parser_number(const char **at, uint64_t *value)
     *value = read;
     *at = end;
     return 0;
-}
-
-void parser_put(char *line, size_t size, const char *format, ...)
-{
-    va_list arguments;
-    const size_t used = strlen(line);
-    va_start(arguments, format);
-    vsnprintf(line + used, size - used, format, arguments);
-    va_end(arguments);
 }
 
 /* Where each part of a shape goes. */
@@ -145,18 +138,18 @@ int parser_sizes(parser *in, const char *list)
 void parser_put_shape(const problem *p, char *line, size_t size)
 {
     const int first = p->space_dims == 1 ? IL : IW + 1 - p->space_dims;
-    parser_put(line, size, "mb%zuic%zu", p->samples, p->channels);
+    text_add(line, size, "mb%zuic%zu", p->samples, p->channels);
     for (int i = 0; i < p->space_dims; ++i)
-        parser_put(line, size, "%s%zu", shape_names[first + i], p->space[i]);
+        text_add(line, size, "%s%zu", shape_names[first + i], p->space[i]);
 }
 
 void parser_put_replicas(const problem *p, char *line, size_t size)
 {
     if (p->replicas && !p->has_split)
-        parser_put(line, size, ",r%zu", p->replicas);
+        text_add(line, size, ",r%zu", p->replicas);
     for (size_t r = 0; p->has_split && r < p->replicas; ++r)
-        parser_put(line, size, "%s%zu", r ? "-" : ",split", p->split[r]);
+        text_add(line, size, "%s%zu", r ? "-" : ",split", p->split[r]);
     for (size_t r = 0; p->has_sizes && r < p->replicas; ++r)
         for (int i = 0; i < p->space_dims; ++i)
-            parser_put(line, size, "%s%zu", i ? "x" : r ? "-" : ",sizes", p->sizes[r][i]);
+            text_add(line, size, "%s%zu", i ? "x" : r ? "-" : ",sizes", p->sizes[r][i]);
 }

@@ -25,9 +25,7 @@ int parser_replicas(parser *in, const char *number);
 int parser_split(parser *in, const char *list);
 int parser_sizes(parser *in, const char *list);
 
-/* Adds to a line; what does not fit is dropped. */
-void parser_put(char *line, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Add to a line. */
 void parser_put_shape(const problem *p, char *line, size_t size);
 void parser_put_replicas(const problem *p, char *line, size_t size);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "check/elements.h"
-#include "check/nearest.h"
+#include "check/words.h"
 
 /* What stands behind a setting's name: nothing, 3, =1e-3, =zero, =fe; or what says how samples are dealt. */
 typedef enum kind { NOTHING, COUNT, REAL, NAME, PASSES, REPLICAS, SPLIT, SIZES } kind;
@@ -186,7 +186,7 @@ static int parse_name(parser *in, const setting *s, const char *word, const char
         return 0;
     }
     for (int i = 0; i < s->name_count; ++i)
-        parser_put(all, sizeof all, "%s%s", i ? ", " : "", s->names[i]);
+        text_add(all, sizeof all, "%s%s", i ? ", " : "", s->names[i]);
     return parser_fail(in, "%s: expected one of %s", word, all);
 }
 
@@ -321,10 +321,10 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
 
 static void put_passes(unsigned of, char *line, size_t size)
 {
-    parser_put(line, size, ",passes=");
+    text_add(line, size, ",passes=");
     for (size_t i = 0; passes[i]; ++i)
         if (of & 1u << i)
-            parser_put(line, size, "%c", passes[i]);
+            text_add(line, size, "%c", passes[i]);
 }
 
 /* The shortest decimal that reads back as the same double. */
@@ -336,7 +336,7 @@ static void put_real(double real, char *line, size_t size)
         if (strtod(digits, NULL) == real)
             break;
     }
-    parser_put(line, size, "=%s", digits);
+    text_add(line, size, "=%s", digits);
 }
 
 static void put_setting(const problem *p, const setting *s, char *line, size_t size)
@@ -350,13 +350,13 @@ static void put_setting(const problem *p, const setting *s, char *line, size_t s
                                                 : !is_usual;
     if (!has_bits || !is_written)
         return;
-    parser_put(line, size, ",%.*s", (int)name_length(s), s->example);
+    text_add(line, size, ",%.*s", (int)name_length(s), s->example);
     if (s->kind == NAME)
-        parser_put(line, size, "=%s", s->names[word]);
+        text_add(line, size, "=%s", s->names[word]);
     if (s->kind == REAL)
         put_real(*(const double *)number, line, size);
     if (s->kind == COUNT)
-        parser_put(line, size, "%llu", (unsigned long long)(*(const uint64_t *)number - s->plus));
+        text_add(line, size, "%llu", (unsigned long long)(*(const uint64_t *)number - s->plus));
 }
 
 void problem_print(const problem *p, char *line, size_t size)

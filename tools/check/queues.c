@@ -20,8 +20,7 @@ struct queues {
     size_t devices; /* that have a context */
     cl_device_id *device;
     cl_context *context;  /* per device; some share theirs */
-    runner_config config; /* but for devices and build options */
-    char *build_options;
+    runner_config config; /* but for devices */
     size_t groups;
     kept_group kept[KEPT];
 };
@@ -56,13 +55,10 @@ static cl_int open_context(queues *q, size_t i, const runner_config *config)
     cl_device_id *sharing = calloc(config->num_devices, sizeof *sharing);
     if (!sharing)
         return SBN_OUT_OF_MEMORY;
-    for (size_t j = i; j < config->num_devices; ++j) {
-        int known = 0;
-        for (cl_uint k = 0; k < count; ++k)
-            known |= sharing[k] == config->devices[j];
-        if (!known && share_context(config, i, j))
+    /* One that is named twice counts once (clCreateContext). */
+    for (size_t j = i; j < config->num_devices; ++j)
+        if (share_context(config, i, j))
             sharing[count++] = config->devices[j];
-    }
     q->context[i] = clCreateContext(NULL, count, sharing, NULL, NULL, &status);
     free(sharing);
     return status;
@@ -78,8 +74,7 @@ int queues_open(const runner_config *config, queues **made)
     q->config = *config;
     q->device = calloc(config->num_devices, sizeof *q->device);
     q->context = calloc(config->num_devices, sizeof *q->context);
-    q->build_options = config->build_options ? strdup(config->build_options) : NULL;
-    if (!q->device || !q->context || (config->build_options && !q->build_options))
+    if (!q->device || !q->context)
         status = SBN_OUT_OF_MEMORY;
     for (size_t i = 0; i < config->num_devices && !status; ++i) {
         q->device[i] = config->devices[i];
@@ -102,7 +97,6 @@ void queues_close(queues *q)
         clReleaseContext(q->context[i]);
     free(q->device);
     free(q->context);
-    free(q->build_options);
     free(q);
 }
 
@@ -159,7 +153,7 @@ static int make_group(queues *q, kept_group *k)
     config.queues = k->queue;
     config.replicas = k->here;
     config.form = k->form;
-    config.build_options = q->build_options;
+    config.build_options = q->config.build_options;
     config.program_cache = q->config.program_cache;
     status = sbn_group_create(&config, &k->group);
     if (!status && k->by_host)

@@ -32,34 +32,12 @@ static size_t rows_extent(const row_layout *rows)
     return (rows->count - 1) * rows_pitch(rows) + rows->length;
 }
 
-/* Rounds floats into the rows' elements in memory; and copies these out of it. */
+/* Rounds floats into the rows' elements in memory. */
 static void rows_pack(const row_layout *rows, sbn_type type, const float *values, void *memory)
 {
     const size_t pitch = rows_pitch(rows) * element_size(type);
     for (size_t i = 0; i < rows->count; ++i)
         elements_pack(type, values + i * rows->length, rows->length, (char *)memory + i * pitch);
-}
-
-static void rows_gather(const row_layout *rows, sbn_type type, const void *memory, void *elements)
-{
-    const size_t length = rows->length * element_size(type);
-    const size_t pitch = rows_pitch(rows) * element_size(type);
-    for (size_t i = 0; i < rows->count; ++i)
-        memcpy((char *)elements + i * length, (const char *)memory + i * pitch, length);
-}
-
-/* 1 if all elements between the rows are those of elements_spoil. */
-static int rows_gaps_are_whole(const row_layout *rows, sbn_type type, const void *memory)
-{
-    const size_t size = element_size(type), pitch = rows_pitch(rows) * size;
-    const char *gap = (const char *)memory + rows->length * size;
-    float right; /* room for an element of any type */
-    elements_spoil(type, 1, &right);
-    for (size_t i = 0; i + 1 < rows->count; ++i, gap += pitch)
-        for (size_t k = 0; k < rows->gap; ++k)
-            if (memcmp(gap + k * size, &right, size) != 0)
-                return 0;
-    return 1;
 }
 
 /* What a tensor is. */
@@ -267,77 +245,34 @@ int tensors_overwrite(const tensors *t, tensor_id id)
     return status ? status : clFinish(t->queue);
 }
 
-/* Reads elements from one on. */
-static int read_from(const tensors *t, tensor_id id, size_t from, size_t count, void *to)
-{
-    const size_t element = element_size(t->type[id]);
-    if (t->on_host) {
-        memcpy(to, (const char *)t->mem[id] + from * element, count * element);
-        return SBN_SUCCESS;
-    }
-    return clEnqueueReadBuffer(t->queue, t->mem[id], CL_TRUE, from * element, count * element, to,
-                               0, NULL, NULL);
-}
-
-/* Checks the guard elements from there on. */
-static int read_guard(const tensors *t, tensor_id id, size_t from, size_t count, int *spoilt)
-{
-    float guard[GUARD], right[GUARD]; /* room for elements of any type */
-    elements_spoil(t->type[id], GUARD, right);
-    for (size_t done = 0; done < count;) {
-        size_t n = count - done < GUARD ? count - done : GUARD;
-        int status = read_from(t, id, from + done, n, guard);
-        if (status)
-            return status;
-        *spoilt |= memcmp(guard, right, n * element_size(t->type[id])) != 0;
-        done += n;
-    }
-    return SBN_SUCCESS;
-}
-
 int tensors_read_memory(const tensors *t, tensor_id id, void *to)
 {
-    return read_from(t, id, 0, tensors_size(t, id), to);
-}
-
-static int read_view(const tensors *t, tensor_id id, void *to, int *spoilt)
-{
-    const row_layout *rows = &t->rows[id];
-    const size_t extent = rows_extent(rows);
-    void *memory = malloc(extent * element_size(t->type[id]));
-    if (!memory)
-        return SBN_OUT_OF_MEMORY;
-    const int status = read_from(t, id, t->offset[id], extent, memory);
-    if (!status) {
-        *spoilt |= !rows_gaps_are_whole(rows, t->type[id], memory);
-        rows_gather(rows, t->type[id], memory, to);
+    const size_t size = tensors_size(t, id) * element_size(t->type[id]);
+    if (t->on_host) {
+        memcpy(to, t->mem[id], size);
+        return SBN_SUCCESS;
     }
-    free(memory);
-    return status;
-}
-
-int tensors_read_elements(const tensors *t, tensor_id id, void *to, int *spoilt)
-{
-    const size_t start = t->offset[id], count = t->count[id];
-    int status = read_guard(t, id, 0, start, spoilt);
-    status = status ? status : read_guard(t, id, start + rows_extent(&t->rows[id]), GUARD, spoilt);
-    if (status || count == 0)
-        return status;
-    return t->rows[id].gap ? read_view(t, id, to, spoilt) : read_from(t, id, start, count, to);
+    return clEnqueueReadBuffer(t->queue, t->mem[id], CL_TRUE, 0, size, to, 0, NULL, NULL);
 }
 
 int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt)
 {
-    const size_t count = t->count[id];
-    if (t->type[id] == SBN_F32)
-        return tensors_read_elements(t, id, to, spoilt);
-    void *elements = malloc((count + 1) * element_size(t->type[id]));
-    if (!elements)
-        return SBN_OUT_OF_MEMORY;
-    int status = tensors_read_elements(t, id, elements, spoilt);
+    const row_layout *rows = &t->rows[id];
+    const size_t element = element_size(t->type[id]), size = tensors_size(t, id) * element;
+    char *memory = malloc(size);
+    float guard; /* room for an element of any type */
+    const int status = memory ? tensors_read_memory(t, id, memory) : SBN_OUT_OF_MEMORY;
+    for (size_t i = 0; !status && i < rows->count; ++i) {
+        char *row = memory + (t->offset[id] + i * rows_pitch(rows)) * element;
+        elements_unpack(t->type[id], row, rows->length, to + i * rows->length);
+        elements_spoil(t->type[id], rows->length, row);
+    }
+    /* Now all of it is what guards hold: the first element, and each is as the one before it. */
+    elements_spoil(t->type[id], 1, &guard);
     if (!status)
-        elements_unpack(t->type[id], elements, count, to);
-    free(elements);
+        *spoilt |= memcmp(memory, &guard, element) != 0 ||
+                   memcmp(memory, memory + element, size - element) != 0;
+    free(memory);
     return status;
 }
 

@@ -74,12 +74,9 @@ int tensors_overwrite(const tensors *t, tensor_id id);
 int tensors_read_memory(const tensors *t, tensor_id id, void *to);
 
 /*
- * Reads a tensor's contents into `to` (count[id] elements). *spoilt becomes 1 if
+ * Reads a tensor's contents, widened to floats, into `to` (count[id] of them). *spoilt becomes 1 if
  * something was written before, between or behind them.
  */
-int tensors_read_elements(const tensors *t, tensor_id id, void *to, int *spoilt);
-
-/* The same with the elements widened to floats. */
 int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt);
 
 #endif

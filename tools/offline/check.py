@@ -47,11 +47,11 @@ class Tap:
             print('# ' + fault)
 
 
-def plans_of(library, compiled, problems, out):
-    """Plans by (device, problem, kernel), of all devices."""
+def plans_of(library, devices, compiled, problems, out):
+    """Plans by (device, problem, kernel)."""
     plans, path = {}, os.path.join(out, 'plans.in')
     with open(path, 'w', encoding='ascii') as file:
-        for device in DEVICES:
+        for device in devices:
             kernels, _ = compiled.get((device.target, 'apply'), ({}, None))
             file.write('device %s %d %d %d\n' % (device.name, device.units, device.cache,
                                                  'self_test_slices' in kernels))
@@ -66,21 +66,22 @@ def plans_of(library, compiled, problems, out):
 
 
 def texts_of(library, targets, out):
-    """The folder of each target's texts, as the library writes them for a device of it."""
+    """The texts of each target, as the library writes them for a device of it: where, but for the name."""
     folders = {}
     shutil.rmtree(os.path.join(out, 'texts'), ignore_errors=True)
     for target in targets:
         asked = traits(target)
-        folders[target.name] = os.path.join(out, 'texts', '-'.join(asked))
-        if not os.path.isdir(folders[target.name]):
-            os.makedirs(folders[target.name])
-            subprocess.run([library, 'texts', folders[target.name], *asked], check=True)
+        folder = os.path.join(out, 'texts', '-'.join(asked))
+        folders[target.name] = os.path.join(folder, 'gpu_')
+        if not os.path.isdir(folder):
+            os.makedirs(folder)
+            subprocess.run([library, 'kernels', folder, *asked], check=True)
     return folders
 
 
 def compile_all(tools, targets, names, folders, out):
     """Kernels by (target, program name), and what is wrong."""
-    jobs = [(target, Program(name, folders[target.name])) for target in targets for name in names]
+    jobs = [(target, Program(name, folders[target.name] + name)) for target in targets for name in names]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda job: compile_program(tools, *job, out), jobs)
         return {(target.name, program.name): result
@@ -171,10 +172,10 @@ def main():
     folders = texts_of(arguments.library, targets, arguments.out)
     tools = Tools(arguments.tools)
     planted.check(tap, tools, names, arguments.out)
-    check_front_end(tap, tools, [Program(name, folders[names[0]]) for name in PROGRAMS])
+    check_front_end(tap, tools, [Program(name, folders[names[0]] + name) for name in PROGRAMS])
     compiled = compile_all(tools, targets, PROGRAMS, folders, arguments.out)
     check_targets(tap, limits, targets, compiled)
-    plans = plans_of(arguments.library, compiled, SHAPES + PASSES, arguments.out)
+    plans = plans_of(arguments.library, DEVICES, compiled, SHAPES + PASSES, arguments.out)
     steps, networks = check_devices(tap, limits, compiled, plans)
     table.write(os.path.join(arguments.out, 'table.md'), steps, networks, limits)
     print('1..%d' % tap.number)

@@ -1,10 +1,9 @@
 """Compiles a program for a target and gives its kernels, and what is wrong with them."""
+import functools
 import os
 import re
 import struct
 import subprocess
-import threading
-from concurrent.futures import Future
 
 import amd
 import intel
@@ -27,20 +26,6 @@ class Tools:
         self.iga = os.path.join(debian, 'bin', 'iga64')
         self.ptxas = os.path.join(pypi, 'cuda_nvcc', 'bin', 'ptxas')
         self.nvdisasm = os.path.join(pypi, 'cu13', 'bin', 'nvdisasm')
-        self.made, self.lock = {}, threading.Lock()
-
-    def once(self, make, program, *more):
-        """make(self, program, *more), once for all targets that have the same text and options."""
-        key = (make, program.text, tuple(program.options))
-        with self.lock:
-            is_first = key not in self.made
-            result = self.made.setdefault(key, Future())
-        if is_first:
-            try:
-                result.set_result(make(self, program, *more))
-            except Exception as error:
-                result.set_exception(error)
-        return result.result()
 
     def run(self, command, **more):
         """Standard output and error; an exit status other than 0 is an error."""
@@ -55,19 +40,18 @@ class Tools:
 
 
 class Program:
-    """A text and its options, as the library hands them to a compiler."""
+    """A text and its options, as the library writes them: PATH.cl and PATH.options."""
 
-    def __init__(self, name, folder):
+    def __init__(self, name, path):
         self.name = name
-        self.source = os.path.join(folder, name + '.cl')
+        self.source = path + '.cl'
         with open(self.source, encoding='utf-8') as file:
             self.text = file.read()
-        with open(os.path.join(folder, name + '.options'), encoding='ascii') as file:
-            self.options = file.read().split()
-        self.options = re.sub(r'-D +', '-D', ' '.join(self.options)).split()
+        with open(path + '.options', encoding='ascii') as file:
+            self.options = tuple(file.read().split())
         # NVIDIA's own option, which its driver hands to ptxas.
         limit = [o.split('=')[1] for o in self.options if o.startswith('-cl-nv-maxrregcount=')]
-        self.options = [o for o in self.options if not o.startswith('-cl-nv-')]
+        self.options = tuple(o for o in self.options if not o.startswith('-cl-nv-'))
         self.assembler = ['--maxrregcount', limit[-1]] if limit else []
 
 
@@ -78,12 +62,29 @@ def warnings_of(messages):
     return ['warning: ' + text for text in dict.fromkeys(found)]
 
 
-def front_end_code(tools, program):
+# Once for all targets that have the same text and options.
+@functools.cache
+def front_end_code(tools, text, options):
     """LLVM's code as clang's front end leaves it."""
-    text, _ = tools.run([tools.clang, '-x', 'cl', *program.options, '-target',
+    code, _ = tools.run([tools.clang, '-x', 'cl', *options, '-target',
                          'amdgcn-amd-amdhsa', '-mcpu=gfx90a', '-nogpulib', '-Xclang',
-                         '-disable-llvm-passes', '-S', '-emit-llvm', '-o', '-', program.source])
-    return text
+                         '-disable-llvm-passes', '-S', '-emit-llvm', '-o', '-', '-'], input=text)
+    return code
+
+
+@functools.cache
+def nvidia_ptx(tools, text, options):
+    ptx, messages = tools.run([
+        tools.clang, '-x', 'cl', *options, '-target', 'nvptx64-nvidia-nvcl', '-Xclang',
+        '-target-cpu', '-Xclang', 'sm_70', '-O3', '-S', '-Wno-linker-warnings', '-Xclang',
+        '-mlink-bitcode-file', '-Xclang', tools.libclc, '-o', '-', '-'], input=text)
+    return ptx, warnings_of(messages)
+
+
+def counted(text, where, patterns):
+    """A fault for each kind of thing that is found: how many, and the first."""
+    found = [(what, re.findall(pattern, text)) for what, pattern in patterns]
+    return ['%s: %d of %s in %s' % (what, len(all_), all_[0], where) for what, all_ in found if all_]
 
 
 def front_end_faults(tools, program):
@@ -92,16 +93,13 @@ def front_end_faults(tools, program):
     roots of doubles are rounded correctly by OpenCL's rules; the kernels that combine need them.
     """
     try:
-        text = tools.once(front_end_code, program)
+        text = front_end_code(tools, program.text, program.options)
     except OSError as error:
         return ['not compiled: %s' % error]
-    faults = []
-    for what, pattern in [('contraction', r'llvm\.fmuladd|\bf\w+ (?:\w+ )*contract\b'),
-                          ('fast arithmetic', r'\bf\w+ (?:\w+ )*(?:fast|reassoc|arcp|afn|nnan)\b'),
-                          ('division', r'= (?:frem|fdiv (?:<\d+ x )?(?:float|half))\b')]:
-        number = len(re.findall(pattern, text))
-        if number:
-            faults.append('%s: %d in LLVM code' % (what, number))
+    faults = counted(text, 'LLVM code', [
+        ('contraction', r'llvm\.fmuladd|\bf\w+ (?:\w+ )*contract\b'),
+        ('fast arithmetic', r'\bf\w+ (?:\w+ )*(?:fast|reassoc|arcp|afn|nnan)\b'),
+        ('division', r'= (?:frem|fdiv (?:<\d+ x )?(?:float|half))\b')])
     calls = sorted(set(LOOSE_CALLS.findall(text)))
     if calls:
         faults.append('calls of ' + ', '.join(calls))
@@ -110,14 +108,9 @@ def front_end_faults(tools, program):
 
 def ptx_faults(text):
     """ptxas may contract what does not say how it rounds."""
-    faults = []
-    loose = re.findall(r'\b(?:add|sub|mul|mad)\.(?:ftz\.)?f(?:32|64)\b', text)
-    if loose:
-        faults.append('contraction: %d of %s in PTX' % (len(loose), loose[0]))
-    rough = re.findall(r'\b(?:div|sqrt|rsqrt|rcp)\.(?!rn\.f64\b)[\w.]*f(?:32|64)\b', text)
-    if rough:
-        faults.append('division or root: %d of %s in PTX' % (len(rough), rough[0]))
-    return faults
+    return counted(text, 'PTX', [
+        ('contraction', r'\b(?:add|sub|mul|mad)\.(?:ftz\.)?f(?:32|64)\b'),
+        ('division or root', r'\b(?:div|sqrt|rsqrt|rcp)\.(?!rn\.f64\b)[\w.]*f(?:32|64)\b')])
 
 
 def spirv_faults(path):
@@ -149,24 +142,16 @@ def spirv_faults(path):
     return list(dict.fromkeys(faults))
 
 
-def nvidia_ptx(tools, program, out):
-    path = os.path.join(out, program.name + '.ptx')
-    _, messages = tools.run([
-        tools.clang, '-x', 'cl', *program.options, '-target', 'nvptx64-nvidia-nvcl', '-Xclang',
-        '-target-cpu', '-Xclang', 'sm_70', '-O3', '-S', '-Wno-linker-warnings', '-Xclang',
-        '-mlink-bitcode-file', '-Xclang', tools.libclc, '-o', path, program.source])
-    return path, warnings_of(messages)
-
-
 def compile_nvidia(tools, target, program, out):
-    path, faults = tools.once(nvidia_ptx, program, out)
-    with open(path, encoding='ascii') as file:
-        ptx = file.read()
+    ptx, faults = nvidia_ptx(tools, program.text, program.options)
+    path = os.path.join(out, program.name + '.ptx')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write(ptx)
     cubin = os.path.join(out, program.name + '.cubin')
     _, messages = tools.run([tools.ptxas, '-v', '-O3', '-arch=' + target.name, *program.assembler,
                              '-o', cubin, path])
     kernels = nvidia.resources(messages)
-    sizes = nvidia.items(tools.once(front_end_code, program))
+    sizes = nvidia.items(front_end_code(tools, program.text, program.options))
     for name, kernel in kernels.items():
         # Those of no size of their own are launched as single work-items.
         kernel.items = sizes.get(name, 64)

@@ -21,13 +21,6 @@ from devices import DEVICES
 from facts import pass_facts
 from targets import TARGETS
 
-def series(problem, contender, name):
-    for one in problem.get('series', []):
-        if one['contender'] == contender and one['pass'] == name:
-            return one
-    return None
-
-
 def copied(problems):
     """GB/s of the fastest copy of 64 MB and more; of any, where none is so large."""
     rates = [(p['bytes'] >= 64e6, s['gb_per_s']) for p in problems if p['ok']
@@ -56,14 +49,14 @@ def judge(arguments):
         if not found:
             sys.exit('judge: %s: %s' % (name, '; '.join(faults)))
         kernels.update({(name, kernel): code for kernel, code in found.items()})
-    plans = check.plans_of(arguments.library, [device], [p['problem'] for p in problems], arguments.out)
+    plans = check.plans_of(arguments.library, [device], compiled, [p['problem'] for p in problems], arguments.out)
     print('%s, as %s of the model: %d units, %.0f GB/s' %
           (measured['name'], device.name, device.units, device.bandwidth))
     print('%-40s %-9s %12s %12s %10s' % ('microseconds', 'pass', 'measured', 'modelled', 'quotient'))
     logs = []
     for problem in problems:
         for name in ('forward', 'backward'):
-            one = series(problem, 'syncbn', name)
+            one = next((s for s in problem['series'] if (s['contender'], s['pass']) == ('syncbn', name)), None)
             if not one:
                 continue
             got = 1e6 * one['seconds']['median']

@@ -168,18 +168,18 @@ static int time_list(setting s, FILE *list)
 /* Two replicas on these devices, which may be one: in a context together, and in one each. */
 static int time_two(const char *what, cl_device_id a, cl_device_id b, FILE *problems)
 {
-    char together[64], apart[64];
-    snprintf(together, sizeof together, "two %s of one context", what);
-    snprintf(apart, sizeof apart, "two %s, a context each", what);
-    const setting shared = {.name = together,
-                            .replicas = 2,
-                            .devices = {a, b},
-                            .contexts = RUNNER_PLATFORMS};
-    const setting own = {.name = apart,
-                         .replicas = 2,
-                         .devices = {a, b},
-                         .contexts = RUNNER_ENTRIES};
-    return time_list(shared, problems) || time_list(own, problems);
+    static const int contexts[] = {RUNNER_PLATFORMS, RUNNER_ENTRIES};
+    int failed = 0;
+    for (int i = 0; i < 2 && !failed; ++i) {
+        char name[64];
+        snprintf(name, sizeof name, "two %s%s", what, i ? ", a context each" : " of one context");
+        failed = time_list((setting){.name = name,
+                                     .replicas = 2,
+                                     .devices = {a, b},
+                                     .contexts = contexts[i]},
+                           problems);
+    }
+    return failed;
 }
 
 static int print_device(const device_list *list, size_t number, FILE *problems)

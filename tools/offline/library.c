@@ -1,14 +1,13 @@
 /*
  * What the library does with a GPU, asked without one:
  *
- *   library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY]
- *                           writes each program of the GPU form as FOLDER/NAME.cl, NAME.options:
- *                           "backward", "last_backward" for channels last and, of the variants,
- *                           "backward+relu"; for a device with the extension, this least sub-group
- *                           and compute capability
- *   library kernels FOLDER  writes each program of both forms as FOLDER/FORM_NAME.cl, to be read and
- *                           compiled alone: the library's macros, then its files, each named
- *   library plans FILE      prints how shapes are launched on devices, one line for each kernel
+ *   library kernels FOLDER [EXTENSION SUB_GROUP CAPABILITY]
+ *                         writes each program of both forms as FOLDER/FORM_NAME.cl, to be read and compiled
+ *                         alone: the library's macros, then its files, each named; other options as
+ *                         FOLDER/FORM_NAME.options. NAME is "backward", "last_backward" for channels last
+ *                         and, of the variants, "backward+relu"; for a device with the extension, this least
+ *                         sub-group and compute capability, or for any
+ *   library plans FILE    prints how shapes are launched on devices, one line for each kernel
  *
  * FILE has lines "device NAME UNITS CACHE COUNTS" and "shape PROBLEM" (tools/check/problem.h); every
  * shape is planned for every device, forward and backward. COUNTS: 1 if its reductions count slices.
@@ -45,22 +44,6 @@ static int fail(const char *what, const char *why)
     return 1;
 }
 
-static FILE *open_in(const char *folder, const char *name, const char *ending)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s.%s", folder, name, ending);
-    FILE *file = fopen(path, "w");
-    if (!file)
-        perror(path);
-    return file;
-}
-
-static int close_written(FILE *file)
-{
-    const int failed = ferror(file);
-    return fclose(file) || failed ? fail("texts", "cannot be written") : 0;
-}
-
 /* A program of a variant; `last`: its reductions are those of channels last. */
 static int text_of(sbn_program_text *text, char name[64], sbn_kernel_form form,
                    sbn_compiler compiler, int program, const variant *v, int last)
@@ -76,61 +59,64 @@ static int text_of(sbn_program_text *text, char name[64], sbn_kernel_form form,
     return sbn__program_text(text, program, form, v->type, fusion, part, 0, compiler, "") ? -1 : 1;
 }
 
-/* The -D of a program's options, as lines. */
-static void print_macros(FILE *file, char *options)
+/* Macros as lines of the text, other options as words of theirs. */
+static void write_options(FILE *text, FILE *others, char *options)
 {
     char *rest;
     for (char *word = strtok_r(options, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(word, '=');
-        if (!value || *word == '-')
-            continue;
-        *value = '\0';
-        fprintf(file, "#define %s %s\n", word, value + 1);
+        if (strcmp(word, "-D") != 0 && *word == '-') {
+            fprintf(others, "%s\n", word);
+        } else if (value) {
+            *value = '\0';
+            fprintf(text, "#define %s %s\n", word, value + 1);
+        }
     }
 }
 
-/* How programs are written: as the library hands them to this compiler, or to be read. */
-typedef struct writer {
-    const char *folder;
-    sbn_compiler compiler;
-    int to_be_read;
-} writer;
+static FILE *open_in(const char *folder, sbn_kernel_form form, const char *name, const char *ending)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s_%s.%s", folder, form == SBN_FORM_CPU ? "cpu" : "gpu", name,
+             ending);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        perror(path);
+    return file;
+}
 
-static int write_text(const writer *w, sbn_kernel_form form, int program, const variant *v,
-                      int last)
+static int write_text(const char *folder, sbn_compiler compiler, sbn_kernel_form form, int program,
+                      const variant *v, int last)
 {
     sbn_program_text text;
-    char name[64], of_form[80];
-    const int made = text_of(&text, name, form, w->compiler, program, v, last);
+    char name[64];
+    const int made = text_of(&text, name, form, compiler, program, v, last);
     if (made <= 0)
-        return made ? fail("texts", sbn_last_error()) : 0;
-    snprintf(of_form, sizeof of_form, "%s_%s", form == SBN_FORM_CPU ? "cpu" : "gpu", name);
-    FILE *source = open_in(w->folder, w->to_be_read ? of_form : name, "cl");
-    if (!source)
+        return made ? fail("kernels", sbn_last_error()) : 0;
+    FILE *source = open_in(folder, form, name, "cl"),
+         *others = open_in(folder, form, name, "options");
+    if (!source || !others)
         return 1;
-    FILE *options = w->to_be_read ? NULL : open_in(w->folder, name, "options");
-    if (options)
-        fputs(text.options, options);
-    if (w->to_be_read)
-        print_macros(source, text.options);
+    write_options(source, others, text.options);
     for (cl_uint i = 0; i < text.sources.count; ++i) {
         const char *file = text.sources.names[i];
-        if (w->to_be_read)
-            fprintf(source, "\n// cl/%s\n#line 1 \"cl/%s\"\n", file, file);
+        fprintf(source, "\n// cl/%s\n#line 1 \"cl/%s\"\n", file, file);
         fwrite(text.sources.texts[i], 1, text.sources.lengths[i], source);
     }
-    const int unwritten = close_written(source);
-    return w->to_be_read ? unwritten : !options || close_written(options) || unwritten;
+    int failed = ferror(source) | ferror(others);
+    failed |= fclose(source) | fclose(others);
+    return failed ? fail("kernels", "cannot be written") : 0;
 }
 
-static int write_all(writer w)
+static int write_all(const char *folder, sbn_compiler compiler)
 {
     int failed = 0;
-    for (int form = w.to_be_read ? SBN_FORM_CPU : SBN_FORM_GPU; form <= SBN_FORM_GPU; ++form)
+    for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form)
         for (size_t i = 0; i < sizeof variants / sizeof *variants; ++i)
             for (int program = 0; program < SBN_PROGRAMS; ++program)
                 for (int last = 0; last < 2 && !failed; ++last)
-                    failed = write_text(&w, (sbn_kernel_form)form, program, &variants[i], last);
+                    failed = write_text(folder, compiler, (sbn_kernel_form)form, program,
+                                        &variants[i], last);
     return failed;
 }
 
@@ -214,20 +200,16 @@ static int print_all(FILE *file)
 
 int main(int argc, char **argv)
 {
-    writer w = {.compiler = SBN_COMPILER_PLAIN};
-    if (argc == 6)
-        w.compiler = sbn__compiler_by(argv[3], strtoul(argv[4], NULL, 10),
-                                      (cl_uint)strtoul(argv[5], NULL, 10));
-    w.folder = argc > 2 ? argv[2] : NULL;
-    w.to_be_read = argc == 3 && strcmp(argv[1], "kernels") == 0;
-    if (w.to_be_read || ((argc == 3 || argc == 6) && strcmp(argv[1], "texts") == 0))
-        return write_all(w);
+    const int is_for_device = argc == 6;
+    if ((argc == 3 || is_for_device) && strcmp(argv[1], "kernels") == 0)
+        return write_all(argv[2], is_for_device
+                                      ? sbn__compiler_by(argv[3], strtoul(argv[4], NULL, 10),
+                                                         (cl_uint)strtoul(argv[5], NULL, 10))
+                                      : SBN_COMPILER_PLAIN);
     FILE *file = argc == 3 && strcmp(argv[1], "plans") == 0 ? fopen(argv[2], "r") : NULL;
     if (!file)
-        return fail(
-            "usage",
-            "library texts FOLDER [EXTENSION SUB_GROUP CAPABILITY] | library kernels FOLDER "
-            "| library plans FILE");
+        return fail("usage",
+                    "library kernels FOLDER [EXTENSION SUB_GROUP CAPABILITY] | library plans FILE");
     const int status = print_all(file);
     fclose(file);
     return status;

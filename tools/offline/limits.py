@@ -1,5 +1,5 @@
-"""Reads the file of limits and goals: lines "VALUE KERNEL PLACE OPERATOR NUMBER", or "goal" and the same,
-of which the last that fits holds. KERNEL and PLACE are patterns of the shell; # begins a comment.
+"""Reads the file of limits and goals: lines "VALUE KERNEL OPERATOR PLACE:NUMBER ...", or "goal" and the same,
+of which the last PLACE that fits holds. KERNEL and PLACE are patterns of the shell; # begins a comment.
 A limit that is broken is a failure; a goal that is missed is said beside what was found."""
 import fnmatch
 import operator
@@ -32,10 +32,14 @@ class Limits:
                     continue
                 of = self.goals if words[0] == 'goal' else self.limits
                 words = words[words[0] == 'goal':]
-                if len(words) != 5 or words[3] not in OPERATORS:
-                    raise SystemExit('%s:%d: expected [goal] VALUE KERNEL PLACE <= or >= NUMBER, got %s' %
+                places = [word.rpartition(':') for word in words[3:]]
+                try:
+                    of += [(words[0], words[1], place, words[2], float(most)) for place, _, most in places]
+                except ValueError:
+                    places = []
+                if not places or words[2] not in OPERATORS:
+                    raise SystemExit('%s:%d: expected [goal] VALUE KERNEL <= or >= PLACE:NUMBER..., got %s' %
                                      (path, number, line.strip()))
-                of.append((words[0], words[1], words[2], words[3], float(words[4])))
 
     def broken(self, facts):
         """Sentences for the limits that these facts break."""

@@ -27,11 +27,12 @@ STACK = (HEAD + 'float all[256]; p += get_global_id(0); at += get_global_id(0); 
 
 def program(folder, number, source):
     name = 'planted%d' % number
-    with open(os.path.join(folder, name + '.cl'), 'w', encoding='ascii') as file:
+    path = os.path.join(folder, name)
+    with open(path + '.cl', 'w', encoding='ascii') as file:
         file.write(source + '\n')
-    with open(os.path.join(folder, name + '.options'), 'w', encoding='ascii') as file:
+    with open(path + '.options', 'w', encoding='ascii') as file:
         file.write('-cl-std=CL1.2')
-    return Program(name, folder)
+    return Program(name, path)
 
 
 def check(tap, tools, targets, folder):

@@ -1,5 +1,6 @@
 #include "offline/timeline.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,12 @@
 
 enum { MOST_COMMANDS = 256 };
 
+/* In each pass: when it started, how long it took, and the gap before it. */
 typedef struct command {
     char name[64];
     cl_command_queue queue;
     cl_event event;
+    double start[TIMELINE_PASSES], took[TIMELINE_PASSES], gap[TIMELINE_PASSES];
 } command;
 
 static command commands[MOST_COMMANDS];
@@ -142,17 +145,13 @@ static double at(const command *c, cl_profiling_info what)
     return 1e-3 * (double)ns;
 }
 
-/* Of each command, over all passes: when it started, how long it took, and the gap before it. */
-static struct {
-    size_t count, passes;
-    double start[MOST_COMMANDS][TIMELINE_PASSES], took[MOST_COMMANDS][TIMELINE_PASSES];
-    double gap[MOST_COMMANDS][TIMELINE_PASSES], kernels[TIMELINE_PASSES], gaps[TIMELINE_PASSES],
-        span[TIMELINE_PASSES];
-} all;
+/* Of all commands of each pass. */
+static double kernels[TIMELINE_PASSES], gaps[TIMELINE_PASSES], span[TIMELINE_PASSES];
+static size_t passes;
 
 static double median(const double *values)
 {
-    return spread_of(values, all.passes).median;
+    return spread_of(values, passes).median;
 }
 
 void timeline_begin(void)
@@ -166,32 +165,31 @@ void timeline_begin(void)
 /* Replicas' clocks are the same only on one device, and so are starts. */
 int timeline_end(int failed)
 {
-    const size_t n = all.passes;
-    double first = 0.0, last = 0.0;
+    const size_t n = passes;
+    double first = INFINITY, last = 0.0;
     records = 0;
     if (failed)
         return failed;
-    ++all.passes;
-    all.count = command_count;
-    all.kernels[n] = all.gaps[n] = 0.0;
+    ++passes;
+    kernels[n] = gaps[n] = 0.0;
     for (size_t i = 0; i < command_count; ++i) {
-        const double start = at(&commands[i], CL_PROFILING_COMMAND_START);
-        const double end = at(&commands[i], CL_PROFILING_COMMAND_END);
+        command *c = &commands[i];
+        const double end = at(c, CL_PROFILING_COMMAND_END);
         size_t before = i;
-        while (before > 0 && commands[before - 1].queue != commands[i].queue)
+        while (before > 0 && commands[before - 1].queue != c->queue)
             --before;
-        first = i == 0 || start < first ? start : first;
-        last = i == 0 || end > last ? end : last;
-        all.start[i][n] = start;
-        all.took[i][n] = end - start;
-        all.gap[i][n] = before > 0 ? start - at(&commands[before - 1], CL_PROFILING_COMMAND_END)
-                                   : 0.0;
-        all.kernels[n] += all.took[i][n];
-        all.gaps[n] += all.gap[i][n];
+        c->start[n] = at(c, CL_PROFILING_COMMAND_START);
+        c->took[n] = end - c->start[n];
+        c->gap[n] = before > 0 ? c->start[n] - at(&commands[before - 1], CL_PROFILING_COMMAND_END)
+                               : 0.0;
+        first = fmin(first, c->start[n]);
+        last = fmax(last, end);
+        kernels[n] += c->took[n];
+        gaps[n] += c->gap[n];
     }
     for (size_t i = 0; i < command_count; ++i)
-        all.start[i][n] -= first;
-    all.span[n] = last - first;
+        commands[i].start[n] -= first;
+    span[n] = last - first;
     return 0;
 }
 
@@ -199,10 +197,9 @@ void timeline_print(const char *what, cl_command_queue first)
 {
     printf(
         "pass: %s: %zu commands, kernels %.2f us, gaps %.2f, from first start to last end %.2f\n",
-        what, all.count, median(all.kernels), median(all.gaps), median(all.span));
-    for (size_t i = 0; i < all.count; ++i)
-        printf("  %-32s replica %d: start %9.2f, took %9.2f, gap before %8.2f\n", commands[i].name,
-               commands[i].queue != first, median(all.start[i]), median(all.took[i]),
-               median(all.gap[i]));
-    all.passes = 0;
+        what, command_count, median(kernels), median(gaps), median(span));
+    for (const command *c = commands; c < commands + command_count; ++c)
+        printf("  %-32s replica %d: start %9.2f, took %9.2f, gap before %8.2f\n", c->name,
+               c->queue != first, median(c->start), median(c->took), median(c->gap));
+    passes = 0;
 }

@@ -103,10 +103,8 @@ static int run(const device_list *list, const command_options *o, json_output *o
     bench *b;
     for (size_t i = 0; i < o->devices.count; ++i)
         devices[i] = &list->device[o->devices.numbers[i]];
-    if (bench_open(&config, &b, error)) {
-        fprintf(stderr, "syncbn: %s\n", error);
-        return EXIT_FAILED;
-    }
+    if (bench_open(&config, &b, error))
+        return failure("%s", error);
     bench_report_begin(&report, list, &o->devices, out);
     const int exit_status = run_list(b, o, &report);
     bench_close(b);

@@ -143,10 +143,8 @@ static int run(const device_list *list, const command_options *o, json_output *j
                             .num_devices = count,
                             .build_options = o->build_options};
     runner *r;
-    if (runner_create(&config, &r, error)) {
-        fprintf(stderr, "syncbn: %s\n", error);
-        return EXIT_FAILED;
-    }
+    if (runner_create(&config, &r, error))
+        return failure("%s", error);
     report to = {.options = o, .devices = list, .out = json};
     report_begin(&to);
     for (size_t i = 0; i < o->list.count; ++i) {

@@ -211,13 +211,10 @@ static int run(const device_list *list, const command_options *o, json_output *o
 {
     int exit_status = 0;
     const int folder = o->forget ? sbn__cache_find(NULL) : sbn__cache_open(NULL);
-    if (folder < 0 && !o->forget) {
-        fputs(
-            "syncbn: nothing could be kept: expected $XDG_CACHE_HOME or ~/.cache to hold a folder "
-            "syncbn that nobody else may write to\n",
-            stderr);
-        return EXIT_FAILED;
-    }
+    if (folder < 0 && !o->forget)
+        return failure(
+            "nothing could be kept: expected $XDG_CACHE_HOME or ~/.cache to hold a folder "
+            "syncbn that nobody else may write to");
     json_t *devices = json_array();
     for (size_t i = 0; i < o->devices.count && !exit_status; ++i) {
         const size_t number = o->devices.numbers[i];
@@ -229,7 +226,7 @@ static int run(const device_list *list, const command_options *o, json_output *o
         r.object = begin(&r, number);
         json_array_append_new(devices, r.object);
         if (o->forget ? keep(&r, folder, 0) : tune_device(&r, folder)) {
-            fprintf(stderr, "syncbn: %s\n", r.error);
+            fprintf(stderr, "syncbn: %s\n", r.error); /* whose lines may be a compiler's */
             exit_status = EXIT_FAILED;
         }
     }

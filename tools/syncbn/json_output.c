@@ -47,8 +47,7 @@ json_t *json_text(const char *text)
 
 static int fail(const json_output *out, int why)
 {
-    safe_error("--json %s: it cannot be written: %s", out->path, strerror(why));
-    return EXIT_FAILED;
+    return failure("--json %s: it cannot be written: %s", out->path, strerror(why));
 }
 
 int json_output_read(const char *value, const char **path)
@@ -59,32 +58,18 @@ int json_output_read(const char *value, const char **path)
     return 0;
 }
 
-/* A temporary file beside the one to be written, with the permissions of a new file. */
-static FILE *open_temporary(json_output *out)
-{
-    snprintf(out->temporary, strlen(out->target) + sizeof ".XXXXXX", "%s.XXXXXX", out->target);
-    int file = mkstemp(out->temporary);
-    if (file < 0)
-        return NULL;
-    mode_t mask = umask(0);
-    umask(mask);
-    FILE *to = fchmod(file, 0666 & ~mask) ? NULL : fdopen(file, "w");
-    if (!to) {
-        int why = errno;
-        close(file);
-        unlink(out->temporary);
-        errno = why;
-    }
-    return to;
-}
-
-/* Checks that it can be written, and leaves nothing behind if the program ends early. */
+/* Names a temporary file beside the one to be written; checks that it can be made, and leaves none behind. */
 static int try_temporary(json_output *out)
 {
+    enum { DIGITS = 24 };
     out->target = realpath(out->path, NULL);
     out->target = out->target ? out->target : strdup(out->path);
-    out->temporary = out->target ? malloc(strlen(out->target) + sizeof ".XXXXXX") : NULL;
-    FILE *to = out->temporary ? open_temporary(out) : NULL;
+    const size_t size = out->target ? strlen(out->target) + DIGITS : 0;
+    out->temporary = malloc(size);
+    if (!size || !out->temporary)
+        return 1;
+    snprintf(out->temporary, size, "%s.%ld", out->target, (long)getpid());
+    FILE *to = fopen(out->temporary, "wx");
     return !to || fclose(to) || unlink(out->temporary);
 }
 
@@ -128,7 +113,7 @@ int json_output_write(json_output *out, json_t *report)
     const int incomplete = json_object_update(value, report);
     json_decref(report);
     errno = 0;
-    FILE *to = out->to ? out->to : open_temporary(out);
+    FILE *to = out->to ? out->to : fopen(out->temporary, "wx");
     int failed = !to;
     if (to) {
         unfinished = out->to ? NULL : out->temporary;

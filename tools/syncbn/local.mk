@@ -6,7 +6,6 @@ syncbn_parts = \
 	tools/syncbn/command_devices.c \
 	tools/syncbn/command_inspect.c \
 	tools/syncbn/command_tune.c \
-	tools/syncbn/inspect.c tools/syncbn/inspect.h \
 	tools/syncbn/json_output.c tools/syncbn/json_output.h \
 	tools/syncbn/options.c tools/syncbn/options.h \
 	tools/syncbn/report.c tools/syncbn/report.h \

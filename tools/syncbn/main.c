@@ -5,7 +5,7 @@
 
 #include <syncbn.h>
 
-#include "check/nearest.h"
+#include "check/words.h"
 #include "syncbn/options.h"
 
 static const char help[] =
@@ -44,20 +44,12 @@ static const command *find_command(const char *name)
     return NULL;
 }
 
-/* 1 if the word is one of these three. */
-static int is_one_of(const char *word, const char *a, const char *b, const char *c)
+/* "help", --help or -h. */
+static int is_word(const char *given, const char *word, char letter)
 {
-    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
-}
-
-static int is_help(const char *word)
-{
-    return is_one_of(word, "help", "--help", "-h");
-}
-
-static int is_version(const char *word)
-{
-    return is_one_of(word, "version", "--version", "-V");
+    return strcmp(given, word) == 0 ||
+           (strncmp(given, "--", 2) == 0 && strcmp(given + 2, word) == 0) ||
+           (given[0] == '-' && given[1] == letter && !given[2]);
 }
 
 static int no_command(const char *name)
@@ -82,7 +74,7 @@ static int print_help(int argc, char **argv)
     if (argc > 2)
         return usage_error("help takes one command, got %d", argc - 1);
     const command *of = argc == 2 ? find_command(argv[1]) : NULL;
-    if (argc == 2 && !of && !is_help(argv[1]) && !is_version(argv[1]))
+    if (argc == 2 && !of && !is_word(argv[1], "help", 'h') && !is_word(argv[1], "version", 'V'))
         return no_command(argv[1]);
     fputs(of ? of->help : help, stdout);
     return 0;
@@ -102,10 +94,8 @@ static int run_with(const command *c, command_options *o, json_output *json)
     if (c->no_devices)
         return c->run(NULL, o, json);
     const int status = devices_list(&list);
-    if (status) {
-        fprintf(stderr, "syncbn: listing the devices failed: %s\n", sbn_strerror(status));
-        return EXIT_FAILED;
-    }
+    if (status)
+        return failure("listing the devices failed: %s", sbn_strerror(status));
     int exit_status = c->builtin ? device_choice_resolve(&o->devices, &list) : 0;
     exit_status = exit_status ? exit_status : c->run(&list, o, json);
     devices_free(&list);
@@ -137,15 +127,15 @@ int main(int argc, char **argv)
             "a command is missing: devices, check, bench, tune or inspect; see syncbn help");
     }
     const command *found = find_command(argv[1]);
-    int exit_status = found                 ? run(found, argc - 1, argv + 1)
-                      : is_help(argv[1])    ? print_help(argc - 1, argv + 1)
-                      : is_version(argv[1]) ? print_version(argc - 1, argv + 1)
-                                            : no_command(argv[1]);
+    int exit_status = found                              ? run(found, argc - 1, argv + 1)
+                      : is_word(argv[1], "help", 'h')    ? print_help(argc - 1, argv + 1)
+                      : is_word(argv[1], "version", 'V') ? print_version(argc - 1, argv + 1)
+                                                         : no_command(argv[1]);
     errno = 0;
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "syncbn: standard output cannot be written%s%s\n", errno ? ": " : "",
-                errno ? strerror(errno) : "");
-        exit_status = exit_status ? exit_status : EXIT_FAILED;
+        const int failed = failure("standard output cannot be written%s%s", errno ? ": " : "",
+                                   errno ? strerror(errno) : "");
+        exit_status = exit_status ? exit_status : failed;
     }
     return exit_status;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/nearest.h"
+#include "check/words.h"
 
 /* All options, and the letters that commands take them by. */
 static const struct option known[] = {
@@ -99,23 +99,18 @@ int device_choice_resolve(device_choice *choice, const device_list *list)
                                "syncbn devices",
                                index, list->devices);
         }
-        if (!list->device[index].usable) {
-            fprintf(stderr, "syncbn: device %zu cannot be used: %s\n", index,
-                    list->device[index].reason);
-            return EXIT_FAILED;
-        }
+        if (!list->device[index].usable)
+            return failure("device %zu cannot be used: %s", index, list->device[index].reason);
     }
     for (size_t i = 0; i < list->devices && all && choice->count < DEVICE_CHOICE_MAX; ++i) {
         const device_info *d = &list->device[i];
         if (d->usable && (!choice->type || strcmp(choice->type, d->type) == 0))
             choice->numbers[choice->count++] = i;
     }
-    if (choice->count == 0) {
-        fprintf(stderr, "syncbn: there is no usable OpenCL device%s%s; see syncbn devices\n",
-                choice->type ? " of type " : "", choice->type ? choice->type : "");
-        return EXIT_FAILED;
-    }
-    return 0;
+    return choice->count
+               ? 0
+               : failure("there is no usable OpenCL device%s%s; see syncbn devices",
+                         choice->type ? " of type " : "", choice->type ? choice->type : "");
 }
 
 /* --- problems ---------------------------------------------------------------------------------- */
@@ -145,12 +140,10 @@ static int add(problem_list *list, const char *line, const char *words, const ch
  */
 static int add_operands(problem_list *list, char **operands, int listed, const char *const *builtin)
 {
+    const char *const *line = listed || *operands ? (const char *const *)operands : builtin;
     int failed = 0;
-    const int any = listed || *operands;
-    for (; *operands && !failed; ++operands)
-        failed = add(list, *operands, "", NULL, 0);
-    for (; !any && *builtin && !failed; ++builtin)
-        failed = add(list, *builtin, "", NULL, 0);
+    for (; *line && !failed; ++line)
+        failed = add(list, *line, "", NULL, 0);
     return failed;
 }
 

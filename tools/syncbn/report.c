@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "check/words.h"
 
 enum { LINE = PROBLEM_LINE + 512 };
 
@@ -14,12 +15,9 @@ static const double progress_after = 1.0;
 static void write_rerun(const report *r, const problem *p, char *text, size_t size)
 {
     char line[PROBLEM_LINE], devices[8 * DEVICE_CHOICE_MAX] = "";
-    size_t used = 0;
     problem_print(p, line, sizeof line);
-    for (size_t i = 0; i < r->options->devices.count; ++i) {
-        used += (size_t)snprintf(devices + used, sizeof devices - used, "%s%zu", i ? "," : "",
-                                 r->options->devices.numbers[i]);
-    }
+    for (size_t i = 0; i < r->options->devices.count; ++i)
+        text_add(devices, sizeof devices, "%s%zu", i ? "," : "", r->options->devices.numbers[i]);
     const char *options = r->options->build_options;
     snprintf(text, size, "syncbn check --devices %s %s%s%s%s", devices,
              options ? "--build-options '" : "", options ? options : "", options ? "' " : "", line);
@@ -54,7 +52,6 @@ void report_progress(report *r, const problem *p)
 /* "y 0.12  dx 0.08": the largest error / tolerance of each output. */
 static void summarise(const check_result *result, char *text, size_t size)
 {
-    size_t used = 0;
     *text = 0;
     if (result->refused) {
         snprintf(text, size, "refused, as it must be");
@@ -62,15 +59,13 @@ static void summarise(const check_result *result, char *text, size_t size)
     }
     for (int id = 0; id < OUTPUTS; ++id) {
         const verdict *v = &result->comparison.of[id];
-        if (v->judged && used < size) {
-            used += (size_t)snprintf(text + used, size - used, "%s%s %.2g", used ? "  " : "",
-                                     output_names[id], v->ratio);
-        }
-        if (v->unbounded && used < size)
-            used += (size_t)snprintf(text + used, size - used, " (%zu unbounded)", v->unbounded);
+        if (v->judged)
+            text_add(text, size, "%s%s %.2g", *text ? "  " : "", output_names[id], v->ratio);
+        if (v->unbounded)
+            text_add(text, size, " (%zu unbounded)", v->unbounded);
     }
-    if (result->ok && result->bits_known && used < size)
-        snprintf(text + used, size - used, "; the recorded bits");
+    if (result->ok && result->bits_known)
+        text_add(text, size, "; the recorded bits");
 }
 
 /* Why a problem failed, line by line. */

@@ -27,12 +27,13 @@ print_sentence(const char *format, va_list arguments)
     fputc('\n', stderr);
 }
 
-void safe_error(const char *format, ...)
+int failure(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     print_sentence(format, arguments);
     va_end(arguments);
+    return EXIT_FAILED;
 }
 
 int usage_error(const char *format, ...)

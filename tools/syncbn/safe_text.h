@@ -11,18 +11,15 @@
 /* Returns how many characters it has written. */
 int safe_print(FILE *to, const char *text);
 
-/* A sentence on stderr: "syncbn: ..." and a newline. */
-void safe_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 /* Exit statuses besides 0. */
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* The same; returns EXIT_USAGE. */
+/* A sentence on stderr: "syncbn: ..." and a newline. They return EXIT_FAILED and EXIT_USAGE. */
+int failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The progress of a list of problems, on standard error. */
 /*
- * "[2/4] mb32ic64": on a terminal one line that the next replaces; elsewhere a line each, with
+ * The progress of a list of problems, on standard error: "[2/4] mb32ic64": on a terminal one line that the next replaces; elsewhere a line each, with
  * `always`, or nothing. `failed` of those done are counted where there are any.
  */
 void progress_show(size_t number, size_t count, size_t failed, const char *what, int always);

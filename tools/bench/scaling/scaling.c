@@ -16,7 +16,7 @@
  * quartiles and the least of the rounds.
  *
  * Averaging is compared with copies to the host, MPI_Allreduce of MPI_FLOAT and copies back. In turns, the
- * best of ten; the slowest rank's time counts.
+ * best of ten, from the last rank that begins to the last that ends.
  */
 #include <math.h>
 #include <sched.h>
@@ -89,32 +89,7 @@ static sbn_group *make_group(const sbn_transport *over)
     return group;
 }
 
-/* --- combining -------------------------------------------------------------------------- */
-
-/* The same layer in three groups. */
-enum { ALONE, ECHO, JOINED, GROUPS };
-
-static sbn_group *groups[GROUPS];
-static job jobs[GROUPS];
-static int64_t *words;
-static size_t word_count;
-
-/* A transport that answers at once, as if the other rank sent the same. */
-static int echo_start(void *self, int stream, int64_t *sent, size_t count, void **request)
-{
-    (void)self, (void)stream;
-    for (size_t i = 0; i < count; ++i)
-        sent[i] *= 2;
-    *request = sent;
-    return 0;
-}
-
-static int echo_test(void *self, void *request, int *done)
-{
-    (void)self, (void)request;
-    *done = 1;
-    return 0;
-}
+/* --- time on all ranks --------------------------------------------------------------------- */
 
 /* MPI's own waiting spins, and would take the processor from other ranks. */
 static void wait_politely(MPI_Request request)
@@ -147,6 +122,33 @@ static double end(double since)
          "MPI_Iallreduce");
     wait_politely(request);
     return times[1] - times[0];
+}
+
+/* --- combining -------------------------------------------------------------------------- */
+
+/* The same layer in three groups. */
+enum { ALONE, ECHO, JOINED, GROUPS };
+
+static sbn_group *groups[GROUPS];
+static job jobs[GROUPS];
+static int64_t *words;
+static size_t word_count;
+
+/* A transport that answers at once, as if the other rank sent the same. */
+static int echo_start(void *self, int stream, int64_t *sent, size_t count, void **request)
+{
+    (void)self, (void)stream;
+    for (size_t i = 0; i < count; ++i)
+        sent[i] *= 2;
+    *request = sent;
+    return 0;
+}
+
+static int echo_test(void *self, void *request, int *done)
+{
+    (void)self, (void)request;
+    *done = 1;
+    return 0;
 }
 
 static double sum(void)
@@ -259,34 +261,24 @@ static void combine(double budget, char **channels)
 
 enum { TURNS = 10, PARAMETERS = 160 };
 
-/* Seconds since `start` on the slowest rank. */
-static double slowest(double start)
-{
-    double seconds = MPI_Wtime() - start;
-    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return seconds;
-}
-
 static double average_once(sbn_data_parallel *parallel, const size_t *counts,
                            const sbn_tensors *gradients)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double start = MPI_Wtime();
+    const double since = begin();
     must(sbn_average_gradients(parallel, counts, PARAMETERS, gradients), "averaging");
     must(clFinish(queue), "clFinish");
-    return slowest(start);
+    return end(since);
 }
 
 static double add_floats(cl_mem memory, float *host, size_t count)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double start = MPI_Wtime();
+    const double since = begin();
     must(clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof *host * count, host, 0, NULL, NULL),
          "reading");
     MPI_Allreduce(MPI_IN_PLACE, host, (int)count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     must(clEnqueueWriteBuffer(queue, memory, CL_TRUE, 0, sizeof *host * count, host, 0, NULL, NULL),
          "writing");
-    return slowest(start);
+    return end(since);
 }
 
 static void average(double millions, size_t bucket_bytes)
