@@ -53,7 +53,7 @@ BATCHES = {
     'cl/gpu': [KERNELS[0], 'device/races', *KERNELS[1:]],
 }
 # What takes long comes last, unless a batch names it.
-SLOW = ['pass/gradient', 'tools/check', 'pass/golden', 'pass/same']
+SLOW = ['tools/check', 'pass/golden', 'pass/same']
 RACES = 'tests/device/races.sh'
 BATCH_SECONDS = 1200
 
