@@ -69,13 +69,9 @@ static void check_momentum(void)
     vectors_open(&file, "trained.safetensors");
     float *x = vectors_get(&file, "", "x", NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        sbn_batchnorm *layer;
-        config.channels = TRAINED_CHANNELS;
-        config.affine = 0;
-        config.average = cases[i].average;
-        config.momentum = cases[i].momentum;
-        layer = fixture_layer_of(group, &config);
+        sbn_batchnorm *layer = LAYER_WITH(group, .channels = TRAINED_CHANNELS, .affine = OFF,
+                                          .average = cases[i].average,
+                                          .momentum = cases[i].momentum);
         train(layer, x);
         expect_statistics(&file, cases[i].name, layer, TRAINED_BATCHES);
         must(sbn_batchnorm_reset_running_stats(layer), "reset");
@@ -104,18 +100,15 @@ typedef struct network {
 
 static void network_open(network *n)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     memset(n, 0, sizeof *n);
     vectors_open(&n->file, "converted.safetensors");
     float *settings = vectors_get(&n->file, "", "settings", NULL);
-    config.channels = CHANNELS;
-    config.eps = (double)settings[0];
-    config.momentum = (double)settings[1];
-    free(settings);
     n->one = fixture_group(queue, 1, SBN_FORM_AUTO);
     n->three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     slice_open(&n->whole, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
-    n->layer = fixture_layer_of(n->one, &config);
+    n->layer = LAYER_WITH(n->one, .channels = CHANNELS, .eps = (double)settings[0],
+                          .momentum = (double)settings[1]);
+    free(settings);
     n->saved = fixture_saved(n->layer);
     for (size_t r = 0; r < REPLICAS; ++r) {
         n->parameters[r].size = n->gradients[r].size = sizeof(sbn_parameters);

@@ -16,12 +16,8 @@ static sbn_buffer residual, residual_grad;
 
 static sbn_batchnorm *make_layer(const char *name, sbn_activation activation, int adds)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = name;
-    config.channels = CHANNELS;
-    config.activation = activation;
-    config.residual = adds;
-    return fixture_layer_of(group, &config);
+    return LAYER_WITH(group, .name = name, .channels = CHANNELS, .activation = activation,
+                      .residual = adds);
 }
 
 static sbn_shard good_shard(void)

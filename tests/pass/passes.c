@@ -179,10 +179,8 @@ static void check_empty(void)
 /* By the statistics of a batch of all ranks. */
 static int evaluate_untracked(test_rank *m)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = RANK_CHANNELS;
-    config.track_running_stats = 0;
-    sbn_batchnorm *untracked = fixture_layer_of(m->group, &config);
+    sbn_batchnorm *untracked = LAYER_WITH(m->group, .channels = RANK_CHANNELS,
+                                          .track_running_stats = OFF);
     rank_says(m, sbn_evaluate(untracked, m->shards));
     must(slice_untouched(&m->slices[0]), "evaluation writes y");
     must(sbn_batchnorm_destroy(untracked), "sbn_batchnorm_destroy");

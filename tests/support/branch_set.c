@@ -46,10 +46,7 @@ static void count_starts(branch_set *set, sbn_group *group)
 
 static sbn_batchnorm *make_layer(const test_rank *m, const branch_shape *shape)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = shape->name;
-    config.channels = shape->channels;
-    sbn_batchnorm *layer = fixture_layer_of(m->group, &config);
+    sbn_batchnorm *layer = LAYER_WITH(m->group, .name = shape->name, .channels = shape->channels);
     must(sbn_batchnorm_set_training(layer, !shape->fixed), "sbn_batchnorm_set_training");
     return layer;
 }

@@ -8,15 +8,6 @@ stage_objects stage;
 
 const char *const operation_names[] = {"forward", "backward", "evaluation", "recomputation"};
 
-static sbn_batchnorm *make_layer(const char *name, int tracks)
-{
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = CHANNELS;
-    config.name = name;
-    config.track_running_stats = tracks;
-    return fixture_layer_of(stage.group, &config);
-}
-
 static void fill_common(void)
 {
     float values[COMMON];
@@ -37,8 +28,9 @@ int stage_open(void)
         return 1;
     stage.queue = fixture_queue(&stage.device, 0);
     stage.group = fixture_group(stage.queue, REPLICAS, SBN_FORM_AUTO);
-    stage.watched = stage.layer = make_layer("first", 1);
-    stage.second = make_layer("second", 0);
+    stage.watched = stage.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .name = "first");
+    stage.second = LAYER_WITH(stage.group, .channels = CHANNELS, .name = "second",
+                              .track_running_stats = OFF);
     stage.saved = fixture_saved(stage.layer);
     stage.empty = fixture_saved(stage.layer);
     stage.of_second = fixture_saved(stage.second);
