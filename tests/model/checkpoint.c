@@ -12,7 +12,7 @@
 /* Off from the float32 file by at most a fraction of the value, on every replica. */
 static void check_loaded(const char *name, double fraction, int64_t batches)
 {
-    file_network n;
+    network n;
     sbn_tensor_file file;
     double worst = 0.0;
     int64_t tracked[2];
@@ -40,7 +40,7 @@ static void check_loaded(const char *name, double fraction, int64_t batches)
     tap_ok(worst <= fraction && tracked[0] == batches && tracked[1] == batches,
            "%s: %g of at most %g off, %d batches", name, worst, fraction, (int)tracked[0]);
     sbn__tensor_file_close(&file);
-    file_network_close(&n);
+    network_close(&n);
 }
 
 static void check_checkpoint(void)

@@ -43,7 +43,7 @@ static void check_log(const reports *l, int count, const char *words, const char
 
 static void check_keys(void)
 {
-    file_network n;
+    network n;
     reports l;
     sbn_load_config config;
     /* The second layer is larger than the file's. */
@@ -59,7 +59,7 @@ static void check_keys(void)
                   "each is reported");
     }
     tap_ok(file_network_digest(&n) == before, "nothing has changed");
-    file_network_close(&n);
+    network_close(&n);
 
     /* Layers without weight and bias, which the file has. */
     file_network_open(&n, file_network_channels[1], 0);
@@ -74,7 +74,7 @@ static void check_keys(void)
            "unexpected keys, not strict");
     check_log(&l, 6, "unexpected 1.weight", "reported, too");
     tap_ok(file_network_digest(&n) != before, "the statistics are loaded");
-    file_network_close(&n);
+    network_close(&n);
 
     /* A file that lacks a layer and has another; and a key of its own under a layer. */
     file_network_open(&n, file_network_channels[1], 1);
@@ -104,7 +104,7 @@ static void check_keys(void)
     must(sbn_batchnorm_running_stats(n.layers[0], mean, var, &tracked), "get");
     tap_ok(isnan(mean[0]) && var[0] == 1.0f && tracked == 0,
            "what the file has is loaded, the rest stays");
-    file_network_close(&n);
+    network_close(&n);
 }
 
 static void check_types(void)
@@ -136,7 +136,7 @@ static void check_types(void)
         {"a gap", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[1,17]}}", "gap",
          17, SBN_INVALID_FILE},
     };
-    file_network n;
+    network n;
     reports l;
     file_network_open(&n, file_network_channels[1], 1);
     const uint64_t before = file_network_digest(&n);
@@ -162,7 +162,7 @@ static void check_types(void)
             "\"1\"|not told where");
     REFUSED(sbn_model_save(blind, file_network_path, NULL), "\"1\"|not told where");
     sbn_model_destroy(blind);
-    file_network_close(&n);
+    network_close(&n);
 }
 
 int main(void)

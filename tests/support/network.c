@@ -4,36 +4,42 @@
 
 const char *const network_names[LAYERS] = {"stem", "block.0.norm", "plain"};
 
-sbn_parameters network_parameters(const network *n, float weight, float bias)
+sbn_parameters network_parameters(const network *n, size_t channels, float weight, float bias)
 {
-    float values[2][CHANNELS];
-    for (size_t c = 0; c < CHANNELS; ++c) {
+    float values[2][MOST];
+    for (size_t c = 0; c < channels; ++c) {
         values[0][c] = weight + (float)c;
         values[1][c] = bias - (float)c;
     }
     return (sbn_parameters){sizeof(sbn_parameters),
-                            buffer_of(n->device, n->queue, values[0], CHANNELS),
-                            buffer_of(n->device, n->queue, values[1], CHANNELS)};
+                            buffer_of(n->device, n->queue, values[0], channels),
+                            buffer_of(n->device, n->queue, values[1], channels)};
 }
 
 void network_open(network *n, const fixture *device, cl_command_queue queue, sbn_group *group,
                   size_t replicas)
+{
+    static const network_layer usual[LAYERS] = {{"stem", CHANNELS, 0, 0},
+                                                {"block.0.norm", CHANNELS, 0, 0},
+                                                {"plain", CHANNELS, 1, 1}};
+    network_open_of(n, device, queue, group, replicas, usual);
+}
+
+void network_open_of(network *n, const fixture *device, cl_command_queue queue, sbn_group *group,
+                     size_t replicas, const network_layer of[LAYERS])
 {
     memset(n, 0, sizeof *n);
     n->device = device;
     n->queue = queue;
     must(sbn_model_create(&n->model), "sbn_model_create");
     for (size_t i = 0; i < LAYERS; ++i) {
-        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        config.name = network_names[i];
-        config.channels = CHANNELS;
-        config.momentum = 0.25;
-        config.affine = config.track_running_stats = i != 2;
-        n->layers[i] = fixture_layer_of(group, &config);
-        for (size_t r = 0; r < replicas && i != 2; ++r)
-            n->parameters[i][r] = network_parameters(n, 1.5f + (float)i, 0.5f);
-        must(sbn_model_add(n->model, network_names[i], n->layers[i],
-                           i == 2 ? NULL : n->parameters[i]),
+        const network_layer *l = &of[i];
+        n->layers[i] = LAYER_WITH(group, .name = l->name, .channels = l->channels, .momentum = 0.25,
+                                  .affine = l->bare ? OFF : 1,
+                                  .track_running_stats = l->untracked ? OFF : 1);
+        for (size_t r = 0; r < replicas && !l->bare; ++r)
+            n->parameters[i][r] = network_parameters(n, l->channels, 1.5f + (float)i, 0.5f);
+        must(sbn_model_add(n->model, l->name, n->layers[i], l->bare ? NULL : n->parameters[i]),
              "sbn_model_add");
     }
 }
