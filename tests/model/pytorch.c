@@ -146,19 +146,12 @@ static int replicate(void *context, const char *name, sbn_batchnorm *layer, size
     return SBN_SUCCESS;
 }
 
-static void write_values(const sbn_buffer *to, const float *values)
-{
-    must(clEnqueueWriteBuffer(queue, to->mem, CL_TRUE, sizeof(float) * to->offset,
-                              sizeof(float) * VALUES, values, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
-}
-
 /* Batch `b` of the file in as many shards as there are replicas. */
 static void take_batch(const network *n, size_t b, sbn_shard *shards, size_t replicas)
 {
     float *x = vectors_get(&n->file, "", "x", NULL), *dy = vectors_get(&n->file, "", "dy", NULL);
-    write_values(&n->whole.shard.x, x + b * VALUES);
-    write_values(&n->whole.shard.dy, dy);
+    buffer_write(&n->whole, &n->whole.shard.x, VALUES, x + b * VALUES);
+    buffer_write(&n->whole, &n->whole.shard.dy, VALUES, dy);
     free(x);
     free(dy);
     for (size_t r = 0; r < replicas; ++r) {

@@ -86,14 +86,10 @@ static void fold_late(sbn_batchnorm *layer, sbn_folding foldings[REPLICAS], cons
     }
     must(sbn_batchnorm_fold(layer, foldings), "sbn_batchnorm_fold");
     for (size_t r = 0; r < REPLICAS; ++r)
-        must(clEnqueueWriteBuffer(other, foldings[r].weight.mem, CL_TRUE,
-                                  sizeof(float) * foldings[r].weight.offset, sizeof(float) * count,
-                                  weights, 0, NULL, NULL),
-             "clEnqueueWriteBuffer");
+        buffer_write(&(slice){.queue = other}, &foldings[r].weight, count, weights);
     must(clSetUserEventStatus(written, CL_COMPLETE), "clSetUserEventStatus");
     must(clWaitForEvents(REPLICAS, folded), "clWaitForEvents");
-    for (size_t r = 0; r < REPLICAS; ++r)
-        clReleaseEvent(folded[r]);
+    events_release(folded, REPLICAS);
     clReleaseEvent(written);
     clReleaseCommandQueue(other);
 }

@@ -82,11 +82,9 @@ static const weight_case weights[] = {
 static void put(sbn_shard *shard, float weight, float bias)
 {
     const float values[2 * CHANNELS] = {1.0f, 1.0f, weight, 0.0f, 0.0f, bias};
-    must(clEnqueueWriteBuffer(stage.queue, stage.common, CL_TRUE, 0, sizeof values, values, 0, NULL,
-                              NULL),
-         "clEnqueueWriteBuffer");
     shard->weight = in_common(0);
     shard->bias = in_common(CHANNELS);
+    buffer_write(&stage.slices[0], &shard->weight, 2 * CHANNELS, values);
 }
 
 static void check_weight(const weight_case *w, int frozen)

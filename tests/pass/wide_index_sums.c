@@ -178,19 +178,10 @@ static void check(const reduction *r, int back, float scale)
            (size_t)r->channels * r->plane, SAMPLES);
 }
 
-static cl_mem buffer(void)
-{
-    cl_int code;
-    cl_mem made = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(int64_t) * MOST_WORDS,
-                                 NULL, &code);
-    must(code, "clCreateBuffer");
-    return made;
-}
-
 static void checks(void)
 {
-    partial = buffer();
-    wide = buffer();
+    partial = fixture_buffer(&device, sizeof(int64_t) * MOST_WORDS, NULL);
+    wide = fixture_buffer(&device, sizeof(int64_t) * MOST_WORDS, NULL);
     for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
         sbn_group *group = fixture_group(queue, 1, form);
         replica = &group->replicas[0];

@@ -36,11 +36,8 @@ int stage_open(void)
     stage.of_second = fixture_saved(stage.second);
     fill_common();
     stage.right = (arguments){.layer = stage.layer, .saved = stage.saved};
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        slice_open(&stage.slices[r], &stage.device, stage.queue, 2 * r, SAMPLES / REPLICAS,
-                   CHANNELS, PLANE, 1);
-        stage.right.shards[r] = stage.slices[r].shard;
-    }
+    slices_open(stage.slices, stage.right.shards, REPLICAS, &stage.device, stage.queue,
+                SAMPLES / REPLICAS, CHANNELS, PLANE, 1);
     must(sbn_forward(stage.layer, stage.right.shards, stage.saved, 0, NULL), "sbn_forward");
     must(sbn_forward(stage.second, stage.right.shards, stage.of_second, 0, NULL), "sbn_forward");
     stage_reset();
