@@ -4,18 +4,7 @@
 
 #include <string.h>
 
-static const size_t standard[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
-size_t exchange_counts[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
-
-void exchange_cut(unsigned seed)
-{
-    size_t left = EXCHANGE_FLOATS;
-    memcpy(exchange_counts, standard, sizeof standard);
-    for (int i = 0; seed && i < TENSORS; ++i) {
-        exchange_counts[i] = i < TENSORS - 1 ? mix(seed, (uint64_t)i) % (left / 2 + 1) : left;
-        left -= exchange_counts[i];
-    }
-}
+const size_t exchange_counts[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
 
 /* Patterns before each tensor and behind the last. */
 enum { GAP = 3, WHOLE = EXCHANGE_FLOATS + GAP * (TENSORS + 1) };
