@@ -63,38 +63,6 @@ static void check_absent(void)
     ranks_close(&all);
 }
 
-/* Rank 2 begins, and does not come to the end. */
-static sbn_exchange *left;
-
-static int stay_away(test_rank *m)
-{
-    expect_leaks();
-    if (m->rank != 2)
-        return average(m);
-    return rank_says(m, sbn_average_gradients_begin(exchange_joined[2], exchange_counts, TENSORS,
-                                                    exchange_of[2].of, &left));
-}
-
-static int come_at_last(test_rank *m)
-{
-    return m->rank == 2 ? rank_says(m, sbn_exchange_end(left)) : SBN_SUCCESS;
-}
-
-static void check_stopped(void)
-{
-    test_ranks all;
-    open_four(&all);
-    ranks_do(&all, stay_away);
-    for (int rank = 0; rank < 4; rank += 3)
-        rank_expect(&all.of[rank], SBN_TIMEOUT,
-                    "waited 0.3 s in averaging of 7 tensors, 6149 floats for rank",
-                    "a rank does not go on");
-    ranks_do(&all, come_at_last);
-    rank_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited 0.3 s", "it comes at last");
-    ranks_do(&all, exchange_leave);
-    ranks_close(&all);
-}
-
 /* --- a transport that breaks ------------------------------------------------------- */
 
 /* Between rank 1 and the hub: the n-th start or test of the subgroup fails. */
@@ -158,7 +126,6 @@ static void check_breaking(int fail_start, int fail_test)
 static void checks(void)
 {
     check_absent();
-    check_stopped();
     /* The first is sbn_data_parallel_create's, then a header, levels, sums, ... */
     for (int n = 1; n <= 6; ++n)
         check_breaking(n, 0);
