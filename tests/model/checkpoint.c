@@ -45,7 +45,7 @@ static void check_loaded(const char *name, double fraction, int64_t batches)
 
 static void check_checkpoint(void)
 {
-    sbn_checkpoint *checkpoint;
+    sbn_checkpoint *checkpoint, *checkpoint_of_none;
     sbn_layer_info layer = SBN_LAYER_INFO_INIT;
     float weight[6], mean[6], var[6];
     int64_t batches = 77;
@@ -62,6 +62,9 @@ static void check_checkpoint(void)
            "are what was made");
     REFUSED(sbn_checkpoint_read(checkpoint, 2, NULL, NULL, NULL, NULL, NULL),
             "index|below 2|got 2");
+    REFUSED(sbn_checkpoint_create(NULL, &checkpoint_of_none), "path|NULL");
+    REFUSED(sbn_checkpoint_create(file_network_path, NULL), "checkpoint|NULL");
+    REFUSED(sbn_checkpoint_layer(checkpoint, 0, NULL), "layer|NULL");
     layer.size = 3;
     REFUSED(sbn_checkpoint_layer(checkpoint, 0, &layer), "layer: size|3");
     sbn_checkpoint_destroy(checkpoint);

@@ -210,17 +210,6 @@ static void check_many_layers(void)
         fixture_die(&of[i]);
 }
 
-static void check_file(void)
-{
-    const char *path = data_path("network_f16.safetensors");
-    sbn_checkpoint *checkpoint;
-    REFUSED(sbn_checkpoint_create(NULL, &checkpoint), "path|NULL");
-    REFUSED(sbn_checkpoint_create(path, NULL), "checkpoint|NULL");
-    must(sbn_checkpoint_create(path, &checkpoint), "sbn_checkpoint_create");
-    REFUSED(sbn_checkpoint_layer(checkpoint, 0, NULL), "layer|NULL");
-    ENDED(sbn_checkpoint_destroy(checkpoint));
-}
-
 static void checks(void)
 {
     slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
@@ -232,7 +221,6 @@ static void checks(void)
     check_destroyed();
     check_sentence();
     check_many_layers();
-    check_file();
     slice_close(&data);
 }
 
