@@ -59,7 +59,7 @@ static void check_same(const char *name, size_t count, size_t saved)
     snprintf(old, sizeof old, "%s", data_path(name));
     file_network_open(&n, file_network_channels[1], 1);
     must(sbn_model_load(n.model, old, NULL), name);
-    const uint64_t before = file_network_digest(&n);
+    const uint64_t before = network_digest(&n);
     expect(sbn_model_save(n.model, file_network_path, old), SBN_SUCCESS, "",
            "a new file with all of a base");
     const size_t same = same_tensors(old, &in_all);
@@ -67,7 +67,7 @@ static void check_same(const char *name, size_t count, size_t saved)
            (int)same, (int)count, (int)in_all);
     must(sbn_model_reset_parameters(n.model), "reset");
     must(sbn_model_load(n.model, file_network_path, NULL), "load");
-    tap_ok(file_network_digest(&n) == before, "%s: loaded again, the same bits", name);
+    tap_ok(network_digest(&n) == before, "%s: loaded again, the same bits", name);
     network_close(&n);
 }
 
@@ -139,8 +139,6 @@ static void check_failures(void)
     snprintf(elsewhere, sizeof elsewhere, "%s/none/file", folder_root);
     expect(sbn_model_save(n.model, elsewhere, NULL), SBN_IO_ERROR, "none/file|No such file",
            "a folder that is not there");
-    expect(sbn_model_save(n.model, folder_root, NULL), SBN_IO_ERROR, "not a regular file",
-           "a folder");
     expect(sbn_model_save(n.model, file_network_path, elsewhere), SBN_IO_ERROR, "none/file|opening",
            "a base that is not there");
     REFUSED(sbn_model_save(n.model, NULL, NULL), "path|NULL");

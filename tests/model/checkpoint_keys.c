@@ -48,7 +48,7 @@ static void check_keys(void)
     sbn_load_config config;
     /* The second layer is larger than the file's. */
     file_network_open(&n, 7, 1);
-    uint64_t before = file_network_digest(&n);
+    uint64_t before = network_digest(&n);
     for (int strict = 0; strict < 2; ++strict) {
         config = logging(&l, strict);
         expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config),
@@ -58,27 +58,27 @@ static void check_keys(void)
                   "shape 4.1.weight|shape 4.1.bias|shape 4.1.running_mean|shape 4.1.running_var",
                   "each is reported");
     }
-    tap_ok(file_network_digest(&n) == before, "nothing has changed");
+    tap_ok(network_digest(&n) == before, "nothing has changed");
     network_close(&n);
 
     /* Layers without weight and bias, which the file has. */
     file_network_open(&n, file_network_channels[1], 0);
-    before = file_network_digest(&n);
+    before = network_digest(&n);
     config = logging(&l, 1);
     expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config), SBN_KEY_MISMATCH,
            "6 keys|unexpected", "unexpected keys, strict");
     check_log(&l, 6, "unexpected 1.weight|unexpected 4.1.bias|unexpected 6.weight", "all of them");
-    tap_ok(file_network_digest(&n) == before, "nothing has changed");
+    tap_ok(network_digest(&n) == before, "nothing has changed");
     config = logging(&l, 0);
     expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config), SBN_SUCCESS, "",
            "unexpected keys, not strict");
     check_log(&l, 6, "unexpected 1.weight", "reported, too");
-    tap_ok(file_network_digest(&n) != before, "the statistics are loaded");
+    tap_ok(network_digest(&n) != before, "the statistics are loaded");
     network_close(&n);
 
     /* A file that lacks a layer and has another; and a key of its own under a layer. */
     file_network_open(&n, file_network_channels[1], 1);
-    before = file_network_digest(&n);
+    before = network_digest(&n);
     file_network_write(
         "{\"1.running_mean\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]},"
         "\"1.more\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[16,17]},"
@@ -96,7 +96,7 @@ static void check_keys(void)
               "missing 4.1.running_var; missing 6.weight; missing 6.bias; unexpected 1.more; "
               "unexpected x.bias; unexpected x.running_mean; unexpected x.running_var; ",
               "num_batches_tracked may lack, and a dense layer's bias is nobody's");
-    tap_ok(file_network_digest(&n) == before, "nothing has changed");
+    tap_ok(network_digest(&n) == before, "nothing has changed");
     config = logging(&l, 0);
     expect(sbn_model_load(n.model, file_network_path, &config), SBN_SUCCESS, "", "not strict");
     float mean[4], var[4];
@@ -139,13 +139,13 @@ static void check_types(void)
     network n;
     reports l;
     file_network_open(&n, file_network_channels[1], 1);
-    const uint64_t before = file_network_digest(&n);
+    const uint64_t before = network_digest(&n);
     for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
         const sbn_load_config config = logging(&l, 0);
         file_network_write(files[i].header, files[i].data);
         const int status = sbn_model_load(n.model, file_network_path, &config);
         tap_ok(status == files[i].status && holds_words(sbn_last_error(), files[i].words) &&
-                   file_network_digest(&n) == before,
+                   network_digest(&n) == before,
                "%s: %s: %s; nothing has changed", files[i].what, sbn_strerror(status),
                sbn_last_error());
     }

@@ -51,23 +51,6 @@ void file_network_open(network *n, size_t channels_of_second, int affine)
     network_open_of(n, &device, file_network_slice.queue, group, REPLICAS, of);
 }
 
-uint64_t file_network_digest(const network *n)
-{
-    uint64_t digest = SBN_DIGEST_START;
-    for (size_t i = 0; i < LAYERS; ++i) {
-        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        must(sbn_batchnorm_settings(n->layers[i], &config), "get");
-        for (size_t r = 0; r < REPLICAS && n->parameters[i][r].weight.mem; ++r) {
-            digest = digest_buffer(digest, &file_network_slice, &n->parameters[i][r].weight,
-                                   config.channels);
-            digest = digest_buffer(digest, &file_network_slice, &n->parameters[i][r].bias,
-                                   config.channels);
-        }
-        digest = digest_layer(digest, n->layers[i], NULL);
-    }
-    return digest;
-}
-
 void file_network_write(const char *header, size_t data)
 {
     vectors_write(file_network_path, header, strlen(header), 255, data);

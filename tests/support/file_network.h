@@ -26,9 +26,6 @@ extern slice file_network_slice;
 /* Until network_close. */
 void file_network_open(network *n, size_t channels_of_second, int affine);
 
-/* All that a load could change. */
-uint64_t file_network_digest(const network *n);
-
 /* Makes file_network_path a file with this header and as many bytes of 255. */
 void file_network_write(const char *header, size_t data);
 

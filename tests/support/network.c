@@ -76,6 +76,22 @@ int network_holds(const network *n, size_t layer, size_t replica, float weight, 
     return same;
 }
 
+uint64_t network_digest(const network *n)
+{
+    const slice s = {.queue = n->queue};
+    uint64_t digest = SBN_DIGEST_START;
+    for (size_t i = 0; i < LAYERS; ++i) {
+        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+        must(sbn_batchnorm_settings(n->layers[i], &config), "sbn_batchnorm_settings");
+        for (size_t r = 0; r < REPLICAS && n->parameters[i][r].weight.mem; ++r) {
+            digest = digest_buffer(digest, &s, &n->parameters[i][r].weight, config.channels);
+            digest = digest_buffer(digest, &s, &n->parameters[i][r].bias, config.channels);
+        }
+        digest = digest_layer(digest, n->layers[i], NULL);
+    }
+    return digest;
+}
+
 int network_flags(const network *n)
 {
     int bits = 0;

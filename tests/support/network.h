@@ -39,6 +39,9 @@ sbn_parameters network_parameters(const network *n, size_t channels, float weigh
 /* Are all of a replica's weights and biases these? */
 int network_holds(const network *n, size_t layer, size_t replica, float weight, float bias);
 
+/* All that a load could change. */
+uint64_t network_digest(const network *n);
+
 /* Which layers train (07) and which are frozen (070), as bits. */
 int network_flags(const network *n);
 
