@@ -78,6 +78,14 @@ uint64_t training_digest(uint64_t digest, const training *t)
     return digest_layer(digest, t->layer, t->saved);
 }
 
+void training_wait(training *t, const cl_event *event, cl_uint count)
+{
+    for (size_t r = 0; r < t->replicas; ++r) {
+        t->shards[r].num_wait = count;
+        t->shards[r].wait_list = event;
+    }
+}
+
 void train(training *t, unsigned more, sbn_result results[2])
 {
     must(sbn_forward(t->layer, t->shards, t->saved, 0, &results[0]), "sbn_forward");
