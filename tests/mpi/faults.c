@@ -206,13 +206,11 @@ static const struct fault {
 
 static void open_group(sbn_timeout_action action)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     sbn_transport transport = SBN_TRANSPORT_INIT;
     cl_command_queue queue = fixture_queue(&device, 0);
+    sbn_group_config config = fixture_config(&queue);
     must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
     must(sbn_mpi_transport(mpi, &transport), "sbn_mpi_transport");
-    config.queues = &queue;
-    config.replicas = 1;
     config.transport = &transport;
     config.timeout = TIMEOUT;
     config.on_timeout = action;

@@ -60,12 +60,8 @@ static sbn_batchnorm *open_layer(const char *example, sbn_type type, size_t *cha
     float *mean = get(example, "norm.running_mean", channels),
           *var = get(example, "norm.running_var", NULL),
           *weight = get(example, "norm.weight", NULL);
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = example;
-    config.type = type;
-    config.channels = *channels;
-    config.affine = weight != NULL;
-    sbn_batchnorm *layer = fixture_layer_of(group, &config);
+    sbn_batchnorm *layer = LAYER_WITH(group, .name = example, .type = type, .channels = *channels,
+                                      .affine = weight ? 1 : OFF);
     must(sbn_batchnorm_set_running_stats(layer, mean, var, NULL), "set");
     free(mean);
     free(var);
