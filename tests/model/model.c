@@ -2,7 +2,6 @@
  * Models: names, switches of all layers, parameters in and out; what is refused
  * changes nothing. The dimensions that a layer takes.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "support/network.h"

@@ -4,7 +4,6 @@
  * back: tests/model/convert.c.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

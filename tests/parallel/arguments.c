@@ -1,6 +1,4 @@
 /* Bad input to the calls of <syncbn/data_parallel.h>: a clear sentence, and nothing changes. */
-#include <string.h>
-
 #include "base/memory.h"
 #include "support/refused.h"
 

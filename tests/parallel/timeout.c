@@ -4,7 +4,6 @@
  * on.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "group/group.h"
 #include "support/exchanges.h"

@@ -3,7 +3,6 @@
  * another queue reads, ordered by the returned event alone; consecutive passes on an out-of-order
  * queue; and where the host combines.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/fixture.h"

@@ -4,7 +4,6 @@
  * out-of-order queues.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "support/refused.h"
 #include "support/vectors.h"

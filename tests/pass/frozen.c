@@ -3,9 +3,6 @@
  * frozen. Their values: tests/pass/judged.c; however the batch is split, the bits are the same:
  * tests/pass/same.
  */
-#include <math.h>
-#include <string.h>
-
 #include "support/ranks.h"
 #include "support/refused.h"
 

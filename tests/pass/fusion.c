@@ -2,8 +2,6 @@
  * What layers with an activation or a residual read of their shards, and keep; and that folding knows
  * what is fused. Values and bits: tests/inputs/fusions, tests/pass/same.
  */
-#include <string.h>
-
 #include "support/refused.h"
 
 enum { SAMPLES = 3, CHANNELS = 5, PLANE = 35, ELEMENTS = SAMPLES * CHANNELS * PLANE };

@@ -5,7 +5,6 @@
  * into blocks as large as those of its version.
  */
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

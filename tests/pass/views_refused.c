@@ -3,8 +3,6 @@
  * that share an element, in one replica and of two. Sizes of halves and bfloat16s are counted in
  * bytes. What interleaves or only touches is accepted.
  */
-#include <string.h>
-
 #include "support/stage.h"
 #include "tensor/shard.h"
 

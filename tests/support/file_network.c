@@ -1,7 +1,6 @@
 #include "support/file_network.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,5 @@
 #include "support/stage.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 
 stage_objects stage;
