@@ -112,7 +112,7 @@ sbn_batchnorm *fixture_layer_with(sbn_group *group, sbn_batchnorm_config setting
     settings.size = usual.size;
     settings.eps = settings.eps != 0 ? settings.eps : usual.eps;
     settings.momentum = settings.momentum != 0 ? settings.momentum : usual.momentum;
-    settings.slope = usual.slope;
+    settings.slope = settings.slope != 0 ? settings.slope : usual.slope;
     settings.affine = settings.affine != OFF;
     settings.track_running_stats = settings.track_running_stats != OFF;
     return fixture_layer_of(group, &settings);
