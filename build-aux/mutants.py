@@ -54,7 +54,7 @@ BATCHES = {
     'cl/gpu': [KERNELS[0], 'device/races', *KERNELS[1:]],
 }
 # What takes long comes last, unless a batch names it.
-SLOW = ['pass/gradient', 'tools/check', 'pass/golden', 'pass/same']
+SLOW = ['tools/check', 'pass/golden', 'pass/same']
 REST = 'base exact device collective pass model parallel faults mpi'
 RACES = 'tests/device/races.sh'
 TEST_SECONDS = 150

@@ -5,7 +5,6 @@
 #include "base/sort.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "support/tap.h"
 

@@ -6,7 +6,6 @@
  */
 #include <syncbn/data_parallel.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

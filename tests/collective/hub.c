@@ -101,15 +101,11 @@ static int too_few(test_rank *m)
 /* A layer that rank 1 makes otherwise, or whose weight it refuses. */
 static int odd_layer(test_rank *m, size_t channels, double eps, int from_output)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_shard shard = m->shards[0];
-    config.name = "odd";
-    config.channels = channels;
-    config.eps = eps;
-    config.from_output = from_output;
     shard.shape[1] = channels;
     shard.shape[2] = 5;
-    sbn_batchnorm *layer = fixture_layer_of(m->group, &config);
+    sbn_batchnorm *layer = LAYER_WITH(m->group, .name = "odd", .channels = channels, .eps = eps,
+                                      .from_output = from_output);
     sbn_saved *saved = fixture_saved(layer);
     rank_says(m, sbn_forward(layer, &shard, saved, 0, NULL));
     fixture_end(layer, saved);

@@ -7,7 +7,7 @@
 
 #include "device/combine.h"
 #include "group/group.h"
-#include "launch/arguments.h"
+#include "support/address_space.h"
 #include "support/fixture.h"
 
 static fixture device;
@@ -134,12 +134,7 @@ static void run(sbn_replica *replica, sbn_kernel *kernel, sums *s, const trial *
     const sbn_form_sizes *sizes = sbn__form_sizes(replica->form);
     const size_t span = (size_t)(sizes->combine_items * sizes->combine_span);
     const size_t work_groups = (CHANNELS + span - 1) / span;
-    const sbn_wait none = {.count = 0};
-    cl_event done;
-    must(sbn__launch(replica, kernel, arguments.list, arguments.count, 1, &work_groups, &none,
-                     &done),
-         "sbn__launch");
-    sbn__release_event(&done);
+    run_kernel(replica, kernel, &arguments, 1, &work_groups);
     close_buffers(backward);
 }
 

@@ -3,7 +3,6 @@
  * a program that calls no OpenCL trains on it.
  */
 #include <pthread.h>
-#include <string.h>
 
 #include "support/fixture.h"
 #include "support/wraps.h"

@@ -4,7 +4,6 @@
  * digits, which make ties, and of special values, each with each. All NaN are equal.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check/mix.h"

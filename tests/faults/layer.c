@@ -42,7 +42,7 @@ static int forward(size_t replicas)
 
 static int fold(void)
 {
-    stand_release();
+    events_release(at.events, REPLICAS);
     return sbn_batchnorm_fold(at.layers[0], foldings);
 }
 

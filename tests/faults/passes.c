@@ -49,7 +49,7 @@ static int with_events(int status)
             must(clWaitForEvents(1, &at.events[r]), "clWaitForEvents");
             ++given;
         }
-    stand_release();
+    events_release(at.events, REPLICAS);
     wraps_resume();
     if (given != (status ? 0 : now->replicas))
         tap_ok(0, "%zu events, and %s", given, sbn_strerror(status));

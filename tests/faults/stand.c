@@ -81,7 +81,7 @@ void stand_begin(size_t i, size_t replicas)
 
 void stand_end(void)
 {
-    stand_release();
+    events_release(at.events, REPLICAS);
     for (size_t i = 0; i < LAYERS; ++i)
         sbn_saved_destroy(at.saved[i]);
     for (size_t i = 0; i < LAYERS; ++i)
@@ -97,15 +97,6 @@ void stand_finish(void)
 {
     for (size_t r = 0; r < REPLICAS; ++r)
         must(clFinish(at.queues[r]), "clFinish");
-}
-
-void stand_release(void)
-{
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        if (at.events[r])
-            clReleaseEvent(at.events[r]);
-        at.events[r] = NULL;
-    }
 }
 
 uint64_t stand_outputs(uint64_t digest, const slice *slices, size_t replicas)

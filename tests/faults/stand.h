@@ -48,9 +48,6 @@ void stand_end(void);
 /* Waits for all queues, of which nothing counts or fails. */
 void stand_finish(void);
 
-/* Releases the events of all replicas, where there are any. */
-void stand_release(void);
-
 /* Digests: of outputs, and of a layer's running statistics. */
 uint64_t stand_outputs(uint64_t digest, const slice *slices, size_t replicas);
 uint64_t stand_running(uint64_t digest, const sbn_batchnorm *layer);

@@ -20,15 +20,9 @@ static size_t made_count[HANDLE_KINDS];
 
 static cl_mem make_buffer(size_t floats)
 {
-    cl_int code;
-    cl_mem buffer = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(float) * floats, NULL,
-                                   &code);
-    const float zero = 0;
-    must(code, "clCreateBuffer");
-    must(clEnqueueFillBuffer(queues[0], buffer, &zero, sizeof zero, 0, sizeof zero * floats, 0,
-                             NULL, NULL),
-         "clEnqueueFillBuffer");
-    return buffer;
+    const cl_mem made = fixture_buffer(&device, sizeof(float) * floats, NULL);
+    buffer_fill(&(slice){.queue = queues[0]}, &(sbn_buffer){made, 0}, floats, 0);
+    return made;
 }
 
 void arguments_open(void)

@@ -8,46 +8,22 @@
 
 #include "base/memory.h"
 #include "fuzz/fuzz.h"
-#include "support/vectors.h"
+#include "support/network.h"
 
-enum { LAYERS = 3, SMALL = 4096 };
+enum { SMALL = 4096 };
 
-static const char *const names[LAYERS] = {"1", "4.1", ""};
-static const size_t channels[LAYERS] = {4, 6, 2};
+static const network_layer named[LAYERS] = {{"1", 4, 0, 0}, {"4.1", 6, 0, 0}, {"", 2, 0, 0}};
 
-static fixture device;
-static cl_command_queue queue;
-static sbn_model *model;
-static sbn_batchnorm *layers[LAYERS];
-static sbn_parameters parameters[LAYERS];
+static network n;
 static const char *path;
 
 static void open_model(void)
 {
+    static fixture device;
     fuzz_must(!fixture_open(&device));
-    queue = fixture_queue(&device, 0);
-    sbn_group *group = fixture_rank(&queue, 1, NULL);
-    must(sbn_model_create(&model), "sbn_model_create");
-    for (size_t i = 0; i < LAYERS; ++i) {
-        layers[i] = fixture_layer(group, channels[i]);
-        parameters[i] = (sbn_parameters){sizeof(sbn_parameters),
-                                         buffer_of(&device, queue, NULL, channels[i]),
-                                         buffer_of(&device, queue, NULL, channels[i])};
-        must(sbn_model_add(model, names[i], layers[i], &parameters[i]), "sbn_model_add");
-    }
+    const cl_command_queue queue = fixture_queue(&device, 0);
+    network_open_of(&n, &device, queue, fixture_rank(&queue, 1, NULL), 1, named);
     path = fuzz_path();
-}
-
-static uint64_t values(void)
-{
-    const slice s = {.queue = queue};
-    uint64_t digest = SBN_DIGEST_START;
-    for (size_t i = 0; i < LAYERS; ++i) {
-        digest = digest_buffer(digest, &s, &parameters[i].weight, channels[i]);
-        digest = digest_buffer(digest, &s, &parameters[i].bias, channels[i]);
-        digest = digest_layer(digest, layers[i], NULL);
-    }
-    return digest;
 }
 
 /* Can it be opened at all? */
@@ -83,24 +59,24 @@ static void load_and_save(int strict)
 {
     int problems = 0;
     const sbn_load_config config = {sizeof config, strict, report, &problems};
-    must(sbn_model_reset_parameters(model), "sbn_model_reset_parameters");
-    const uint64_t before = values();
-    if (judged(sbn_model_load(model, path, &config))) {
-        fuzz_must(values() == before);
+    must(sbn_model_reset_parameters(n.model), "sbn_model_reset_parameters");
+    const uint64_t before = network_digest(&n);
+    if (judged(sbn_model_load(n.model, path, &config))) {
+        fuzz_must(network_digest(&n) == before);
         return;
     }
-    const uint64_t loaded = values();
+    const uint64_t loaded = network_digest(&n);
     fuzz_must(!strict || problems == 0);
-    if (judged(sbn_model_save(model, path, path)))
+    if (judged(sbn_model_save(n.model, path, path)))
         return;
-    must(sbn_model_reset_parameters(model), "sbn_model_reset_parameters");
-    must(sbn_model_load(model, path, NULL), "what was saved");
-    fuzz_must(values() == loaded);
+    must(sbn_model_reset_parameters(n.model), "sbn_model_reset_parameters");
+    must(sbn_model_load(n.model, path, NULL), "what was saved");
+    fuzz_must(network_digest(&n) == loaded);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    if (!model)
+    if (!n.model)
         open_model();
     const long before = sbn__handles_open();
     fuzz_write(AT_FDCWD, path, bytes, size);

@@ -12,7 +12,7 @@
 /* Off from the float32 file by at most a fraction of the value, on every replica. */
 static void check_loaded(const char *name, double fraction, int64_t batches)
 {
-    file_network n;
+    network n;
     sbn_tensor_file file;
     double worst = 0.0;
     int64_t tracked[2];
@@ -40,12 +40,12 @@ static void check_loaded(const char *name, double fraction, int64_t batches)
     tap_ok(worst <= fraction && tracked[0] == batches && tracked[1] == batches,
            "%s: %g of at most %g off, %d batches", name, worst, fraction, (int)tracked[0]);
     sbn__tensor_file_close(&file);
-    file_network_close(&n);
+    network_close(&n);
 }
 
 static void check_checkpoint(void)
 {
-    sbn_checkpoint *checkpoint;
+    sbn_checkpoint *checkpoint, *checkpoint_of_none;
     sbn_layer_info layer = SBN_LAYER_INFO_INIT;
     float weight[6], mean[6], var[6];
     int64_t batches = 77;
@@ -62,6 +62,9 @@ static void check_checkpoint(void)
            "are what was made");
     REFUSED(sbn_checkpoint_read(checkpoint, 2, NULL, NULL, NULL, NULL, NULL),
             "index|below 2|got 2");
+    REFUSED(sbn_checkpoint_create(NULL, &checkpoint_of_none), "path|NULL");
+    REFUSED(sbn_checkpoint_create(file_network_path, NULL), "checkpoint|NULL");
+    REFUSED(sbn_checkpoint_layer(checkpoint, 0, NULL), "layer|NULL");
     layer.size = 3;
     REFUSED(sbn_checkpoint_layer(checkpoint, 0, &layer), "layer: size|3");
     sbn_checkpoint_destroy(checkpoint);

@@ -43,12 +43,12 @@ static void check_log(const reports *l, int count, const char *words, const char
 
 static void check_keys(void)
 {
-    file_network n;
+    network n;
     reports l;
     sbn_load_config config;
     /* The second layer is larger than the file's. */
     file_network_open(&n, 7, 1);
-    uint64_t before = file_network_digest(&n);
+    uint64_t before = network_digest(&n);
     for (int strict = 0; strict < 2; ++strict) {
         config = logging(&l, strict);
         expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config),
@@ -58,27 +58,27 @@ static void check_keys(void)
                   "shape 4.1.weight|shape 4.1.bias|shape 4.1.running_mean|shape 4.1.running_var",
                   "each is reported");
     }
-    tap_ok(file_network_digest(&n) == before, "nothing has changed");
-    file_network_close(&n);
+    tap_ok(network_digest(&n) == before, "nothing has changed");
+    network_close(&n);
 
     /* Layers without weight and bias, which the file has. */
     file_network_open(&n, file_network_channels[1], 0);
-    before = file_network_digest(&n);
+    before = network_digest(&n);
     config = logging(&l, 1);
     expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config), SBN_KEY_MISMATCH,
            "6 keys|unexpected", "unexpected keys, strict");
     check_log(&l, 6, "unexpected 1.weight|unexpected 4.1.bias|unexpected 6.weight", "all of them");
-    tap_ok(file_network_digest(&n) == before, "nothing has changed");
+    tap_ok(network_digest(&n) == before, "nothing has changed");
     config = logging(&l, 0);
     expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config), SBN_SUCCESS, "",
            "unexpected keys, not strict");
     check_log(&l, 6, "unexpected 1.weight", "reported, too");
-    tap_ok(file_network_digest(&n) != before, "the statistics are loaded");
-    file_network_close(&n);
+    tap_ok(network_digest(&n) != before, "the statistics are loaded");
+    network_close(&n);
 
     /* A file that lacks a layer and has another; and a key of its own under a layer. */
     file_network_open(&n, file_network_channels[1], 1);
-    before = file_network_digest(&n);
+    before = network_digest(&n);
     file_network_write(
         "{\"1.running_mean\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]},"
         "\"1.more\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[16,17]},"
@@ -96,7 +96,7 @@ static void check_keys(void)
               "missing 4.1.running_var; missing 6.weight; missing 6.bias; unexpected 1.more; "
               "unexpected x.bias; unexpected x.running_mean; unexpected x.running_var; ",
               "num_batches_tracked may lack, and a dense layer's bias is nobody's");
-    tap_ok(file_network_digest(&n) == before, "nothing has changed");
+    tap_ok(network_digest(&n) == before, "nothing has changed");
     config = logging(&l, 0);
     expect(sbn_model_load(n.model, file_network_path, &config), SBN_SUCCESS, "", "not strict");
     float mean[4], var[4];
@@ -104,7 +104,7 @@ static void check_keys(void)
     must(sbn_batchnorm_running_stats(n.layers[0], mean, var, &tracked), "get");
     tap_ok(isnan(mean[0]) && var[0] == 1.0f && tracked == 0,
            "what the file has is loaded, the rest stays");
-    file_network_close(&n);
+    network_close(&n);
 }
 
 static void check_types(void)
@@ -136,16 +136,16 @@ static void check_types(void)
         {"a gap", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[1,17]}}", "gap",
          17, SBN_INVALID_FILE},
     };
-    file_network n;
+    network n;
     reports l;
     file_network_open(&n, file_network_channels[1], 1);
-    const uint64_t before = file_network_digest(&n);
+    const uint64_t before = network_digest(&n);
     for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
         const sbn_load_config config = logging(&l, 0);
         file_network_write(files[i].header, files[i].data);
         const int status = sbn_model_load(n.model, file_network_path, &config);
         tap_ok(status == files[i].status && holds_words(sbn_last_error(), files[i].words) &&
-                   file_network_digest(&n) == before,
+                   network_digest(&n) == before,
                "%s: %s: %s; nothing has changed", files[i].what, sbn_strerror(status),
                sbn_last_error());
     }
@@ -162,7 +162,7 @@ static void check_types(void)
             "\"1\"|not told where");
     REFUSED(sbn_model_save(blind, file_network_path, NULL), "\"1\"|not told where");
     sbn_model_destroy(blind);
-    file_network_close(&n);
+    network_close(&n);
 }
 
 int main(void)

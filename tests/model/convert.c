@@ -27,7 +27,8 @@ static int replicate(void *context, const char *name, sbn_batchnorm *layer, size
     if (sbn_model_find(e->network->model, name, &index) != layer)
         return SBN_INVALID_ARGUMENT;
     if (!e->network->parameters[index][replica].weight.mem)
-        e->network->parameters[index][replica] = network_parameters(e->network, PATTERN, PATTERN);
+        e->network->parameters[index][replica] = network_parameters(e->network, CHANNELS, PATTERN,
+                                                                    PATTERN);
     *parameters = e->network->parameters[index][replica];
     return SBN_SUCCESS;
 }

@@ -172,7 +172,4 @@ inspect 1 "$work/none"
 check 'no file' grep -q '^syncbn: .*/none: opening it: No such file' "$work/err"
 inspect 2
 check 'no name' grep -q 'inspect: expected a file' "$work/err"
-inspect 2 --yaml "$work/none"
-inspect 0 --help
-check 'help' grep -q '^usage: syncbn inspect' "$work/out"
 echo "1..$count"

@@ -2,7 +2,6 @@
  * Models: names, switches of all layers, parameters in and out; what is refused
  * changes nothing. The dimensions that a layer takes.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "support/network.h"
@@ -26,12 +25,8 @@ static void check_set(sbn_group *group)
                !sbn_model_find(n.model, "block", NULL) && !sbn_model_find(n.model, NULL, NULL),
            "there are no others");
 
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    sbn_batchnorm *other, *plain;
-    config.channels = 1000;
-    other = fixture_layer_of(group, &config);
-    config.affine = 0;
-    plain = fixture_layer_of(group, &config);
+    sbn_batchnorm *other = fixture_layer(group, 1000),
+                  *plain = LAYER_WITH(group, .channels = 1000, .affine = OFF);
     REFUSED(sbn_model_add(n.model, "stem", other, NULL), "name|got \"stem\"");
     REFUSED(sbn_model_add(n.model, "stem2", n.layers[0], NULL),
             "layer of \"stem2\"|got the layer of \"stem\"");
@@ -122,10 +117,7 @@ static void check_parameters(sbn_group *group)
 /* Evaluation by a layer in so many dimensions, of a tensor of so many. */
 static int evaluate(sbn_group *group, sbn_shard *shard, int dimensions, int dims)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = CHANNELS;
-    config.dimensions = dimensions;
-    sbn_batchnorm *layer = fixture_layer_of(group, &config);
+    sbn_batchnorm *layer = LAYER_WITH(group, .channels = CHANNELS, .dimensions = dimensions);
     shard->dims = dims;
     const int status = sbn_evaluate(layer, shard);
     must(clFinish(queue), "clFinish");

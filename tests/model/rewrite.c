@@ -5,7 +5,7 @@
  */
 #include "support/file_network.h"
 
-static void take_double(const file_network *n, size_t index)
+static void take_double(const network *n, size_t index)
 {
     float values[4][MOST] = {{0}};
     int64_t batches;
@@ -21,7 +21,7 @@ static void take_double(const file_network *n, size_t index)
 
 int main(int argc, char **argv)
 {
-    file_network n;
+    network n;
     if (argc != 3 || file_network_begin())
         return 1;
     file_network_open(&n, file_network_channels[1], 1);
@@ -29,6 +29,6 @@ int main(int argc, char **argv)
     take_double(&n, 0);
     take_double(&n, 1);
     must(sbn_model_save(n.model, argv[2], argv[1]), "sbn_model_save");
-    file_network_close(&n);
+    network_close(&n);
     return file_network_end();
 }

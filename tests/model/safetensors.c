@@ -11,21 +11,9 @@
 
 #include "base/memory.h"
 #include "model/safetensors_liars.h"
-#include "support/fixture.h"
+#include "support/vectors.h"
 
 static char path[64];
-
-/* Writes a file of a header, said to have `length` bytes, and of `data` zeros. */
-static void write_file(const char *header, uint64_t length, size_t data)
-{
-    FILE *file = fopen(path, "wb");
-    for (int i = 0; i < 8; ++i)
-        putc((int)(length >> 8 * i & 255), file);
-    fputs(header, file);
-    for (size_t i = 0; i < data; ++i)
-        putc(0, file);
-    fclose(file);
-}
 
 static void refuse(int expected, const char *words, const char *what)
 {
@@ -39,7 +27,7 @@ static void refuse(int expected, const char *words, const char *what)
 static void check_liars(void)
 {
     for (size_t i = 0; i < liar_count; ++i) {
-        write_file(liars[i].header, strlen(liars[i].header), liars[i].data);
+        vectors_write(path, liars[i].header, strlen(liars[i].header), 0, liars[i].data);
         refuse(SBN_INVALID_FILE, liars[i].words, liars[i].what);
     }
 }
@@ -60,7 +48,7 @@ static void check_lengths(void)
         {"a header of 2^64 - 1", UINT64_MAX, "would have 18446744073709551615 bytes"},
     };
     for (size_t i = 0; i < sizeof lies / sizeof *lies; ++i) {
-        write_file("{}", lies[i].length, 0);
+        vectors_write(path, "{}", lies[i].length, 0, 0);
         refuse(SBN_INVALID_FILE, lies[i].words, lies[i].what);
     }
     /* Cut at every length: none is a whole file. */
@@ -69,7 +57,7 @@ static void check_lengths(void)
     int refused = 0;
     for (size_t size = 0; size < whole; ++size) {
         sbn_tensor_file file;
-        write_file(header, strlen(header), 4);
+        vectors_write(path, header, strlen(header), 0, 4);
         if (truncate(path, (off_t)size) == 0)
             refused += sbn__tensor_file_open(&file, path) == SBN_INVALID_FILE;
     }
@@ -99,7 +87,7 @@ static void check_odd(void)
                          "\"b\":{\"dtype\":\"F4\",\"shape\":[4],\"data_offsets\":[8,10]},"
                          "\"e\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[8,8]}}    ";
     sbn_tensor_file file;
-    write_file(header, strlen(header), 10);
+    vectors_write(path, header, strlen(header), 0, 10);
     const int status = sbn__tensor_file_open(&file, path);
     tap_ok(!status && file.header.count == 4 && strlen(header) % 8 != 0, "odd but true: %s",
            sbn_last_error());
@@ -129,7 +117,7 @@ static void check_json(void)
         "\"\" :\"\xc3\xa9\"}}";
     const sbn_tensor_header *read;
     sbn_tensor_file file;
-    write_file(header, strlen(header), 6);
+    vectors_write(path, header, strlen(header), 0, 6);
     if (!tap_ok(sbn__tensor_file_open(&file, path) == SBN_SUCCESS, "spaces and escapes: %s",
                 sbn_last_error()))
         return;

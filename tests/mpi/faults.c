@@ -206,21 +206,16 @@ static const struct fault {
 
 static void open_group(sbn_timeout_action action)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config first = SBN_BATCHNORM_CONFIG_INIT;
     sbn_transport transport = SBN_TRANSPORT_INIT;
     cl_command_queue queue = fixture_queue(&device, 0);
+    sbn_group_config config = fixture_config(&queue);
     must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
     must(sbn_mpi_transport(mpi, &transport), "sbn_mpi_transport");
-    config.queues = &queue;
-    config.replicas = 1;
     config.transport = &transport;
     config.timeout = TIMEOUT;
     config.on_timeout = action;
     must(sbn_group_create(&config, &group), "sbn_group_create");
-    first.channels = CHANNELS;
-    first.name = "first";
-    layer = fixture_layer_of(group, &first);
+    layer = LAYER_WITH(group, .channels = CHANNELS, .name = "first");
     saved = fixture_saved(layer);
     slice_open(&own, &device, queue, (size_t)rank * SAMPLES, SAMPLES, CHANNELS, PLANE, 9);
     /* All together until here, whatever their start took. */

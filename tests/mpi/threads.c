@@ -76,33 +76,22 @@ static void in_threads(user *users, int count)
         pthread_join(users[i].thread, NULL);
 }
 
-static void check_serialized(void)
-{
-    user u;
-    open_user(&u, 9);
-    train(&u);
-    const uint64_t own = u.digest;
-    in_threads(&u, 1);
-    tap_ok(u.status == SBN_SUCCESS && u.digest == own, "serialized: by another thread: %s %s",
-           sbn_strerror(u.status), u.sentence);
-    close_user(&u);
-}
-
-static void check_multiple(void)
+/* So many at once: the bits of one after the other. */
+static void check_threads(const char *level, int count)
 {
     user users[THREADS];
     uint64_t one_by_one[THREADS];
-    for (int i = 0; i < THREADS; ++i) {
+    for (int i = 0; i < count; ++i) {
         open_user(&users[i], 9 + (unsigned)i);
         train(&users[i]);
         one_by_one[i] = users[i].digest;
     }
-    in_threads(users, THREADS);
-    for (int i = 0; i < THREADS; ++i)
+    in_threads(users, count);
+    for (int i = 0; i < count; ++i)
         tap_ok(users[i].status == SBN_SUCCESS && users[i].digest == one_by_one[i],
-               "multiple: thread %d of %d at once: the bits of one after the other: %s %s", i,
-               THREADS, sbn_strerror(users[i].status), users[i].sentence);
-    for (int i = 0; i < THREADS; ++i)
+               "%s: thread %d of %d at once: the bits of one after the other: %s %s", level, i,
+               count, sbn_strerror(users[i].status), users[i].sentence);
+    for (int i = 0; i < count; ++i)
         close_user(&users[i]);
 }
 
@@ -111,21 +100,19 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int level;
-        void (*check)(void);
-    } levels[] = {{"serialized", MPI_THREAD_SERIALIZED, check_serialized},
-                  {"multiple", MPI_THREAD_MULTIPLE, check_multiple}};
+        int threads;
+    } levels[] = {{"serialized", MPI_THREAD_SERIALIZED, 1},
+                  {"multiple", MPI_THREAD_MULTIPLE, THREADS}};
     const size_t i = argc > 1 && !strcmp(argv[1], levels[1].name);
     tap_mpi_begin_level(&argc, &argv, levels[i].level);
     int provided;
     MPI_Query_thread(&provided);
-    if (fixture_open(&device)) {
-        tap_missing("no PoCL device");
-        return mpi_job_end(tap_done());
-    }
+    if (fixture_open(&device))
+        return mpi_job_end(fixture_missing());
     if (provided < levels[i].level)
         tap_skip("%s: this MPI gives another level", levels[i].name);
     else
-        levels[i].check();
+        check_threads(levels[i].name, levels[i].threads);
     fixture_close(&device);
     return mpi_job_end(tap_done());
 }

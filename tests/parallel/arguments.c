@@ -1,6 +1,4 @@
 /* Bad input to the calls of <syncbn/data_parallel.h>: a clear sentence, and nothing changes. */
-#include <string.h>
-
 #include "base/memory.h"
 #include "support/refused.h"
 
@@ -12,26 +10,14 @@ static sbn_group *group;
 static sbn_data_parallel *parallel;
 static cl_mem mem[REPLICAS]; /* 8 MANY floats each */
 
-static cl_mem make_buffer(const fixture *f, size_t floats)
-{
-    cl_int code;
-    cl_mem made = clCreateBuffer(f->context, CL_MEM_READ_WRITE, sizeof(float) * floats, NULL,
-                                 &code);
-    must(code, "clCreateBuffer");
-    return made;
-}
-
 static uint64_t state(void)
 {
-    static float values[8 * MANY];
+    const slice s = {.queue = queue};
     uint64_t digest = SBN_DIGEST_START;
     const long handles = sbn__handles_open();
     must(clFinish(queue), "clFinish");
-    for (int r = 0; r < REPLICAS; ++r) {
-        must(clEnqueueReadBuffer(queue, mem[r], CL_TRUE, 0, sizeof values, values, 0, NULL, NULL),
-             "clEnqueueReadBuffer");
-        digest = sbn__digest(digest, values, sizeof values);
-    }
+    for (int r = 0; r < REPLICAS; ++r)
+        digest = digest_buffer(digest, &s, &(sbn_buffer){mem[r], 0}, 8 * MANY);
     return sbn__digest(digest, &handles, sizeof handles);
 }
 
@@ -89,7 +75,7 @@ static int exchange(const void *of)
 
 static void check_exchanges(void)
 {
-    cl_mem foreign = make_buffer(&other, FLOATS);
+    cl_mem foreign = fixture_buffer(&other, sizeof(float) * FLOATS, NULL);
     arguments good = {.counts = {10, 5000}};
     for (size_t r = 0; r < REPLICAS; ++r)
         for (size_t t = 0; t < TENSORS; ++t)
@@ -188,7 +174,7 @@ static void checks(void)
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
     for (int r = 0; r < REPLICAS; ++r) {
         const slice s = {.queue = queue};
-        mem[r] = make_buffer(&device, 8 * MANY);
+        mem[r] = fixture_buffer(&device, sizeof(float) * 8 * MANY, NULL);
         buffer_fill(&s, &(sbn_buffer){mem[r], 0}, 8 * MANY, (float)(1 + r));
     }
     check_create();

@@ -25,15 +25,10 @@ static void open_replicas(int out_of_order)
 {
     cl_command_queue queues[REPLICAS];
     for (int r = 0; r < REPLICAS; ++r) {
-        cl_int code;
         queues[r] = fixture_queue(&device, out_of_order);
         replicas[r] = (replica){.queue = queues[r], .other = fixture_queue(&device, 0)};
-        replicas[r].mem = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                                         sizeof before[r], before[r], &code);
-        must(code, "clCreateBuffer");
-        replicas[r].copy = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof before[r], NULL,
-                                          &code);
-        must(code, "clCreateBuffer");
+        replicas[r].mem = fixture_buffer(&device, sizeof before[r], before[r]);
+        replicas[r].copy = fixture_buffer(&device, sizeof before[r], NULL);
         replicas[r].buffer.mem = replicas[r].mem;
     }
     group = fixture_rank(queues, REPLICAS, NULL);

@@ -38,11 +38,7 @@ static int call(test_rank *m, const void *of)
     sbn_data_parallel *const parallel = exchange_joined[m->rank];
     const sbn_tensors *const given = a->no_tensors ? NULL : t->of;
     const size_t offset = t->buffers[0][3].offset;
-    for (size_t r = 0; r < m->replicas; ++r) {
-        if (t->events[r])
-            clReleaseEvent(t->events[r]);
-        t->events[r] = NULL;
-    }
+    events_release(t->events, m->replicas);
     t->buffers[0][3].offset = a->offset;
     wraps_fail(a->fails.function, a->fails.n);
     rank_says(m, a->broadcast ? sbn_broadcast(parallel, a->counts, a->count, a->root, given)

@@ -4,7 +4,6 @@
  * on.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "group/group.h"
 #include "support/exchanges.h"
@@ -60,38 +59,6 @@ static void check_absent(void)
         rank_expect(&all.of[rank], SBN_SUCCESS, "", "batch norm goes on");
         tap_ok(all.of[rank].result.synchronised, "rank %d: synchronised", rank);
     }
-    ranks_close(&all);
-}
-
-/* Rank 2 begins, and does not come to the end. */
-static sbn_exchange *left;
-
-static int stay_away(test_rank *m)
-{
-    expect_leaks();
-    if (m->rank != 2)
-        return average(m);
-    return rank_says(m, sbn_average_gradients_begin(exchange_joined[2], exchange_counts, TENSORS,
-                                                    exchange_of[2].of, &left));
-}
-
-static int come_at_last(test_rank *m)
-{
-    return m->rank == 2 ? rank_says(m, sbn_exchange_end(left)) : SBN_SUCCESS;
-}
-
-static void check_stopped(void)
-{
-    test_ranks all;
-    open_four(&all);
-    ranks_do(&all, stay_away);
-    for (int rank = 0; rank < 4; rank += 3)
-        rank_expect(&all.of[rank], SBN_TIMEOUT,
-                    "waited 0.3 s in averaging of 7 tensors, 6149 floats for rank",
-                    "a rank does not go on");
-    ranks_do(&all, come_at_last);
-    rank_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited 0.3 s", "it comes at last");
-    ranks_do(&all, exchange_leave);
     ranks_close(&all);
 }
 
@@ -158,7 +125,6 @@ static void check_breaking(int fail_start, int fail_test)
 static void checks(void)
 {
     check_absent();
-    check_stopped();
     /* The first is sbn_data_parallel_create's, then a header, levels, sums, ... */
     for (int n = 1; n <= 6; ++n)
         check_breaking(n, 0);

@@ -55,13 +55,9 @@ static void check_buffers(cl_mem abroad)
 /* The residual and its gradient in the common buffer. */
 static void check_residual(void)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     arguments a = stage.right;
-    config.name = "adds";
-    config.channels = CHANNELS;
-    config.activation = SBN_RELU;
-    config.residual = 1;
-    a.layer = fixture_layer_of(stage.group, &config);
+    a.layer = LAYER_WITH(stage.group, .name = "adds", .channels = CHANNELS, .activation = SBN_RELU,
+                         .residual = 1);
     a.saved = fixture_saved(a.layer);
     for (size_t r = 0; r < REPLICAS; ++r) {
         a.shards[r].residual = in_common(100 * r);
@@ -169,11 +165,9 @@ static void check_host(void)
 int main(void)
 {
     fixture foreign;
-    cl_int code;
     if (stage_open() || fixture_open(&foreign))
         return fixture_missing();
-    cl_mem abroad = clCreateBuffer(foreign.context, CL_MEM_READ_WRITE, 4096, NULL, &code);
-    must(code, "clCreateBuffer");
+    cl_mem abroad = fixture_buffer(&foreign, 4096, NULL);
     check_buffers(abroad);
     clReleaseMemObject(abroad);
     fixture_close(&foreign);

@@ -106,18 +106,8 @@ static int call(test_rank *m, const void *of)
     return m->status;
 }
 
-static void reset(test_rank *m)
-{
-    branch_set_reset(m);
-}
-
-static uint64_t state(test_rank *m)
-{
-    clFinish(m->queue);
-    return branch_set_state(m);
-}
-
-static const ranks_call pass = {sizeof(arguments), right, call, reset, state, train};
+static const ranks_call pass = {sizeof(arguments), right, call, branch_set_reset,
+                                branch_set_state,  train};
 
 /* Before a row of backward passes. */
 #define BACK ROW(back, 1, NULL, .odd = ALL_RANKS)

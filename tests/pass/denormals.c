@@ -150,10 +150,8 @@ int main(void)
 {
     char error[RUNNER_ERROR];
     runner *as_is = trial_pocl(NULL, error);
-    if (!as_is) {
-        tap_missing("%s", error);
-        return tap_done();
-    }
+    if (!as_is)
+        return tap_missing("%s", error);
     runner *flushed = trial_pocl("-cl-denorms-are-zero", error);
     if (tap_ok(flushed != NULL, "two runners on PoCL")) {
         faintest(as_is);

@@ -3,7 +3,6 @@
  * another queue reads, ordered by the returned event alone; consecutive passes on an out-of-order
  * queue; and where the host combines.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/fixture.h"
@@ -44,12 +43,6 @@ static void produce(replica *r)
     r->shard.num_wait = 2;
     r->shard.wait_list = r->events;
     r->shard.event = &r->done;
-}
-
-static void drop(cl_event *event)
-{
-    must(clReleaseEvent(*event), "clReleaseEvent");
-    *event = NULL;
 }
 
 /* Reads an output on the consumer's queue, after the pass's event and nothing else. */
@@ -95,9 +88,8 @@ static uint64_t run(operation op, int late)
         digest = consume(digest, r, &r->shard.dx, r->made.elements);
         digest = consume(digest, r, &r->shard.weight_grad, CHANNELS);
         digest = consume(digest, r, &r->shard.bias_grad, CHANNELS);
-        drop(&r->done);
-        for (int k = 0; late && k < 2; ++k)
-            drop(&r->events[k]);
+        events_release(&r->done, 1);
+        events_release(r->events, 2);
     }
     return digest;
 }
@@ -129,20 +121,13 @@ static void check_row(const char *kind)
         }
         for (int i = 0; i < 2 * ROUNDS; ++i) {
             must(clWaitForEvents(REPLICAS, events[i]), "clWaitForEvents");
-            for (int r = 0; r < REPLICAS; ++r)
-                drop(&events[i][r]);
+            events_release(events[i], REPLICAS);
         }
-        for (int i = 0; i < ROUNDS; ++i)
-            for (int r = 0; r < REPLICAS; ++r) {
-                const slice *s = &rows[i][r];
-                *digest = digest_slice(*digest, s);
-                slice_reset(s);
-            }
+        *digest = digest_slices(*digest, rows[0], ROUNDS * REPLICAS);
+        slices_reset(rows[0], ROUNDS * REPLICAS);
     }
     tap_ok(row == right, "%s: %d forwards and backwards in a row, one saved", kind, ROUNDS);
-    for (int i = 0; i < ROUNDS; ++i)
-        for (int r = 0; r < REPLICAS; ++r)
-            slice_close(&rows[i][r]);
+    slices_close(rows[0], ROUNDS * REPLICAS);
 }
 
 /* Running statistics set anew between evaluations that are not waited for; their input is late. */
@@ -176,11 +161,10 @@ static void check_evaluations(const char *kind)
              "clEnqueueReadBuffer");
         first[1][i] = first[0][0] - (float)i * (first[0][0] - first[0][1]);
         good = good && first[0][i] - first[1][i] < 1e-3f && first[1][i] - first[0][i] < 1e-3f;
-        drop(&events[i]);
         clReleaseMemObject(y[i]);
     }
-    for (int k = 0; k < 2; ++k)
-        drop(&replicas[0].events[k]);
+    events_release(events, ROUNDS);
+    events_release(replicas[0].events, 2);
     tap_ok(good && first[0][0] > first[0][1], "%s: %d evaluations, each by its own statistics",
            kind, ROUNDS);
 }
@@ -225,11 +209,9 @@ static uint64_t check_kind(int out_of_order, int shared, int on_host, const char
 
 static void checks(void)
 {
-    cl_int code;
     producer = fixture_queue(&device, 0);
     consumer = fixture_queue(&device, 0);
-    slow = clCreateBuffer(device.context, CL_MEM_READ_WRITE, SLOW, NULL, &code);
-    must(code, "clCreateBuffer");
+    slow = fixture_buffer(&device, SLOW, NULL);
     const uint64_t in_order = check_kind(0, 0, 0, "in order");
     tap_ok(check_kind(1, 0, 0, "out of order") == in_order, "the same bits out of order");
     tap_ok(check_kind(1, 1, 0, "one queue out of order") == in_order, "the same bits on one queue");

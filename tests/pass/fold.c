@@ -4,7 +4,6 @@
  * out-of-order queues.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "support/refused.h"
 #include "support/vectors.h"
@@ -60,12 +59,8 @@ static sbn_batchnorm *open_layer(const char *example, sbn_type type, size_t *cha
     float *mean = get(example, "norm.running_mean", channels),
           *var = get(example, "norm.running_var", NULL),
           *weight = get(example, "norm.weight", NULL);
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = example;
-    config.type = type;
-    config.channels = *channels;
-    config.affine = weight != NULL;
-    sbn_batchnorm *layer = fixture_layer_of(group, &config);
+    sbn_batchnorm *layer = LAYER_WITH(group, .name = example, .type = type, .channels = *channels,
+                                      .affine = weight ? 1 : OFF);
     must(sbn_batchnorm_set_running_stats(layer, mean, var, NULL), "set");
     free(mean);
     free(var);
@@ -86,14 +81,10 @@ static void fold_late(sbn_batchnorm *layer, sbn_folding foldings[REPLICAS], cons
     }
     must(sbn_batchnorm_fold(layer, foldings), "sbn_batchnorm_fold");
     for (size_t r = 0; r < REPLICAS; ++r)
-        must(clEnqueueWriteBuffer(other, foldings[r].weight.mem, CL_TRUE,
-                                  sizeof(float) * foldings[r].weight.offset, sizeof(float) * count,
-                                  weights, 0, NULL, NULL),
-             "clEnqueueWriteBuffer");
+        buffer_write(&(slice){.queue = other}, &foldings[r].weight, count, weights);
     must(clSetUserEventStatus(written, CL_COMPLETE), "clSetUserEventStatus");
     must(clWaitForEvents(REPLICAS, folded), "clWaitForEvents");
-    for (size_t r = 0; r < REPLICAS; ++r)
-        clReleaseEvent(folded[r]);
+    events_release(folded, REPLICAS);
     clReleaseEvent(written);
     clReleaseCommandQueue(other);
 }

@@ -9,13 +9,9 @@
 
 static sbn_batchnorm *make_layer(const char *name, sbn_type type, sbn_activation activation)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT, got = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = name;
-    config.channels = CHANNELS;
-    config.type = type;
-    config.activation = activation;
-    config.from_output = 1;
-    sbn_batchnorm *layer = fixture_layer_of(stage.group, &config);
+    sbn_batchnorm_config got = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_batchnorm *layer = LAYER_WITH(stage.group, .name = name, .channels = CHANNELS, .type = type,
+                                      .activation = activation, .from_output = 1);
     must(sbn_batchnorm_settings(layer, &got), "sbn_batchnorm_settings");
     tap_ok(got.from_output == 1, "sbn_batchnorm_settings gives from_output");
     return layer;
@@ -86,11 +82,9 @@ static const weight_case weights[] = {
 static void put(sbn_shard *shard, float weight, float bias)
 {
     const float values[2 * CHANNELS] = {1.0f, 1.0f, weight, 0.0f, 0.0f, bias};
-    must(clEnqueueWriteBuffer(stage.queue, stage.common, CL_TRUE, 0, sizeof values, values, 0, NULL,
-                              NULL),
-         "clEnqueueWriteBuffer");
     shard->weight = in_common(0);
     shard->bias = in_common(CHANNELS);
+    buffer_write(&stage.slices[0], &shard->weight, 2 * CHANNELS, values);
 }
 
 static void check_weight(const weight_case *w, int frozen)

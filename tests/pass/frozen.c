@@ -3,9 +3,6 @@
  * frozen. Their values: tests/pass/judged.c; however the batch is split, the bits are the same:
  * tests/pass/same.
  */
-#include <math.h>
-#include <string.h>
-
 #include "support/ranks.h"
 #include "support/refused.h"
 
@@ -15,10 +12,7 @@ static slice data;
 
 static sbn_batchnorm *make_layer(sbn_group *group)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = RANK_CHANNELS;
-    config.name = "frozen";
-    sbn_batchnorm *layer = fixture_layer_of(group, &config);
+    sbn_batchnorm *layer = LAYER_WITH(group, .channels = RANK_CHANNELS, .name = "frozen");
     must(sbn_batchnorm_set_frozen(layer, 1), "sbn_batchnorm_set_frozen");
     return layer;
 }

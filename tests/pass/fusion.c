@@ -2,8 +2,6 @@
  * What layers with an activation or a residual read of their shards, and keep; and that folding knows
  * what is fused. Values and bits: tests/inputs/fusions, tests/pass/same.
  */
-#include <string.h>
-
 #include "support/refused.h"
 
 enum { SAMPLES = 3, CHANNELS = 5, PLANE = 35, ELEMENTS = SAMPLES * CHANNELS * PLANE };
@@ -16,12 +14,8 @@ static sbn_buffer residual, residual_grad;
 
 static sbn_batchnorm *make_layer(const char *name, sbn_activation activation, int adds)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = name;
-    config.channels = CHANNELS;
-    config.activation = activation;
-    config.residual = adds;
-    return fixture_layer_of(group, &config);
+    return LAYER_WITH(group, .name = name, .channels = CHANNELS, .activation = activation,
+                      .residual = adds);
 }
 
 static sbn_shard good_shard(void)

@@ -5,7 +5,6 @@
  * into blocks as large as those of its version.
  */
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,25 +130,26 @@ static void check_inits(void)
 
 /* The tensors of the work, for all programs. */
 static slice slices[REPLICAS];
+static sbn_shard of_slices[REPLICAS];
 
 /* Two passes, two branches in one call, and an averaging. */
 static void train(sbn_group *group, sbn_batchnorm *layer)
 {
     const size_t count = CHANNELS;
     sbn_saved *saved = fixture_saved(layer), *other = fixture_saved(layer);
-    sbn_shard of_first[REPLICAS], of_second[REPLICAS];
+    sbn_shard of_second[REPLICAS];
     sbn_tensors tensors[REPLICAS] = {SBN_TENSORS_INIT, SBN_TENSORS_INIT};
     sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     sbn_data_parallel *parallel, *none;
     sbn_result results[2];
     for (size_t r = 0; r < REPLICAS; ++r) {
-        of_first[r] = of_second[r] = slices[r].shard;
-        tensors[r].buffers = &of_first[r].weight_grad;
+        of_second[r] = of_slices[r];
+        tensors[r].buffers = &of_slices[r].weight_grad;
         /* Of one sample; branches may not share an output. */
         of_second[r].shape[0] = 1;
         of_second[r].y = of_second[r].dx;
     }
-    sbn_shard *shards = own(SHARD, of_first, REPLICAS);
+    sbn_shard *shards = own(SHARD, of_slices, REPLICAS);
     sbn_result *own_results = room(RESULT, 2);
     must(sbn_forward(layer, shards, saved, 0, own_results), "sbn_forward");
     must(sbn_backward(layer, shards, saved, 0, NULL), "sbn_backward");
@@ -263,8 +263,7 @@ static uint64_t run(version of)
     program = of;
     overwritten = 0;
     tap_note("structs %s", names[of]);
-    for (size_t r = 0; r < REPLICAS; ++r)
-        slice_open(&slices[r], &device, queue, r * SAMPLES, SAMPLES, CHANNELS, PLANE, 3);
+    slices_open(slices, of_slices, REPLICAS, &device, queue, SAMPLES, CHANNELS, PLANE, 3);
     check_inits();
     sbn_transport *transport = room(TRANSPORT, 1);
     must(sbn_hub_create(1, &hub), "sbn_hub_create");
@@ -282,9 +281,7 @@ static uint64_t run(version of)
     sbn_batchnorm_config *settings = own(LAYER, &of_layer, 1);
     must(sbn_batchnorm_create(group, settings, &layer), "sbn_batchnorm_create");
     train(group, layer);
-    uint64_t digest = SBN_DIGEST_START;
-    for (size_t r = 0; r < REPLICAS; ++r)
-        digest = digest_slice(digest, &slices[r]);
+    const uint64_t digest = digest_slices(SBN_DIGEST_START, slices, REPLICAS);
     take_samples();
     use_models(layer, tracking);
     CHECK_LATER(GROUP, config, 1, sbn_group_create(config, &none), "config");
@@ -298,8 +295,7 @@ static uint64_t run(version of)
     sbn_hub_destroy(hub);
     while (block_count > 0)
         free(blocks[--block_count]);
-    for (size_t r = 0; r < REPLICAS; ++r)
-        slice_close(&slices[r]);
+    slices_close(slices, REPLICAS);
     return digest;
 }
 

@@ -123,13 +123,9 @@ typedef struct part {
 /* A group of two replicas, of which one has no samples, is not reduced and applied in one launch. */
 static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part of)
 {
-    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group = fixture_group(queue, replicas, form);
-    settings.channels = CHANNELS;
-    settings.layout = layout;
-    settings.type = SBN_BF16;
-    settings.affine = 0;
-    sbn_batchnorm *layer = fixture_layer_of(group, &settings);
+    sbn_batchnorm *layer = LAYER_WITH(group, .channels = CHANNELS, .layout = layout,
+                                      .type = SBN_BF16, .affine = OFF);
     sbn_saved *saved = fixture_saved(layer);
     const size_t offset = of.first * SAMPLE;
     sbn_shard shards[2] = {{

@@ -15,10 +15,9 @@ static slice data;
 
 static life make(void)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = CHANNELS;
-    config.name = "bn";
-    return fixture_live(fixture_group(queue, 1, SBN_FORM_AUTO), &config);
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
+    sbn_batchnorm *layer = LAYER_WITH(group, .channels = CHANNELS, .name = "bn");
+    return (life){group, layer, fixture_saved(layer)};
 }
 
 /* It leaves the sentence of a call that failed before. */
@@ -77,14 +76,11 @@ static void check_under_pass(void)
 static void check_moved(void)
 {
     life l = make(), other = make();
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     const sbn_branch branches[] = {{sizeof *branches, l.layer, &data.shard, l.saved, 0},
                                    {sizeof *branches, other.layer, &data.shard, other.saved, 0}};
     REFUSED(sbn_forward_branches(branches, 2, NULL),
             "branches[1]: layer: expected one of the first layer's group|of another");
-    config.channels = CHANNELS;
-    config.track_running_stats = 0;
-    sbn_batchnorm *by_batch = fixture_layer_of(l.group, &config);
+    sbn_batchnorm *by_batch = LAYER_WITH(l.group, .channels = CHANNELS, .track_running_stats = OFF);
     RIGHT(sbn_evaluate(by_batch, &data.shard));
     const uint64_t before = digest_buffer(SBN_DIGEST_START, &data, &data.shard.y, data.elements);
     slice_reset(&data);
@@ -214,17 +210,6 @@ static void check_many_layers(void)
         fixture_die(&of[i]);
 }
 
-static void check_file(void)
-{
-    const char *path = data_path("network_f16.safetensors");
-    sbn_checkpoint *checkpoint;
-    REFUSED(sbn_checkpoint_create(NULL, &checkpoint), "path|NULL");
-    REFUSED(sbn_checkpoint_create(path, NULL), "checkpoint|NULL");
-    must(sbn_checkpoint_create(path, &checkpoint), "sbn_checkpoint_create");
-    REFUSED(sbn_checkpoint_layer(checkpoint, 0, NULL), "layer|NULL");
-    ENDED(sbn_checkpoint_destroy(checkpoint));
-}
-
 static void checks(void)
 {
     slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
@@ -236,7 +221,6 @@ static void checks(void)
     check_destroyed();
     check_sentence();
     check_many_layers();
-    check_file();
     slice_close(&data);
 }
 

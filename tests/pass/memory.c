@@ -74,10 +74,8 @@ static size_t peak(const sbn_buffer *values, const sbn_buffer *vectors, size_t g
     for (size_t g = 0; g < groups; ++g) {
         parts[g] = fixture_group(queue, REPLICAS / groups, SBN_FORM_AUTO);
         for (size_t i = 0; i < LAYERS; ++i) {
-            sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-            config.channels = layers[i].channels;
-            config.from_output = from_output;
-            norms[g][i] = fixture_layer_of(parts[g], &config);
+            norms[g][i] = LAYER_WITH(parts[g], .channels = layers[i].channels,
+                                     .from_output = from_output);
             saved[g][i] = fixture_saved(norms[g][i]);
         }
     }

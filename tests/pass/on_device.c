@@ -17,12 +17,8 @@ static const problem one = {"one replica", 5, 300, {3}, 0}, two = {"two", 20, 30
 static int combines(cl_command_queue first, cl_command_queue second, cl_bool unified)
 {
     cl_command_queue both[] = {first, second};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    sbn_group *group;
-    config.queues = both;
-    config.replicas = 2;
     wraps_device_says(CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified);
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    sbn_group *group = fixture_rank(both, 2, NULL);
     wraps_device_says(0, NULL, 0);
     const int combined = group->combines;
     must(sbn_group_destroy(group), "sbn_group_destroy");

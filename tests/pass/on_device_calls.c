@@ -64,10 +64,7 @@ static void check_pass(training *t, int is_backward, int on_host, cl_event given
     sbn_result result = SBN_RESULT_INIT;
     const long replicas = (long)t->replicas;
     const long later = replicas * (1 + (is_backward && on_host));
-    for (long r = 0; r < replicas; ++r) {
-        t->shards[r].num_wait = given != NULL;
-        t->shards[r].wait_list = &given;
-    }
+    training_wait(t, &given, given != NULL);
     const calls before = count_calls();
     must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, 0, &result)
                      : sbn_forward(t->layer, t->shards, t->saved, 0, &result),

@@ -18,15 +18,11 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
     training_reset(&t);
     train(&t, 0, results);
     cl_event gate = fixture_gate(&training_device);
-    for (size_t r = 0; r < t.replicas; ++r) {
-        t.shards[r].num_wait = 1;
-        t.shards[r].wait_list = &gate;
-    }
+    training_wait(&t, &gate, 1);
     const long waits = wraps_calls(WRAP_WAIT);
     train(&t, 0, results);
     /* What comes behind waits for it by the statistics, and on a queue in order anyway. */
-    for (size_t r = 0; r < t.replicas; ++r)
-        t.shards[r].num_wait = (cl_uint)frees_order;
+    training_wait(&t, &gate, (cl_uint)frees_order);
     train(&t, 0, results);
     tap_ok(wraps_calls(WRAP_WAIT) == waits, "%s: two steps are enqueued before their input comes",
            p->what);
@@ -82,12 +78,14 @@ void check_on_demand(const problem *p, cl_command_queue queue)
            p->what);
 }
 
-/* An OpenCL error, with these words. */
-static void expect_words(int status, const char *words, const char *what)
-{
-    tap_ok(status < 0 && strstr(sbn_last_error(), words), "%s: %s: %s", what, sbn_strerror(status),
-           sbn_last_error());
-}
+/* The call finds that a command has failed: an OpenCL error, with these words. */
+#define EXPECT_CONDEMNED(call, words, what) \
+    do { \
+        wraps_condemn(1); \
+        const int status = call; \
+        tap_ok(status < 0 && strstr(sbn_last_error(), words), "%s: %s: %s", what, \
+               sbn_strerror(status), sbn_last_error()); \
+    } while (0)
 
 /*
  * A command that fails when its pass has returned: whoever waits for it is told, once. (PoCL cannot
@@ -101,38 +99,31 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     int64_t batches = 0;
     training_open(&t, p, queue, 0);
     train(&t, 0, results);
-    wraps_condemn(1);
-    expect_words(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches),
-                 "running statistics of layer \"batchnorm\": a forward pass has failed",
-                 "running statistics are asked for");
+    EXPECT_CONDEMNED(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches),
+                     "running statistics of layer \"batchnorm\": a forward pass has failed",
+                     "running statistics are asked for");
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches), "running stats");
-    wraps_condemn(1);
-    expect_words(sbn_saved_stats(t.saved, mean, NULL, NULL),
-                 "the forward pass of layer \"batchnorm\" that fills it has failed",
-                 "saved statistics are asked for");
+    EXPECT_CONDEMNED(sbn_saved_stats(t.saved, mean, NULL, NULL),
+                     "the forward pass of layer \"batchnorm\" that fills it has failed",
+                     "saved statistics are asked for");
     wraps_condemn(0);
     /* A queue in order is asked only where an event of the caller's may have failed. */
     cl_event given = fixture_gate(&training_device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
-    for (size_t r = 0; r < t.replicas; ++r) {
-        t.shards[r].num_wait = 1;
-        t.shards[r].wait_list = &given;
-    }
+    training_wait(&t, &given, 1);
     train(&t, 0, results);
-    wraps_condemn(1);
-    expect_words(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
-                 "backward of layer \"batchnorm\", which had only been enqueued, has failed",
-                 "the next pass");
+    EXPECT_CONDEMNED(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
+                     "backward of layer \"batchnorm\", which had only been enqueued, has failed",
+                     "the next pass");
     must(sbn_forward(t.layer, t.shards, t.saved, SBN_KEEP_RUNNING_STATS, NULL), "the one after it");
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
     tap_ok(batches == 2, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
     train(&t, 0, results);
-    wraps_condemn(1);
-    expect_words(sbn_batchnorm_set_running_stats(t.layer, NULL, NULL, &batches),
-                 "running statistics of layer \"batchnorm\": a forward pass has failed",
-                 "running statistics are set");
+    EXPECT_CONDEMNED(sbn_batchnorm_set_running_stats(t.layer, NULL, NULL, &batches),
+                     "running statistics of layer \"batchnorm\": a forward pass has failed",
+                     "running statistics are set");
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
     tap_ok(batches == 3, "%s: which sets nothing: %lld batches", p->what, (long long)batches);

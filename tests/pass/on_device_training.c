@@ -22,9 +22,7 @@ static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
     for (size_t i = 0; i < s->elements; ++i)
         if (i / s->plane % s->channels % 3 == 1)
             data[i] *= p->scale;
-    must(clEnqueueWriteBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
-                              sizeof(float) * s->elements, data, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
+    buffer_write(s, buffer, s->elements, data);
 }
 
 void training_open(training *t, const problem *p, cl_command_queue queue, int on_host)
@@ -67,8 +65,7 @@ void training_close(training *t)
 
 void training_reset(const training *t)
 {
-    for (size_t r = 0; r < t->replicas; ++r)
-        slice_reset(&t->slices[r]);
+    slices_reset(t->slices, t->replicas);
     must(sbn_batchnorm_reset_running_stats(t->layer), "reset");
 }
 
@@ -79,6 +76,14 @@ uint64_t training_digest(uint64_t digest, const training *t)
         digest = digest_slice(digest, &t->slices[r]);
     }
     return digest_layer(digest, t->layer, t->saved);
+}
+
+void training_wait(training *t, const cl_event *event, cl_uint count)
+{
+    for (size_t r = 0; r < t->replicas; ++r) {
+        t->shards[r].num_wait = count;
+        t->shards[r].wait_list = event;
+    }
 }
 
 void train(training *t, unsigned more, sbn_result results[2])

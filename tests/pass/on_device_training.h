@@ -40,6 +40,9 @@ void training_close(training *t);
 /* Outputs of which none is written, and running statistics of no batch. */
 void training_reset(const training *t);
 
+/* What passes wait for, `count` of them: 0 or 1. */
+void training_wait(training *t, const cl_event *event, cl_uint count);
+
 /* A forward and a backward pass; `more` are flags of the latter. */
 void train(training *t, unsigned more, sbn_result results[2]);
 

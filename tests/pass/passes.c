@@ -16,17 +16,12 @@ static sbn_shard shards[BATCHES][REPLICAS];
 
 static uint64_t digest_batch(int b)
 {
-    uint64_t digest = SBN_DIGEST_START;
-    for (int r = 0; r < REPLICAS; ++r)
-        digest = digest_slice(digest, &slices[b][r]);
-    return digest;
+    return digest_slices(SBN_DIGEST_START, slices[b], REPLICAS);
 }
 
 static void reset_batches(void)
 {
-    for (int b = 0; b < BATCHES; ++b)
-        for (int r = 0; r < REPLICAS; ++r)
-            slice_reset(&slices[b][r]);
+    slices_reset(slices[0], BATCHES * REPLICAS);
 }
 
 /* Each batch forward and backward at once: what every other order must give too. */
@@ -111,11 +106,9 @@ static void check_unwanted(const uint64_t right[BATCHES])
                 few[r].bias_grad.mem = some & 4 ? few[r].bias_grad.mem : NULL;
             }
             must(sbn_backward(layer, few, saved, 0, NULL), "sbn_backward");
-            for (int r = 0; r < REPLICAS; ++r) {
+            for (int r = 0; r < REPLICAS; ++r)
                 come += events[r] && clWaitForEvents(1, &events[r]) == CL_SUCCESS;
-                if (events[r])
-                    clReleaseEvent(events[r]);
-            }
+            events_release(events, REPLICAS);
         }
         same += digest_batch(0) == right[0];
     }
@@ -179,10 +172,8 @@ static void check_empty(void)
 /* By the statistics of a batch of all ranks. */
 static int evaluate_untracked(test_rank *m)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = RANK_CHANNELS;
-    config.track_running_stats = 0;
-    sbn_batchnorm *untracked = fixture_layer_of(m->group, &config);
+    sbn_batchnorm *untracked = LAYER_WITH(m->group, .channels = RANK_CHANNELS,
+                                          .track_running_stats = OFF);
     rank_says(m, sbn_evaluate(untracked, m->shards));
     must(slice_untouched(&m->slices[0]), "evaluation writes y");
     must(sbn_batchnorm_destroy(untracked), "sbn_batchnorm_destroy");
@@ -195,20 +186,15 @@ static void checks(void)
     group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     layer = fixture_layer(group, CHANNELS);
     for (int b = 0; b < BATCHES; ++b)
-        for (int r = 0; r < REPLICAS; ++r) {
-            slice_open(&slices[b][r], &device, queue, (size_t)r * PER_REPLICA, PER_REPLICA,
-                       CHANNELS, PLANE, 20u + (unsigned)b);
-            shards[b][r] = slices[b][r].shard;
-        }
+        slices_open(slices[b], shards[b], REPLICAS, &device, queue, PER_REPLICA, CHANNELS, PLANE,
+                    20u + (unsigned)b);
     uint64_t right[BATCHES];
     train_in_turn(right);
     check_orders(right, digest_layer(SBN_DIGEST_START, layer, NULL));
     check_unwanted(right);
     check_empty();
     ranks_same_bits(&device, evaluate_untracked, "evaluation by batch statistics");
-    for (int b = 0; b < BATCHES; ++b)
-        for (int r = 0; r < REPLICAS; ++r)
-            slice_close(&slices[b][r]);
+    slices_close(slices[0], BATCHES * REPLICAS);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
     clReleaseCommandQueue(queue);

@@ -39,13 +39,6 @@ static life make(const setting *as)
     return fixture_live(group, &of_layer);
 }
 
-static void put(const sbn_buffer *buffer, const float *values)
-{
-    must(clEnqueueWriteBuffer(queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
-                              sizeof(float) * SAMPLES, values, 0, NULL, NULL),
-         "clEnqueueWriteBuffer");
-}
-
 /* Half of the elements are 2^scale, half are larger by a unit in the last place. */
 static void variance(double eps, int scale, float *mean, float *var)
 {
@@ -53,7 +46,7 @@ static void variance(double eps, int scale, float *mean, float *var)
     const life l = make(&(setting){.eps = eps});
     for (int i = 0; i < SAMPLES; ++i)
         x[i] = ldexpf(i % 2 ? 0x1.000002p0f : 1.0f, scale);
-    put(&data.shard.x, x);
+    buffer_write(&data, &data.shard.x, SAMPLES, x);
     must(sbn_forward(l.layer, &data.shard, l.saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
     must(sbn_saved_stats(l.saved, mean, var, NULL), "sbn_saved_get");
     fixture_die(&l);
@@ -112,9 +105,9 @@ static void check_eps(setting as)
     const life l = make(&as);
     for (int i = 0; i < SAMPLES; ++i)
         tiny[i] = ldexpf(1.0f + 0x1p-23f * (float)(i + i / 7), -100);
-    put(&data.shard.dy, some);
+    buffer_write(&data, &data.shard.dy, SAMPLES, some);
     for (int is_tiny = 0; is_tiny < 2; ++is_tiny) {
-        put(&data.shard.x, is_tiny ? tiny : constant);
+        buffer_write(&data, &data.shard.x, SAMPLES, is_tiny ? tiny : constant);
         slice_reset(&data);
         must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
         must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
@@ -122,7 +115,7 @@ static void check_eps(setting as)
         all_are_nan(&as, &data.shard.dx, is_tiny ? "training, tiny, dx" : "training, constant, dx");
     }
     must(sbn_batchnorm_set_running_stats(l.layer, &zero, &zero, NULL), "set");
-    put(&data.shard.x, some);
+    buffer_write(&data, &data.shard.x, SAMPLES, some);
     slice_reset(&data);
     must(sbn_evaluate(l.layer, &data.shard), "sbn_evaluate");
     all_are_nan(&as, &data.shard.y, "evaluation, y");
@@ -145,8 +138,8 @@ static void check_clamped(setting as)
     const life l = make(&as);
     memcpy(dy, some, sizeof dy);
     dy[3] = INFINITY;
-    put(&data.shard.x, constant);
-    put(&data.shard.dy, dy);
+    buffer_write(&data, &data.shard.x, SAMPLES, constant);
+    buffer_write(&data, &data.shard.dy, SAMPLES, dy);
     slice_reset(&data);
     must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
     must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");

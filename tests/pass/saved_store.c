@@ -17,12 +17,8 @@ static unsigned char bytes[ROOM];
 /* With a residual and a ReLU, whose signs are saved, too. */
 static sbn_batchnorm *layer_of(sbn_group *group, int is_masked, size_t channels)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = "first";
-    config.channels = channels;
-    config.residual = is_masked;
-    config.activation = is_masked ? SBN_RELU : SBN_IDENTITY;
-    return fixture_layer_of(group, &config);
+    return LAYER_WITH(group, .name = "first", .channels = channels, .residual = is_masked,
+                      .activation = is_masked ? SBN_RELU : SBN_IDENTITY);
 }
 
 /* dy serves as the residual, and its gradient is not asked for. */

@@ -8,7 +8,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/memory.h"
@@ -36,17 +35,6 @@ static void delay(uint64_t random)
     if (random % 8)
         return;
     nanosleep(&(struct timespec){0, (long)(random >> 8) % 2000000}, NULL);
-}
-
-static uint64_t digest_saved(uint64_t digest, const sbn_saved *saved)
-{
-    float mean[RANK_CHANNELS], var[RANK_CHANNELS];
-    uint64_t count;
-    if (sbn_saved_stats(saved, mean, var, &count))
-        return digest;
-    digest = sbn__digest(digest, mean, sizeof mean);
-    digest = sbn__digest(digest, var, sizeof var);
-    return sbn__digest(digest, &count, sizeof count);
 }
 
 /* Both layers in one call; the second one's output goes elsewhere. */
@@ -114,7 +102,8 @@ static int soak(test_rank *m, uint64_t from, uint64_t to)
     const char *wrong = NULL;
     for (uint64_t round = from; round < to && !wrong; ++round) {
         wrong = take_round(m, round, &shard);
-        m->digest = digest_saved(digest_saved(m->digest, m->saved), m->second_saved);
+        m->digest = digest_layer(digest_layer(m->digest, m->layer, m->saved), m->second,
+                                 m->second_saved);
         if (round % 64 == 0)
             clFinish(m->queue);
     }

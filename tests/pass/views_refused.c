@@ -3,8 +3,6 @@
  * that share an element, in one replica and of two. Sizes of halves and bfloat16s are counted in
  * bytes. What interleaves or only touches is accepted.
  */
-#include <string.h>
-
 #include "support/stage.h"
 #include "tensor/shard.h"
 
@@ -129,14 +127,6 @@ static void check_every_element(void)
            shared, wrong);
 }
 
-static sbn_batchnorm *make_layer(sbn_type type)
-{
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = CHANNELS;
-    config.type = type;
-    return fixture_layer_of(stage.group, &config);
-}
-
 /* x and y, then weight, then bias of replica 1, end to end; and a buffer of its own for x. */
 static void check_types(void)
 {
@@ -158,11 +148,11 @@ static void check_types(void)
     const refusal bfloat16s[] = {
         VIEWED(x, late,
                "x: expected 42 bfloat16s from offset 59 for shape (2,3,7), got a buffer of 100")};
-    a.layer = make_layer(SBN_F16);
+    a.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .type = SBN_F16);
     a.op = EVALUATE;
     REFUSE_PASS(a, halves);
     must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
-    a.layer = make_layer(SBN_BF16);
+    a.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .type = SBN_BF16);
     a.op = EVALUATE;
     REFUSE_PASS(a, bfloat16s);
     must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");

@@ -19,17 +19,6 @@ static fixture device;
 static cl_command_queue queue;
 static sbn_replica *replica;
 
-static void launch(sbn_kernel *kernel, const sbn_argument *arguments, size_t count,
-                   cl_uint dimensions, const size_t *groups)
-{
-    const sbn_wait wait = {{NULL}, 0};
-    cl_event event;
-    must(sbn__launch(replica, kernel, arguments, count, dimensions, groups, &wait, &event),
-         "launch");
-    must(clWaitForEvents(1, &event), "clWaitForEvents");
-    sbn__release_event(&event);
-}
-
 /* Two tensors and a result, and two tables, three rows of which the kernels read. */
 enum { X, DY, OUT, COEFFICIENTS, GRADIENTS, FIELDS };
 
@@ -115,8 +104,8 @@ static void apply(int which, const sbn_walk_arguments *walk, cl_uint dimensions,
     }
     sbn__add_walk(&arguments, walk);
     sbn_kernels *kernels = replica->kernels[SBN_F32][0];
-    launch(back ? &kernels->backward_apply[which] : &kernels->forward_apply[which], arguments.list,
-           arguments.count, dimensions, groups);
+    run_kernel(replica, back ? &kernels->backward_apply[which] : &kernels->forward_apply[which],
+               &arguments, dimensions, groups);
 }
 
 /* What is written and looked at: `length` elements of each part, which begin so far apart. */
@@ -218,8 +207,8 @@ static void check_add_slices(void)
     };
     sbn_arguments arguments = {.count = 0};
     sbn__add_add_slices(&arguments, &own);
-    launch(&replica->kernels[SBN_F32][0]->add_slices, arguments.list, arguments.count, 1,
-           (const size_t[]){1});
+    run_kernel(replica, &replica->kernels[SBN_F32][0]->add_slices, &arguments, 1,
+               (const size_t[]){1});
     int all_right = 1;
     for (int i = 0; i < WORDS; ++i) {
         const cl_long flags = i == WORDS - 1;

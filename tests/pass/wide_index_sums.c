@@ -100,13 +100,7 @@ static void launch(const reduction *r, size_t channels, int back, cl_mem to, cl_
     sbn_kernels *kernels = replica->kernels[SBN_F32][sbn__variant_of(0, part)];
     sbn_kernel *kernel = back ? &kernels->backward_reduce[r->kernel]
                               : &kernels->forward_reduce[r->kernel];
-    const size_t groups[] = {1, 1};
-    const sbn_wait wait = {{NULL}, 0};
-    cl_event event;
-    must(sbn__launch(replica, kernel, arguments.list, arguments.count, 2, groups, &wait, &event),
-         "launch");
-    must(clWaitForEvents(1, &event), "clWaitForEvents");
-    sbn__release_event(&event);
+    run_kernel(replica, kernel, &arguments, 2, (const size_t[]){1, 1});
 }
 
 /* A strip's accumulators. */
@@ -178,19 +172,10 @@ static void check(const reduction *r, int back, float scale)
            (size_t)r->channels * r->plane, SAMPLES);
 }
 
-static cl_mem buffer(void)
-{
-    cl_int code;
-    cl_mem made = clCreateBuffer(device.context, CL_MEM_READ_WRITE, sizeof(int64_t) * MOST_WORDS,
-                                 NULL, &code);
-    must(code, "clCreateBuffer");
-    return made;
-}
-
 static void checks(void)
 {
-    partial = buffer();
-    wide = buffer();
+    partial = fixture_buffer(&device, sizeof(int64_t) * MOST_WORDS, NULL);
+    wide = fixture_buffer(&device, sizeof(int64_t) * MOST_WORDS, NULL);
     for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
         sbn_group *group = fixture_group(queue, 1, form);
         replica = &group->replicas[0];

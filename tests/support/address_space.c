@@ -30,3 +30,15 @@ void address_space_close(address_space *space)
         munmap(space->at, space->bytes);
     *space = (address_space){NULL, 0, NULL};
 }
+
+void run_kernel(sbn_replica *replica, sbn_kernel *kernel, const sbn_arguments *arguments,
+                cl_uint dimensions, const size_t *groups)
+{
+    const sbn_wait none = {.count = 0};
+    cl_event event;
+    must(sbn__launch(replica, kernel, arguments->list, arguments->count, dimensions, groups, &none,
+                     &event),
+         "sbn__launch");
+    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    sbn__release_event(&event);
+}

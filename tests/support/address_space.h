@@ -8,7 +8,8 @@
 
 #include <stddef.h>
 
-#include "program/opencl.h"
+#include "group/group.h"
+#include "launch/arguments.h"
 
 typedef struct address_space {
     float *at; /* zeros */
@@ -19,5 +20,9 @@ typedef struct address_space {
 /* 0: so many addresses cannot be reserved. */
 int address_space_open(address_space *space, cl_context context, size_t floats);
 void address_space_close(address_space *space);
+
+/* Runs a kernel of a replica to its end. */
+void run_kernel(sbn_replica *replica, sbn_kernel *kernel, const sbn_arguments *arguments,
+                cl_uint dimensions, const size_t *groups);
 
 #endif

@@ -46,10 +46,7 @@ static void count_starts(branch_set *set, sbn_group *group)
 
 static sbn_batchnorm *make_layer(const test_rank *m, const branch_shape *shape)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.name = shape->name;
-    config.channels = shape->channels;
-    sbn_batchnorm *layer = fixture_layer_of(m->group, &config);
+    sbn_batchnorm *layer = LAYER_WITH(m->group, .name = shape->name, .channels = shape->channels);
     must(sbn_batchnorm_set_training(layer, !shape->fixed), "sbn_batchnorm_set_training");
     return layer;
 }
@@ -83,7 +80,7 @@ static void open_branch(const test_rank *m, const fixture *f, const branch_shape
                                     set->saved[i], shape->back};
 }
 
-static void open_set(const test_rank *m, const fixture *f, const branch_shape *shapes, size_t count)
+static void open_set(test_rank *m, const fixture *f, const branch_shape *shapes, size_t count)
 {
     branch_set *set = branch_set_of(m);
     memset(set, 0, sizeof *set);
@@ -126,7 +123,7 @@ void branch_sets_close(test_ranks *all)
     ranks_close(all);
 }
 
-void branch_set_reset(const test_rank *m)
+void branch_set_reset(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     enum { MOST = 128 };
@@ -164,9 +161,10 @@ uint64_t branch_set_digest(const test_rank *m)
     return digest;
 }
 
-uint64_t branch_set_state(const test_rank *m)
+uint64_t branch_set_state(test_rank *m)
 {
     const branch_set *set = branch_set_of(m);
+    clFinish(m->queue);
     uint64_t digest = SBN_DIGEST_START;
     for (size_t i = 0; i < set->count; ++i) {
         digest = digest_layer(digest, set->layers[i], set->saved[i]);

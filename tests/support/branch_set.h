@@ -46,12 +46,12 @@ void branch_sets_open(test_ranks *all, const fixture *f, int ranks, const size_t
 void branch_sets_close(test_ranks *all);
 
 /* Outputs to the pattern and running statistics to values of the layer's own; counts to 0. */
-void branch_set_reset(const test_rank *m);
+void branch_set_reset(test_rank *m);
 
 /* Outputs, saved and running statistics of all layers. */
 uint64_t branch_set_digest(const test_rank *m);
 
 /* The same of what a refused pass must leave alone; outputs have to be untouched. */
-uint64_t branch_set_state(const test_rank *m);
+uint64_t branch_set_state(test_rank *m);
 
 #endif

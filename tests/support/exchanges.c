@@ -4,18 +4,7 @@
 
 #include <string.h>
 
-static const size_t standard[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
-size_t exchange_counts[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
-
-void exchange_cut(unsigned seed)
-{
-    size_t left = EXCHANGE_FLOATS;
-    memcpy(exchange_counts, standard, sizeof standard);
-    for (int i = 0; seed && i < TENSORS; ++i) {
-        exchange_counts[i] = i < TENSORS - 1 ? mix(seed, (uint64_t)i) % (left / 2 + 1) : left;
-        left -= exchange_counts[i];
-    }
-}
+const size_t exchange_counts[TENSORS] = {1, 3000, 0, 1024, 5, 2049, 70};
 
 /* Patterns before each tensor and behind the last. */
 enum { GAP = 3, WHOLE = EXCHANGE_FLOATS + GAP * (TENSORS + 1) };
@@ -30,17 +19,15 @@ float exchange_value(size_t replica, size_t i)
 
 void tensors_open(exchange_tensors *t, const test_rank *m)
 {
-    size_t bytes = 0;
     memset(t, 0, sizeof *t);
     t->replicas = m->replicas;
     t->queue = m->queue;
     for (size_t r = 0; r < t->replicas; ++r) {
-        cl_context context;
-        cl_int code = clGetCommandQueueInfo(m->queue, CL_QUEUE_CONTEXT, sizeof context, &context,
-                                            &bytes);
-        must(code, "clGetCommandQueueInfo");
-        t->mem[r] = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(float) * WHOLE, NULL, &code);
-        must(code, "clCreateBuffer");
+        fixture of = {.context = NULL};
+        must(clGetCommandQueueInfo(m->queue, CL_QUEUE_CONTEXT, sizeof of.context, &of.context,
+                                   NULL),
+             "clGetCommandQueueInfo");
+        t->mem[r] = fixture_buffer(&of, sizeof(float) * WHOLE, NULL);
         size_t at = GAP;
         for (int i = 0; i < TENSORS; ++i) {
             /* An empty tensor needs no buffer. */
@@ -78,40 +65,27 @@ static int decompose(const float *whole, float *elements)
     return same;
 }
 
-static void release_events(exchange_tensors *t)
-{
-    for (size_t r = 0; r < t->replicas; ++r) {
-        if (t->events[r])
-            clReleaseEvent(t->events[r]);
-        t->events[r] = NULL;
-    }
-}
-
 void tensors_fill(exchange_tensors *t, size_t first)
 {
     static _Thread_local float whole[WHOLE];
-    release_events(t);
+    events_release(t->events, t->replicas);
     for (size_t r = 0; r < t->replicas; ++r) {
         compose(whole, first + r);
-        must(clEnqueueWriteBuffer(t->queue, t->mem[r], CL_TRUE, 0, sizeof whole, whole, 0, NULL,
-                                  NULL),
-             "clEnqueueWriteBuffer");
+        buffer_write(&(slice){.queue = t->queue}, &(sbn_buffer){t->mem[r], 0}, WHOLE, whole);
     }
 }
 
 void tensors_close(exchange_tensors *t)
 {
     clFinish(t->queue);
-    release_events(t);
+    events_release(t->events, t->replicas);
     for (size_t r = 0; r < t->replicas; ++r)
         clReleaseMemObject(t->mem[r]);
 }
 
 static void read_whole(const exchange_tensors *t, size_t r, float *whole)
 {
-    must(clEnqueueReadBuffer(t->queue, t->mem[r], CL_TRUE, 0, sizeof(float) * WHOLE, whole, 0, NULL,
-                             NULL),
-         "clEnqueueReadBuffer");
+    buffer_read(&(slice){.queue = t->queue}, &(sbn_buffer){t->mem[r], 0}, WHOLE, whole);
 }
 
 uint64_t tensors_digest(const exchange_tensors *t, float *to)

@@ -11,11 +11,8 @@
 enum { TENSORS = 7 };
 
 /* Sizes of the tensors; one is empty, some end within a block. */
-extern size_t exchange_counts[TENSORS];
+extern const size_t exchange_counts[TENSORS];
 enum { EXCHANGE_FLOATS = 1 + 3000 + 1024 + 5 + 2049 + 70 };
-
-/* Other sizes, of as many elements in all; with seed 0 those of the beginning. */
-void exchange_cut(unsigned seed);
 
 typedef struct exchange_tensors {
     size_t replicas;

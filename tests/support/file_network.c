@@ -1,7 +1,6 @@
 #include "support/file_network.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,65 +40,17 @@ int file_network_end(void)
     return tap_done();
 }
 
-void file_network_open(file_network *n, size_t channels_of_second, int affine)
+void file_network_open(network *n, size_t channels_of_second, int affine)
 {
-    must(sbn_model_create(&n->model), "sbn_model_create");
-    for (size_t i = 0; i < LAYERS; ++i) {
-        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        config.name = file_network_names[i];
-        config.channels = i == 1 ? channels_of_second : file_network_channels[i];
-        config.track_running_stats = i != 2;
-        config.affine = affine;
-        n->layers[i] = fixture_layer_of(group, &config);
-        for (size_t r = 0; r < REPLICAS; ++r)
-            n->parameters[i][r] = (sbn_parameters){
-                sizeof(sbn_parameters),
-                buffer_of(&device, file_network_slice.queue, NULL, config.channels),
-                buffer_of(&device, file_network_slice.queue, NULL, config.channels),
-            };
-        must(sbn_model_add(n->model, file_network_names[i], n->layers[i],
-                           affine ? n->parameters[i] : NULL),
-             "sbn_model_add");
-    }
-}
-
-void file_network_close(file_network *n)
-{
-    sbn_model_destroy(n->model);
-    for (size_t i = 0; i < LAYERS; ++i) {
-        sbn_batchnorm_destroy(n->layers[i]);
-        for (size_t r = 0; r < REPLICAS; ++r) {
-            clReleaseMemObject(n->parameters[i][r].weight.mem);
-            clReleaseMemObject(n->parameters[i][r].bias.mem);
-        }
-    }
-}
-
-uint64_t file_network_digest(const file_network *n)
-{
-    uint64_t digest = SBN_DIGEST_START;
-    for (size_t i = 0; i < LAYERS; ++i) {
-        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        must(sbn_batchnorm_settings(n->layers[i], &config), "get");
-        for (size_t r = 0; r < REPLICAS; ++r) {
-            digest = digest_buffer(digest, &file_network_slice, &n->parameters[i][r].weight,
-                                   config.channels);
-            digest = digest_buffer(digest, &file_network_slice, &n->parameters[i][r].bias,
-                                   config.channels);
-        }
-        digest = digest_layer(digest, n->layers[i], NULL);
-    }
-    return digest;
+    network_layer of[LAYERS];
+    for (size_t i = 0; i < LAYERS; ++i)
+        of[i] = (network_layer){file_network_names[i],
+                                i == 1 ? channels_of_second : file_network_channels[i], !affine,
+                                i == 2};
+    network_open_of(n, &device, file_network_slice.queue, group, REPLICAS, of);
 }
 
 void file_network_write(const char *header, size_t data)
 {
-    FILE *file = fopen(file_network_path, "wb");
-    const uint64_t length = strlen(header);
-    for (int i = 0; i < 8; ++i)
-        putc((int)(length >> 8 * i & 255), file);
-    fputs(header, file);
-    for (size_t i = 0; i < data; ++i)
-        putc(255, file);
-    fclose(file);
+    vectors_write(file_network_path, header, strlen(header), 255, data);
 }

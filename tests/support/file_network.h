@@ -1,19 +1,11 @@
 /*
- * The layers of the whole networks in tests/model/data/network_*, on two replicas of the first PoCL
+ * The layers of the whole networks in tests/model/data/network_*, on three replicas of the first PoCL
  * device, and a folder for files. Between begin and end.
  */
 #ifndef TESTS_SUPPORT_FILE_NETWORK_H
 #define TESTS_SUPPORT_FILE_NETWORK_H
 
-#include "support/vectors.h"
-
-enum { LAYERS = 3, REPLICAS = 2, MOST = 24 };
-
-typedef struct file_network {
-    sbn_model *model;
-    sbn_batchnorm *layers[LAYERS];
-    sbn_parameters parameters[LAYERS][REPLICAS];
-} file_network;
+#include "support/network.h"
 
 /* The last layer has no running statistics. */
 extern const char *const file_network_names[LAYERS];
@@ -31,11 +23,8 @@ extern char file_network_path[112];
 /* For reading buffers: a slice of nothing, with the queue. */
 extern slice file_network_slice;
 
-void file_network_open(file_network *n, size_t channels_of_second, int affine);
-void file_network_close(file_network *n);
-
-/* All that a load could change. */
-uint64_t file_network_digest(const file_network *n);
+/* Until network_close. */
+void file_network_open(network *n, size_t channels_of_second, int affine);
 
 /* Makes file_network_path a file with this header and as many bytes of 255. */
 void file_network_write(const char *header, size_t data);

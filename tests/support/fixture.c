@@ -48,8 +48,7 @@ void fixture_close(fixture *f)
 
 int fixture_missing(void)
 {
-    tap_missing("no PoCL device");
-    return tap_done();
+    return tap_missing("no PoCL device");
 }
 
 cl_command_queue fixture_queue(const fixture *f, int out_of_order)
@@ -107,11 +106,21 @@ sbn_batchnorm *fixture_layer_of(sbn_group *group, const sbn_batchnorm_config *co
     return made;
 }
 
+sbn_batchnorm *fixture_layer_with(sbn_group *group, sbn_batchnorm_config settings)
+{
+    const sbn_batchnorm_config usual = SBN_BATCHNORM_CONFIG_INIT;
+    settings.size = usual.size;
+    settings.eps = settings.eps != 0 ? settings.eps : usual.eps;
+    settings.momentum = settings.momentum != 0 ? settings.momentum : usual.momentum;
+    settings.slope = settings.slope != 0 ? settings.slope : usual.slope;
+    settings.affine = settings.affine != OFF;
+    settings.track_running_stats = settings.track_running_stats != OFF;
+    return fixture_layer_of(group, &settings);
+}
+
 sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = channels;
-    return fixture_layer_of(group, &config);
+    return LAYER_WITH(group, .channels = channels);
 }
 
 sbn_saved *fixture_saved(sbn_batchnorm *layer)

@@ -47,6 +47,11 @@ sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
 sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels);
 sbn_batchnorm *fixture_layer_of(sbn_group *group, const sbn_batchnorm_config *config);
 
+/* LAYER_WITH(group, .channels = 3, .affine = OFF): what is 0 is as usual, and a switch that is OFF is 0. */
+enum { OFF = -1 };
+#define LAYER_WITH(group, ...) fixture_layer_with(group, (sbn_batchnorm_config){__VA_ARGS__})
+sbn_batchnorm *fixture_layer_with(sbn_group *group, sbn_batchnorm_config settings);
+
 /* Saved statistics of a layer, and the end of both. */
 sbn_saved *fixture_saved(sbn_batchnorm *layer);
 void fixture_end(sbn_batchnorm *layer, sbn_saved *saved);

@@ -4,36 +4,42 @@
 
 const char *const network_names[LAYERS] = {"stem", "block.0.norm", "plain"};
 
-sbn_parameters network_parameters(const network *n, float weight, float bias)
+sbn_parameters network_parameters(const network *n, size_t channels, float weight, float bias)
 {
-    float values[2][CHANNELS];
-    for (size_t c = 0; c < CHANNELS; ++c) {
+    float values[2][MOST];
+    for (size_t c = 0; c < channels; ++c) {
         values[0][c] = weight + (float)c;
         values[1][c] = bias - (float)c;
     }
     return (sbn_parameters){sizeof(sbn_parameters),
-                            buffer_of(n->device, n->queue, values[0], CHANNELS),
-                            buffer_of(n->device, n->queue, values[1], CHANNELS)};
+                            buffer_of(n->device, n->queue, values[0], channels),
+                            buffer_of(n->device, n->queue, values[1], channels)};
 }
 
 void network_open(network *n, const fixture *device, cl_command_queue queue, sbn_group *group,
                   size_t replicas)
+{
+    static const network_layer usual[LAYERS] = {{"stem", CHANNELS, 0, 0},
+                                                {"block.0.norm", CHANNELS, 0, 0},
+                                                {"plain", CHANNELS, 1, 1}};
+    network_open_of(n, device, queue, group, replicas, usual);
+}
+
+void network_open_of(network *n, const fixture *device, cl_command_queue queue, sbn_group *group,
+                     size_t replicas, const network_layer of[LAYERS])
 {
     memset(n, 0, sizeof *n);
     n->device = device;
     n->queue = queue;
     must(sbn_model_create(&n->model), "sbn_model_create");
     for (size_t i = 0; i < LAYERS; ++i) {
-        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        config.name = network_names[i];
-        config.channels = CHANNELS;
-        config.momentum = 0.25;
-        config.affine = config.track_running_stats = i != 2;
-        n->layers[i] = fixture_layer_of(group, &config);
-        for (size_t r = 0; r < replicas && i != 2; ++r)
-            n->parameters[i][r] = network_parameters(n, 1.5f + (float)i, 0.5f);
-        must(sbn_model_add(n->model, network_names[i], n->layers[i],
-                           i == 2 ? NULL : n->parameters[i]),
+        const network_layer *l = &of[i];
+        n->layers[i] = LAYER_WITH(group, .name = l->name, .channels = l->channels, .momentum = 0.25,
+                                  .affine = l->bare ? OFF : 1,
+                                  .track_running_stats = l->untracked ? OFF : 1);
+        for (size_t r = 0; r < replicas && !l->bare; ++r)
+            n->parameters[i][r] = network_parameters(n, l->channels, 1.5f + (float)i, 0.5f);
+        must(sbn_model_add(n->model, l->name, n->layers[i], l->bare ? NULL : n->parameters[i]),
              "sbn_model_add");
     }
 }
@@ -68,6 +74,22 @@ int network_holds(const network *n, size_t layer, size_t replica, float weight, 
     for (size_t c = 0; c < CHANNELS; ++c)
         same = same && got[0][c] == weight && got[1][c] == bias;
     return same;
+}
+
+uint64_t network_digest(const network *n)
+{
+    const slice s = {.queue = n->queue};
+    uint64_t digest = SBN_DIGEST_START;
+    for (size_t i = 0; i < LAYERS; ++i) {
+        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+        must(sbn_batchnorm_settings(n->layers[i], &config), "sbn_batchnorm_settings");
+        for (size_t r = 0; r < REPLICAS && n->parameters[i][r].weight.mem; ++r) {
+            digest = digest_buffer(digest, &s, &n->parameters[i][r].weight, config.channels);
+            digest = digest_buffer(digest, &s, &n->parameters[i][r].bias, config.channels);
+        }
+        digest = digest_layer(digest, n->layers[i], NULL);
+    }
+    return digest;
 }
 
 int network_flags(const network *n)

@@ -25,12 +25,8 @@ static void open_rank(test_rank *m, const fixture *f, const size_t *samples, siz
     mine.queues = queues;
     mine.replicas = m->replicas;
     must(sbn_group_create(&mine, &m->group), "sbn_group_create");
-    sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
-    layer.channels = RANK_CHANNELS;
-    layer.name = "first";
-    m->layer = fixture_layer_of(m->group, &layer);
-    layer.name = "second";
-    m->second = fixture_layer_of(m->group, &layer);
+    m->layer = LAYER_WITH(m->group, .channels = RANK_CHANNELS, .name = "first");
+    m->second = LAYER_WITH(m->group, .channels = RANK_CHANNELS, .name = "second");
     m->saved = fixture_saved(m->layer);
     m->second_saved = fixture_saved(m->second);
 }

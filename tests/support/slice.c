@@ -55,12 +55,11 @@ sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *valu
     const size_t floats = BEFORE + count + BEHIND;
     const slice on = {.queue = queue};
     const sbn_buffer whole = {fixture_buffer(f, sizeof(float) * floats, NULL), 0};
+    const sbn_buffer made = {whole.mem, BEFORE};
     buffer_fill(&on, &whole, floats, PATTERN);
-    if (values && count > 0)
-        must(clEnqueueWriteBuffer(queue, whole.mem, CL_TRUE, sizeof(float) * BEFORE,
-                                  sizeof(float) * count, values, 0, NULL, NULL),
-             "clEnqueueWriteBuffer");
-    return (sbn_buffer){whole.mem, BEFORE};
+    if (values)
+        buffer_write(&on, &made, count, values);
+    return made;
 }
 
 void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first, size_t samples,
@@ -98,6 +97,16 @@ void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first
     free(bias);
 }
 
+void slices_open(slice *slices, sbn_shard *shards, size_t count, const fixture *f,
+                 cl_command_queue queue, size_t samples, size_t channels, size_t plane,
+                 unsigned seed)
+{
+    for (size_t r = 0; r < count; ++r) {
+        slice_open(&slices[r], f, queue, r * samples, samples, channels, plane, seed);
+        shards[r] = slices[r].shard;
+    }
+}
+
 void slice_close(slice *s)
 {
     const sbn_buffer all[] = {s->shard.x,           s->shard.y,        s->shard.dy,
@@ -116,6 +125,14 @@ void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *
              "clEnqueueReadBuffer");
 }
 
+void buffer_write(const slice *s, const sbn_buffer *buffer, size_t count, const float *values)
+{
+    if (count > 0)
+        must(clEnqueueWriteBuffer(s->queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
+                                  sizeof(float) * count, values, 0, NULL, NULL),
+             "clEnqueueWriteBuffer");
+}
+
 void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value)
 {
     if (count > 0)
@@ -130,6 +147,15 @@ void slices_close(slice *slices, size_t count)
 {
     for (size_t i = 0; i < count; ++i)
         slice_close(&slices[i]);
+}
+
+void events_release(cl_event *events, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) {
+        if (events[i])
+            clReleaseEvent(events[i]);
+        events[i] = NULL;
+    }
 }
 
 void slice_reset(const slice *s)

@@ -23,6 +23,10 @@ typedef struct slice {
 
 void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first, size_t samples,
                 size_t channels, size_t plane, unsigned seed);
+/* So many, each of these samples, one behind the other; and their shards. */
+void slices_open(slice *slices, sbn_shard *shards, size_t count, const fixture *f,
+                 cl_command_queue queue, size_t samples, size_t channels, size_t plane,
+                 unsigned seed);
 void slice_close(slice *s);
 void slices_close(slice *slices, size_t count);
 
@@ -36,10 +40,14 @@ cl_mem fixture_buffer(const fixture *f, size_t size, void *contents);
 /* A buffer of these floats, with an offset; of `count` patterns where they are NULL. */
 sbn_buffer buffer_of(const fixture *f, cl_command_queue queue, const float *values, size_t count);
 
-/* Reads or fills `count` floats behind a buffer's offset, blocking; buffer_copy: into a block to be freed. */
+/* Reads, writes or fills `count` floats behind a buffer's offset, blocking; buffer_copy: into a block to be freed. */
 float *buffer_copy(const slice *s, const sbn_buffer *buffer, size_t count);
 void buffer_read(const slice *s, const sbn_buffer *buffer, size_t count, float *to);
+void buffer_write(const slice *s, const sbn_buffer *buffer, size_t count, const float *values);
 void buffer_fill(const slice *s, const sbn_buffer *buffer, size_t count, float value);
+
+/* Releases the events that there are; none is left. */
+void events_release(cl_event *events, size_t count);
 
 /* Sets outputs to the pattern; tells whether they all still hold it, padding included. */
 void slice_reset(const slice *s);

@@ -1,21 +1,10 @@
 #include "support/stage.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 
 stage_objects stage;
 
 const char *const operation_names[] = {"forward", "backward", "evaluation", "recomputation"};
-
-static sbn_batchnorm *make_layer(const char *name, int tracks)
-{
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = CHANNELS;
-    config.name = name;
-    config.track_running_stats = tracks;
-    return fixture_layer_of(stage.group, &config);
-}
 
 static void fill_common(void)
 {
@@ -37,18 +26,16 @@ int stage_open(void)
         return 1;
     stage.queue = fixture_queue(&stage.device, 0);
     stage.group = fixture_group(stage.queue, REPLICAS, SBN_FORM_AUTO);
-    stage.watched = stage.layer = make_layer("first", 1);
-    stage.second = make_layer("second", 0);
+    stage.watched = stage.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .name = "first");
+    stage.second = LAYER_WITH(stage.group, .channels = CHANNELS, .name = "second",
+                              .track_running_stats = OFF);
     stage.saved = fixture_saved(stage.layer);
     stage.empty = fixture_saved(stage.layer);
     stage.of_second = fixture_saved(stage.second);
     fill_common();
     stage.right = (arguments){.layer = stage.layer, .saved = stage.saved};
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        slice_open(&stage.slices[r], &stage.device, stage.queue, 2 * r, SAMPLES / REPLICAS,
-                   CHANNELS, PLANE, 1);
-        stage.right.shards[r] = stage.slices[r].shard;
-    }
+    slices_open(stage.slices, stage.right.shards, REPLICAS, &stage.device, stage.queue,
+                SAMPLES / REPLICAS, CHANNELS, PLANE, 1);
     must(sbn_forward(stage.layer, stage.right.shards, stage.saved, 0, NULL), "sbn_forward");
     must(sbn_forward(stage.second, stage.right.shards, stage.of_second, 0, NULL), "sbn_forward");
     stage_reset();

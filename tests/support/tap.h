@@ -28,9 +28,9 @@ void tap_skip(const char *format, ...) TAP_PRINTF(1, 2);
 
 /*
  * For what a machine must not lack where CI=true is set (a device, a tool): a failure there,
- * a skip elsewhere.
+ * a skip elsewhere. It is the last check: the program's result.
  */
-void tap_missing(const char *format, ...) TAP_PRINTF(1, 2);
+int tap_missing(const char *format, ...) TAP_PRINTF(1, 2);
 
 /* A line for the log. */
 void tap_note(const char *format, ...) TAP_PRINTF(1, 2);

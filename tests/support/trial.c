@@ -73,7 +73,5 @@ int trial_every_device(trial_check *check)
         ++checked;
     }
     devices_free(&list);
-    if (!checked)
-        tap_missing("no usable OpenCL device here");
-    return tap_done();
+    return checked ? tap_done() : tap_missing("no usable OpenCL device here");
 }

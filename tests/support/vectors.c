@@ -4,6 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+void vectors_write(const char *path, const char *header, uint64_t length, int byte, size_t data)
+{
+    FILE *file = fopen(path, "wb");
+    for (int i = 0; i < 8; ++i)
+        putc((int)(length >> 8 * i & 255), file);
+    fputs(header, file);
+    for (size_t i = 0; i < data; ++i)
+        putc(byte, file);
+    fclose(file);
+}
+
 void vectors_open(sbn_tensor_file *file, const char *name)
 {
     must(sbn__tensor_file_open(file, data_path(name)), name);

@@ -150,11 +150,13 @@ static void check_right(bench *b)
     }
 }
 
-static void check_all(const fixture *f)
+static fixture device;
+
+static void check_all(void)
 {
     char error[RUNNER_ERROR];
-    const device_info device = {.id = f->device, .type = "cpu", .form = SBN_FORM_CPU};
-    const device_info *devices[] = {&device};
+    const device_info info = {.id = device.device, .type = "cpu", .form = SBN_FORM_CPU};
+    const device_info *devices[] = {&info};
     const bench_config config = {.devices = devices, .num_devices = 1, .budget = {.rounds = 1}};
     bench *b;
     must(bench_open(&config, &b, error), error);
@@ -166,11 +168,6 @@ static void check_all(const fixture *f)
 
 int main(void)
 {
-    fixture f;
     wraps_build_once();
-    if (fixture_open(&f))
-        return fixture_missing();
-    check_all(&f);
-    fixture_close(&f);
-    return tap_done();
+    return fixture_main(&device, NULL, check_all);
 }

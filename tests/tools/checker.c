@@ -155,10 +155,8 @@ int main(void)
 {
     char error[RUNNER_ERROR];
     runner *r = trial_pocl(NULL, error);
-    if (!r) {
-        tap_missing("%s", error);
-        return tap_done();
-    }
+    if (!r)
+        return tap_missing("%s", error);
     for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i)
         check(r, problems[i].line, problems[i].off);
     runner_destroy(r);

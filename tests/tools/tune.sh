@@ -60,7 +60,6 @@ rm -rf "$XDG_CACHE_HOME/syncbn"
 check 'forgetting makes no folder' run 0 tune --devices 0 --forget
 check 'as there was none' [ ! -e "$XDG_CACHE_HOME/syncbn" ]
 
-see='see syncbn tune --help'
 check 'an argument that is no problem' run 2 tune fast
 check 'a problem that cannot be measured' run 2 tune mb2ic2,ooo
 check 'says why' grep -q '^syncbn: mb2ic2,ooo cannot be measured: ooo' "$work/err"
@@ -69,8 +68,6 @@ check 'says what was expected' grep -q '^syncbn: --seconds -1: expected a number
 # shellcheck disable=SC2046
 check 'too many problems' run 2 tune $(i=0; while [ $i -lt 17 ]; do echo mb2ic2; i=$((i + 1)); done)
 check 'says how many' grep -q '^syncbn: expected at most 16 problems, got 17$' "$work/err"
-check 'a switch with a value' run 2 tune --forget=1
-check 'says so' grep -q "^syncbn: --forget takes no value; $see\$" "$work/err"
 
 # Numbers from the environment: wrong ones are refused, and no numbers change a bit.
 SYNCBN_TUNING=groups=0
