@@ -115,8 +115,6 @@ int sbn__program_acquire(const sbn_program *wanted, const sbn_building *how, sbn
 
 void sbn__program_release(sbn_program *program)
 {
-    if (!program)
-        return;
     pthread_mutex_lock(&mutex);
     const int last = --program->users == 0;
     if (last)

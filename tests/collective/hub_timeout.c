@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "group/group.h"
 #include "support/ranks.h"
 
 static fixture device;
@@ -92,6 +93,33 @@ static void check_absent(void)
     tap_ok(ranks_state(&all) == before, "nothing has changed");
     expect(sbn_evaluate(all.of[0].layer, all.of[0].shards), SBN_SUCCESS, "",
            "evaluation by running statistics needs nobody");
+    ranks_close(&all);
+}
+
+static int breaks(void *context, void *request, int *done)
+{
+    (void)context, (void)request, (void)done;
+    return -5;
+}
+
+static int forward_once(test_rank *m)
+{
+    expect_leaks();
+    return rank_says(m, sbn_forward(m->layer, m->shards, m->saved, 0, NULL));
+}
+
+/* A transport that cannot tell whether the header has come: its rank sends no sums, and is named. */
+static void check_breaking(void)
+{
+    test_ranks all;
+    open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
+    all.of[2].group->communicator.transport.test = breaks;
+    ranks_do(&all, forward_once);
+    rank_expect(&all.of[2], SBN_TRANSPORT_ERROR, "rank 2: the transport's test returned -5",
+                "a transport that breaks");
+    for (int rank = 0; rank < 2; ++rank)
+        rank_expect(&all.of[rank], SBN_TIMEOUT,
+                    "waited 0.3 s in forward of layer \"first\" for rank 2", "the others");
     ranks_close(&all);
 }
 
@@ -277,6 +305,7 @@ static void checks(void)
 {
     const long at_start = sbn__handles_open();
     check_absent();
+    check_breaking();
     check_local();
     check_local_late();
     check_split(SBN_TIMEOUT_FAIL);
