@@ -5,6 +5,7 @@
  */
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -185,6 +186,30 @@ static void check_table(void)
     late_tests = 0;
 }
 
+/* Reductions of different tags, which ranks start in orders of their own. */
+static void check_tags(void)
+{
+    int64_t words[SBN_TAGS];
+    void *requests[SBN_TAGS];
+    sbn_mpi *mpi;
+    sbn_transport table = SBN_TRANSPORT_INIT;
+    must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
+    must(sbn_mpi_transport(mpi, &table), "sbn_mpi_transport");
+    for (int i = 0; i < SBN_TAGS; ++i) {
+        const int tag = mpi_job_rank() % 2 ? SBN_TAGS - 1 - i : i;
+        words[tag] = 1 + tag;
+        must(table.start(table.context, tag, &words[tag], 1, &requests[tag]), "start");
+    }
+    int wrong = 0;
+    for (int tag = 0; tag < SBN_TAGS; ++tag) {
+        for (int done = 0; !done; sched_yield())
+            must(table.test(table.context, requests[tag], &done), "test");
+        wrong += words[tag] != (1 + tag) * mpi_job_size();
+    }
+    tap_ok(!wrong, "%d tags, in another order on every other rank: %d wrong", SBN_TAGS, wrong);
+    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
+}
+
 static void handler(MPI_Comm *comm, int *code, ...)
 {
     (void)comm, (void)code;
@@ -265,6 +290,7 @@ int main(int argc, char **argv)
     check_refused();
     check_threads();
     check_table();
+    check_tags();
     check_left_alone();
     check_left_behind();
     fixture_close(&device);
