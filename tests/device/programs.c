@@ -6,6 +6,7 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "support/fixture.h"
@@ -21,6 +22,27 @@ static cl_command_queue queue;
 static slice data;
 /* Compiled without optimisation, which takes a third of the time and gives the same bits. */
 static const char unoptimised[] = "-cl-opt-disable", *options = unoptimised;
+
+/* Whether programs seem to belong to another device, too, whose binary comes first. */
+static int belongs_to_two;
+
+WRAP(cl_int, clGetProgramInfo,
+     (cl_program program, cl_program_info what, size_t size, void *value, size_t *needed))
+{
+    /* A device, a size or an address for each. */
+    void **first = value;
+    if (!belongs_to_two)
+        return __real_clGetProgramInfo(program, what, size, value, needed);
+    if (what == CL_PROGRAM_NUM_DEVICES)
+        return *(cl_uint *)value = 2, CL_SUCCESS;
+    if (what == CL_PROGRAM_DEVICES)
+        *first = &belongs_to_two;
+    if (what == CL_PROGRAM_BINARY_SIZES)
+        *(size_t *)value = sizeof "other";
+    if (what == CL_PROGRAM_BINARIES)
+        memcpy(*first, "other", sizeof "other");
+    return __real_clGetProgramInfo(program, what, size - sizeof *first, first + 1, needed);
+}
 
 /* Makes a group and runs a forward and a backward: a digest of both. */
 static uint64_t run(const char *cache)
@@ -104,6 +126,12 @@ static void check_device(const char *name, int all)
     options = "-cl-opt-disable -D BLOCK=16 -D CPU_FORM=0 -D WIDE=1 -D FORWARD_LOW1=1 -D LANES=8";
     expect_counts(counted(""), PROGRAMS, 0, without.digest,
                   "macros of the library's in the options");
+    options = "-cl-opt-disable -D BELONGS_TO_TWO";
+    belongs_to_two = 1;
+    expect_counts(counted(folder_root), PROGRAMS, 0, without.digest, "programs of two devices");
+    belongs_to_two = 0;
+    expect_counts(counted(folder_root), 0, PROGRAMS, without.digest,
+                  "of which the right one is kept");
     options = unoptimised;
 
     /* Another driver version is another key. */
