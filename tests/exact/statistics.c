@@ -89,6 +89,19 @@ static void flagged(const char *name, const sbn_format *w)
            "%s: what the mean's upper float left out is taken off: got %a", name, p.dy_xmu);
 }
 
+/* Two values, 2^exponent and its opposite. */
+static void large(void)
+{
+    for (int exponent = 63; exponent <= 64; ++exponent) {
+        int64_t wire[LENGTH] = {0};
+        const double expected = exponent == 63 ? 0x1p126 : INFINITY;
+        add(wire, &sbn_wide, 0.0, ldexp(2.0, 2 * exponent), 0);
+        const double var = moments_of(wire, &sbn_wide, 2).var;
+        tap_ok(var == expected, "a variance of 2^%d: expected %g, got %g", 2 * exponent, expected,
+               var);
+    }
+}
+
 static void needs_wide(void)
 {
     enum { INF = SBN_FLAG_PLUS_INF, OVER = SBN_FLAG_OVERFLOW, WIDE = SBN_FLAG_WIDE };
@@ -128,6 +141,7 @@ int main(void)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i)
         flagged(formats[i].name, formats[i].format);
+    large();
     needs_wide();
     small_slices();
     return tap_done();
