@@ -20,9 +20,9 @@ static size_t made_count[HANDLE_KINDS];
 
 static cl_mem make_buffer(size_t floats)
 {
-    const cl_mem made = fixture_buffer(&device, sizeof(float) * floats, NULL);
-    buffer_fill(&(slice){.queue = queues[0]}, &(sbn_buffer){made, 0}, floats, 0);
-    return made;
+    const cl_mem buffer = fixture_buffer(&device, sizeof(float) * floats, NULL);
+    buffer_fill(&(slice){.queue = queues[0]}, &(sbn_buffer){buffer, 0}, floats, 0);
+    return buffer;
 }
 
 void arguments_open(void)
