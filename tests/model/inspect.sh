@@ -128,6 +128,8 @@ index.json|{"metadata": {"total_size": 9}, "weight_map": {"a": "b"}}\\n|the inde
 list.json| [1, 2, 3, 4, 5]\\n|a JSON text
 text|int f() {\\n\\treturn 1; /* \\303\\244 */\\n}\\n|a text
 short|hi|a text
+scripts|\\337\\277 and \\364\\217\\277\\277 beside them\\n|a text
+blank|  \\t \\n\\r  \\n  \\n|a text
 KINDS
 (cd "$work" && tar -cf file.tar file.gz)
 is 'a tar archive' file.tar
