@@ -36,7 +36,7 @@ typedef struct scene {
     cl_context context;
     cl_device_id device;
     sbn_kernel_form form; /* of the benchmark's own kernels: never AUTO */
-    cl_program program;   /* these kernels, once they are built */
+    cl_program program;   /* these kernels */
     char error[RUNNER_ERROR];
 } scene;
 
