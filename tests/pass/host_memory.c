@@ -1,6 +1,7 @@
 /*
  * A shard in memory of the host is free when a call returns, after an error too; what is read before
- * the commands run. What is refused: tests/pass/arguments_buffers.c. The bits of the same tensors in buffers: tests/pass/same.
+ * the commands run. What is refused: tests/pass/arguments_buffers.c. The bits of the same tensors in
+ * buffers: tests/pass/same.
  */
 #include "base/memory.h"
 #include "group/group.h"
