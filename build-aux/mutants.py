@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import typing
 
 source, build, results, number, seed, named, jobs, cache = sys.argv[1:9]
 tests = sys.argv[9:]
@@ -57,7 +58,24 @@ BATCHES = {
 SLOW = ['tools/check', 'pass/golden', 'pass/same']
 REST = 'base exact device collective pass model parallel faults mpi'
 RACES = 'tests/device/races.sh'
+PASSED = 'passes the tests of its folder'
 TEST_SECONDS = 150
+
+sound = set()
+
+
+class Fault(typing.NamedTuple):
+    file: str
+    at: int
+    old: str
+    new: str
+
+    def __str__(self):
+        return f'{self.file}:{self.at + 1}: {self.old.strip()} => {self.new.strip()}'
+
+    def folder(self):
+        folder = os.path.dirname(self.file)
+        return folder if folder.startswith('src/') or folder == 'cl/gpu' else 'cl'
 
 
 def masked(text):
@@ -67,12 +85,13 @@ def masked(text):
 
 
 def mutants_of(file):
-    """(file, number of the line, the line, the line instead) of all that the rules make in a file."""
+    """All that the rules make in a file."""
     text = open(os.path.join(source, file)).read()
     for at, (line, seen) in enumerate(zip(text.split('\n'), masked(text).split('\n'))):
         for rule, new in RULES:
             for match in rule.finditer(seen):
-                yield file, at, line, line[:match.start()] + match.expand(new) + line[match.end():]
+                yield Fault(file, at, line,
+                            line[:match.start()] + match.expand(new) + line[match.end():])
 
 
 def drawn():
@@ -94,7 +113,7 @@ def listed():
             lines = open(os.path.join(source, file)).read().split('\n')
             at = int(line) - 1 if line else next(i for i, text in enumerate(lines) if old in text)
             assert old in lines[at], entry
-            yield file, at, lines[at], lines[at].replace(old, new, 1)
+            yield Fault(file, at, lines[at], lines[at].replace(old, new, 1))
 
 
 def started(*words):
@@ -141,26 +160,43 @@ def failed_of(batch):
     return run([failed]) if failed in batch else failed
 
 
-def folder_of(file):
-    folder = os.path.dirname(file)
-    return folder if folder.startswith('src/') or folder == 'cl/gpu' else 'cl'
-
-
-def outcome_of(file):
-    if started('tools/syncbn/syncbn').wait():
-        return 'does not build'
-    known = [*tests, RACES] if folder_of(file) == 'cl/gpu' else tests
+def outcome_of(faults, batches):
+    """The test that sees the faults, planted for as long as this takes; None: no test of the batches."""
+    paths = {os.path.join(source, fault.file) for fault in faults}
+    texts = {path: open(path).read() for path in paths}
+    write(results + '.planted', json.dumps(texts))
+    for path, text in texts.items():
+        lines = text.split('\n')
+        for fault in faults:
+            if os.path.join(source, fault.file) == path:
+                lines[fault.at] = fault.new
+        write(path, '\n'.join(lines))
+    known = [*tests, RACES] if any(fault.folder() == 'cl/gpu' for fault in faults) else tests
+    failed = 'does not build' if started('tools/syncbn/syncbn').wait() else None
     done = set()
-    for batch in [*BATCHES.get(folder_of(file), PASS), *SLOW, REST]:
+    for batch in batches:
         later = tuple('tests/' + name for name in SLOW if name != batch)
         names = tuple('tests/' + name for name in batch.split())
         chosen = [test for test in known
                   if test.startswith(names) and not test.startswith(later) and test not in done]
         done.update(chosen)
-        failed = failed_of(chosen) if chosen else None
-        if failed:
-            return failed
-    return 'survives'
+        failed = failed or chosen and failed_of(chosen)
+    restore()
+    if failed in done and failed not in sound:
+        sound.add(failed)
+        if failed_of([failed]):
+            sys.exit(f'{failed} fails without a fault')
+    return failed or None
+
+
+def judged_together(faults):
+    """(fault, outcome) of those that the tests of their folders pass: the other tests run once for all of
+    them, and for each half if one fails."""
+    outcome = outcome_of(faults, [*SLOW, REST])
+    if not outcome or len(faults) == 1:
+        return [(fault, outcome or 'survives') for fault in faults]
+    half = len(faults) // 2
+    return judged_together(faults[:half]) + judged_together(faults[half:])
 
 
 def write(path, text):
@@ -169,47 +205,44 @@ def write(path, text):
 
 
 def restore():
-    """Takes out the fault that is planted, if one is: also after a run that was killed."""
+    """Takes out what is planted: also after a run that was killed."""
     if os.path.exists(results + '.planted'):
-        write(*json.load(open(results + '.planted')))
+        for path, text in json.load(open(results + '.planted')).items():
+            write(path, text)
         os.unlink(results + '.planted')
-
-
-def key_of(file, old, new):
-    return f'{file}: {old.strip()} => {new.strip()}'
 
 
 def main():
     restore()
+    faults = list(listed() if named else drawn())
     reasons = open(os.path.join(source, 'tests/mutants.equivalent'))
     equivalent = {line.split(' because ')[0] for line in reasons}
-    known = dict(json.loads(line) for line in open(results)) if os.path.exists(results) else {}
+    known = {str(fault): 'equivalent' for fault in faults
+             if re.sub(r':\d+', '', str(fault), count=1) in equivalent}
+    if os.path.exists(results):
+        known.update(json.loads(line) for line in open(results))
+
+    def learn(fault, outcome):
+        known[str(fault)] = outcome
+        with open(results, 'a') as out:
+            out.write(json.dumps([str(fault), outcome]) + '\n')
+        print(f'{fault}: {outcome}', flush=True)
+
+    for fault in faults:
+        if str(fault) not in known:
+            learn(fault, outcome_of([fault], BATCHES.get(fault.folder(), PASS)) or PASSED)
+    while left := {fault[:2]: fault for fault in faults if known[str(fault)] == PASSED}:
+        for fault, outcome in judged_together([*left.values()]):
+            learn(fault, outcome)
+
     table = collections.defaultdict(collections.Counter)
     killers = collections.Counter()
-    sound = set()
-    for file, at, old, new in listed() if named else drawn():
-        key = key_of(file, old, new)
-        if key not in equivalent and f'{at} {key}' not in known:
-            path = os.path.join(source, file)
-            text = open(path).read()
-            lines = text.split('\n')
-            lines[at] = new
-            write(results + '.planted', json.dumps([path, text]))
-            write(path, '\n'.join(lines))
-            known[f'{at} {key}'] = outcome = outcome_of(file)
-            restore()
-            if outcome in tests + [RACES] and outcome not in sound:
-                sound.add(outcome)
-                if failed_of([outcome]):
-                    sys.exit(f'{outcome} fails without a fault')
-            with open(results, 'a') as out:
-                out.write(json.dumps([f'{at} {key}', known[f'{at} {key}']]) + '\n')
-        outcome = 'equivalent' if key in equivalent else known[f'{at} {key}']
-        print(f'{file}:{at + 1}{key[len(file):]}: {outcome}', flush=True)
+    for fault in faults:
+        outcome = known[str(fault)]
         if outcome in ('equivalent', 'survives'):
-            table[folder_of(file)][outcome] += 1
+            table[fault.folder()][outcome] += 1
         elif outcome != 'does not build':
-            table[folder_of(file)]['caught'] += 1
+            table[fault.folder()]['caught'] += 1
             killers[outcome] += 1
     print(f'\n{"folder":16} {"caught":>8} {"survived":>8} {"equivalent":>10}')
     for folder, row in [*sorted(table.items()), ('all', sum(table.values(), collections.Counter()))]:

@@ -60,18 +60,28 @@ static void add_values(int64_t *accumulator, const sbn_format *f, double scale)
     }
 }
 
+/* A sum whose words are 0, ones, or a fifth of ones: of five values products carry from word to word. */
+static void add_fifths(int64_t *limbs, int limb, int bits, size_t kind)
+{
+    static const uint64_t words[] = {0, UINT64_MAX, UINT64_MAX / 5};
+    for (int b = 0; b < bits; ++b) {
+        limbs[b / limb] += (int64_t)(words[kind % 3] >> b % 64 & 1) << b % limb;
+        kind = b % 64 == 63 ? kind / 3 : kind;
+    }
+}
+
 static int64_t random_flags(size_t c)
 {
     return c % 3 ? (int64_t)(next() % 4 == 0) * SBN_FLAG_WIDE
                  : (int64_t)(next() % (1 << SBN_FLAGS));
 }
 
-/* Terms of one source and slice in channel c, of kind c mod 6. */
-static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c)
+/* Terms of one source and slice in channel c, of kind c mod 7; one kind has but one term. */
+static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c, int first)
 {
     const int limbs1 = sbn__limbs1(f), bits = f->bits1 + 25, bits2 = f->bits2 + 25;
     int64_t *second = accumulator + limbs1;
-    switch (c % 6) {
+    switch (c % 7) {
     case 0: break; /* zeros */
     case 1: add_values(accumulator, f, 1.0); break;
     case 2: add_values(accumulator, f, f->wide ? ldexp(1.0, (int)(c % 200) - 100) : 0x1p12); break;
@@ -79,9 +89,13 @@ static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c)
         accumulator[c % (size_t)limbs1] += 1;
         second[c % (size_t)sbn__limbs2(f)] += c % 4 < 2 ? 1 : -1;
         break;
+    case 6:
+        if (first)
+            add_fifths(second, f->limb_bits, bits2, c / 7);
+        break;
     default:
         add_random(accumulator, f->limb_bits, bits, (int)(next() % 2));
-        add_random(second, f->limb_bits, bits2, c % 6 == 4 ? 0 : (int)(next() % 2));
+        add_random(second, f->limb_bits, bits2, c % 7 == 4 ? 0 : (int)(next() % 2));
     }
     accumulator[sbn__accumulator_length(f) - 1] = random_flags(c);
 }
@@ -97,13 +111,13 @@ void sums_fill(sums *s)
         for (uint32_t k = 0; k < s->slices[i]; ++k) {
             int64_t *at = s->of[i] + k * CHANNELS * s->length;
             for (size_t c = 0; c < CHANNELS; ++c)
-                fill_one(at + c * s->length, s->format, c);
+                fill_one(at + c * s->length, s->format, c, i + k == 0);
             sbn__accumulators_add(at, s->format, CHANNELS, s->all);
         }
         for (size_t c = 0; c < CHANNELS; ++c) {
             /* The flags behind the limbs are in the next channel's place. */
             int64_t *own = s->wide_of[i] + c * limbs;
-            fill_one(own, &sbn_wide, c + 1);
+            fill_one(own, &sbn_wide, c + 1, 0);
             own[limbs] = 0;
             for (size_t k = 0; k < limbs && s->slices[i] > 0; ++k)
                 s->all_wide[c * limbs + k] += own[k];
