@@ -76,8 +76,8 @@ typedef struct sbn_group_config {
     sbn_kernel_form form;          /* for tests: SBN_FORM_AUTO chooses well */
     /*
      * For experiments: added to the OpenCL compiler's options, separated by spaces (quotes do not
-     * hold words together). Copied; NULL: none. Options that relax arithmetic, such as
-     * "-cl-fast-relaxed-math" and "-cl-mad-enable", are SBN_INVALID_ARGUMENT.
+     * hold words together); at most 1000 characters. Copied; NULL: none. Options that relax
+     * arithmetic, such as "-cl-fast-relaxed-math" and "-cl-mad-enable", are SBN_INVALID_ARGUMENT.
      * On Intel's GPUs a buffer above CL_DEVICE_MAX_MEM_ALLOC_SIZE is SBN_INVALID_ARGUMENT without
      * "-cl-intel-greater-than-4GB-buffer-required", which costs speed. Options that the compiler does
      * not take are SBN_INVALID_ARGUMENT.

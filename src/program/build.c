@@ -118,10 +118,9 @@ static int build(sbn_program *owner, int which, int cache, const sbn_building *h
     cl_program *program = &owner->programs[which];
     sbn_program_text text;
     sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
-    int status = sbn__program_text(&text, which, owner->form, owner->type, owner->fusion,
-                                   owner->part, owner->without, owner->compiler, owner->options);
-    if (status)
-        return status;
+    int status = SBN_SUCCESS;
+    sbn__program_text(&text, which, owner->form, owner->type, owner->fusion, owner->part,
+                      owner->without, owner->compiler, owner->options);
     if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options)) {
         announce(owner, which, how);
         return build_text(program, owner, &text);

@@ -2,7 +2,13 @@
 #ifndef SBN_PROGRAM_BUILD_OPTIONS_H
 #define SBN_PROGRAM_BUILD_OPTIONS_H
 
-/* Refuses options that relax the arithmetic, with a sentence that names the first. NULL: none. */
+/* Characters. */
+enum { SBN_MAX_BUILD_OPTIONS = 1000 };
+
+/*
+ * Refuses options that are too long or relax the arithmetic, with a sentence that names the first of these.
+ * NULL: none.
+ */
 int sbn__build_options_check(const char *options);
 
 #endif

@@ -10,7 +10,6 @@
 #include "program/kernels.h"
 
 /* Characters; sbn_program_text has room for them and the library's own. */
-#define MAX_BUILD_OPTIONS 1000
 
 /* A program's name, and its lists of sources by form: cl/programs. */
 typedef struct program_kind {
@@ -66,9 +65,9 @@ static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form,
     }
 }
 
-int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int part, unsigned without, sbn_compiler compiler,
-                      const char *more)
+void sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
+                       int fusion, int part, unsigned without, sbn_compiler compiler,
+                       const char *more)
 {
     char summation[512], sizes[768], of_pass[512] = "", own[256] = "";
     const sbn_format *format = kinds[program].format;
@@ -88,12 +87,7 @@ int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form,
     if (format)
         sbn__format_macros(format, of_pass, sizeof of_pass);
     /* The library's macros come last, because the later of two definitions holds. */
-    const int length = snprintf(text->options, sizeof text->options, "-cl-std=CL1.2 %s %s %s%s%s%s",
-                                sbn__compiler_options(compiler, program, fusion, more), more,
-                                summation, sizes, own, of_pass);
-    if (strlen(more) > MAX_BUILD_OPTIONS || length < 0 || (size_t)length >= sizeof text->options)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "build_options: expected at most %d characters, got %zu",
-                         MAX_BUILD_OPTIONS, strlen(more));
-    return SBN_SUCCESS;
+    snprintf(text->options, sizeof text->options, "-cl-std=CL1.2 %s %s %s%s%s%s",
+             sbn__compiler_options(compiler, program, fusion, more), more, summation, sizes, own,
+             of_pass);
 }

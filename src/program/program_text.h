@@ -5,6 +5,7 @@
 #ifndef SBN_PROGRAM_PROGRAM_TEXT_H
 #define SBN_PROGRAM_PROGRAM_TEXT_H
 
+#include "program/build_options.h"
 #include "program/program.h"
 
 /* Texts that are compiled together. */
@@ -18,7 +19,7 @@ typedef struct sbn_sources {
 
 typedef struct sbn_program_text {
     sbn_sources sources;
-    char options[4096];
+    char options[3 * 1024 + SBN_MAX_BUILD_OPTIONS];
 } sbn_program_text;
 
 /* "forward" */
@@ -29,10 +30,10 @@ int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int part)
 
 /*
  * `fusion`, `part`, `without`: as in sbn_program. `compiler`: of the device. `more`: the
- * caller's options, which precede the library's.
+ * caller's options, which precede the library's (sbn__build_options_check).
  */
-int sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                      int fusion, int part, unsigned without, sbn_compiler compiler,
-                      const char *more);
+void sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
+                       int fusion, int part, unsigned without, sbn_compiler compiler,
+                       const char *more);
 
 #endif

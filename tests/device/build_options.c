@@ -1,5 +1,6 @@
 /* Which compiler options are refused: each by name with its reason, wherever it stands. */
 #include <stdio.h>
+#include <string.h>
 
 #include "program/build_options.h"
 #include "base/error.h"
@@ -70,5 +71,12 @@ int main(void)
     accepted("-cl-std=CL2.0 -w -Werror -I include -I/usr/-ffast-math");
     accepted("-cl-nv-verbose -cl-nv-maxrregcount=64 -cl-intel-greater-than-4GB-buffer-required");
     accepted("-ffp-contract=off -fno-fast-math -O3");
+
+    char long_one[SBN_MAX_BUILD_OPTIONS + 2] = "";
+    memset(long_one, ' ', SBN_MAX_BUILD_OPTIONS);
+    accepted(long_one);
+    strcpy(long_one + SBN_MAX_BUILD_OPTIONS, "w");
+    expect(sbn__build_options_check(long_one), SBN_INVALID_ARGUMENT,
+           "build_options: expected at most 1000 characters, got 1001", "too long");
     return tap_done();
 }

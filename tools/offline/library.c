@@ -44,21 +44,6 @@ static int fail(const char *what, const char *why)
     return 1;
 }
 
-/* A program of a variant; `last`: its reductions are those of channels last. */
-static int text_of(sbn_program_text *text, char name[64], sbn_kernel_form form,
-                   sbn_compiler compiler, int program, const variant *v, int last)
-{
-    const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
-    const int is_whole = form == SBN_FORM_CPU || program == SBN_PROGRAM_APPLY;
-    const int part = is_whole
-                         ? 0
-                         : sbn__part_of_reductions(program == SBN_PROGRAM_BACKWARD, last, v->views);
-    if ((is_whole && (last || v->views)) || !sbn__program_exists(program, form, fusion, part))
-        return 0;
-    snprintf(name, 64, "%s%s%s", last ? "last_" : "", sbn__program_name(program), v->name);
-    return sbn__program_text(text, program, form, v->type, fusion, part, 0, compiler, "") ? -1 : 1;
-}
-
 /* Macros as lines of the text, other options as words of theirs. */
 static void write_options(FILE *text, FILE *others, char *options)
 {
@@ -85,14 +70,21 @@ static FILE *open_in(const char *folder, sbn_kernel_form form, const char *name,
     return file;
 }
 
+/* A program of a variant; `last`: its reductions are those of channels last. */
 static int write_text(const char *folder, sbn_compiler compiler, sbn_kernel_form form, int program,
                       const variant *v, int last)
 {
+    const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
+    const int is_whole = form == SBN_FORM_CPU || program == SBN_PROGRAM_APPLY;
+    const int part = is_whole
+                         ? 0
+                         : sbn__part_of_reductions(program == SBN_PROGRAM_BACKWARD, last, v->views);
     sbn_program_text text;
     char name[64];
-    const int made = text_of(&text, name, form, compiler, program, v, last);
-    if (made <= 0)
-        return made ? fail("kernels", sbn_last_error()) : 0;
+    if ((is_whole && (last || v->views)) || !sbn__program_exists(program, form, fusion, part))
+        return 0;
+    snprintf(name, sizeof name, "%s%s%s", last ? "last_" : "", sbn__program_name(program), v->name);
+    sbn__program_text(&text, program, form, v->type, fusion, part, 0, compiler, "");
     FILE *source = open_in(folder, form, name, "cl"),
          *others = open_in(folder, form, name, "options");
     if (!source || !others)
