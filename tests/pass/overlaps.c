@@ -96,7 +96,7 @@ static void check_passes(void)
 
 typedef struct folding {
     sbn_batchnorm *layer;
-    sbn_folding of[REPLICAS];
+    sbn_folding of[REPLICAS], behind;
     int none;
 } folding;
 
@@ -112,7 +112,9 @@ static int fold(const void *arguments_of)
 static void check_folding(void)
 {
     enum { INNER = 2, APART = 8, OWN = 100 };
-    folding good = {.layer = stage.layer};
+    cl_event another = fixture_gate(&stage.device);
+    folding good = {.layer = stage.layer,
+                    .behind = {.size = sizeof(sbn_folding), .event = &another}};
     const paired_call call = {"folding",      fold, &good, sizeof good, offsetof(folding, of),
                               sizeof *good.of};
     for (size_t r = 0; r < REPLICAS; ++r) {
@@ -137,6 +139,8 @@ static void check_folding(void)
         FOLD(of[1].num_wait, 1, "wait_list|1 events"),
     };
     REFUSE("folding", fold, good, stage_state, rows);
+    tap_ok(another != NULL, "what lies behind the foldings is left alone");
+    clReleaseEvent(another);
 }
 
 /* --- what may meet --- */
