@@ -25,7 +25,6 @@ int sbn__self_test_slices(const sbn_program *program)
     data *t = sbn__allocate(sizeof *t);
     if (!t)
         return sbn__fail_memory("a self-test");
-    *t = (data){.slots = {0}};
     int status = sbn__self_test_run(program, &(sbn_self_test_launch){
                                                  .kernel = "self_test_slices",
                                                  .items = ITEMS,
