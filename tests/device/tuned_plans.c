@@ -1,12 +1,12 @@
 /*
  * Tuned numbers (src/device/tuning.h) as text, of which any mistake is refused; no number, however
- * extreme, makes a plan that leaves something out; and the plans of the GPU form's reductions, which
- * no result shows.
+ * extreme, makes a plan that leaves something out; and plans of both forms, which no result shows.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "plan/launch_plan.h"
+#include "plan/whole.h"
 #include "device/tuning.h"
 #include "support/fixture.h"
 
@@ -91,37 +91,78 @@ static sbn_shape shape_of(const size_t extents[3], sbn_layout layout)
     return shape;
 }
 
-/* On a device of 132 units: work-groups, and of how many channels and blocks each. */
+/* A reduction's work-groups, and of how many channels and blocks each; an apply kernel's; a whole pass's channels. */
+static void print_plans(char *text, size_t size, const sbn_shape *shape, const sbn_replica *replica)
+{
+    static const char walks[] =
+        {[SBN_WALK_FLAT] = 'f', [SBN_WALK_ROWS] = 'r', [SBN_WALK_PLANES] = 'p'};
+    const sbn_reduce_plan reduce = sbn__plan_reduce(shape, replica, 8);
+    const sbn_apply_plan apply = sbn__plan_apply(shape, replica);
+    const size_t *groups = apply.work_groups;
+    snprintf(text, size, "%zux%zu of %ux%u%s%s; %c %zux%zux%zu of %u%s; %zu", reduce.work_groups[0],
+             reduce.work_groups[1], reduce.strip, reduce.per_slice,
+             reduce.adds_slices ? ", added" : "", reduce.sums_up ? ", tail" : "", walks[apply.walk],
+             groups[0], groups[1], apply.dimensions == 3 ? groups[2] : 1, apply.per_work_group,
+             apply.non_temporal ? ", streamed" : "", sbn__plan_whole(shape, replica, 2));
+}
+
+/* Plans on a CPU of 4 units and a GPU of 132. */
 static void recorded(void)
 {
-    static const struct {
-        const char *name;
-        size_t extents[3];
-        sbn_layout layout;
-        const char *plan;
-    } rows[] = {
-        {"large planes", {32, 64, 12544}, SBN_LAYOUT_NCHW, "64x13 of 1x128, tail"},
-        {"planes of one block", {64, 256, 196}, SBN_LAYOUT_NCHW, "16x16 of 16x4, tail"},
-        {"small planes", {64, 512, 49}, SBN_LAYOUT_NCHW, "32x8 of 16x8, tail"},
-        {"small planes of one slice", {16, 8448, 49}, SBN_LAYOUT_NCHW, "528x1 of 16x16, tail"},
-        {"large planes, last", {64, 256, 196}, SBN_LAYOUT_NHWC, "16x16 of 16x4, tail"},
-        {"small planes, last", {64, 512, 49}, SBN_LAYOUT_NHWC, "32x8 of 16x8, tail"},
-        {"few planes, last", {2, 256, 784}, SBN_LAYOUT_NHWC, "16x4 of 16x2, tail"},
-        {"rows of few slices", {2048, 256, 1}, SBN_LAYOUT_NHWC, "8x16 of 32x128, tail"},
-        {"rows", {65536, 256, 1}, SBN_LAYOUT_NHWC, "8x64 of 32x1024, added"},
+    static const char *const rows[] = {
+        "CPU 32x64x12544 first: 64x4 of 1x512; f 392x1x1 of 65536, streamed; 1",
+        "GPU 32x64x12544 first: 64x13 of 1x128, tail; r 784x4x1 of 8; 0",
+        "CPU 64x256x196 first: 4x3 of 64x22; f 49x1x1 of 65536, streamed; 4",
+        "GPU 64x256x196 first: 16x16 of 16x4, tail; r 49x16x1 of 4; 0",
+        "CPU 64x512x49 first: 8x1 of 64x64; f 25x1x1 of 65536; 16",
+        "GPU 64x512x49 first: 32x8 of 16x8, tail; r 25x16x1 of 4; 0",
+        "CPU 16x8448x49 first: 132x1 of 64x41; f 102x1x1 of 65536, streamed; 64",
+        "GPU 16x8448x49 first: 528x1 of 16x16, tail; r 405x2x1 of 8; 0",
+        "CPU 2x256x784 first: 16x1 of 16x2; f 16x1x1 of 25088; 8",
+        "GPU 2x256x784 first: 256x1 of 1x16, tail; r 196x1x1 of 4; 0",
+        "CPU 4x64x3136 first: 16x1 of 4x4; f 16x1x1 of 50176; 1",
+        "GPU 4x64x3136 first: 64x2 of 1x32, tail; r 196x1x1 of 4; 0",
+        "CPU 8x6x5000 first: 2x8 of 3x1; f 16x1x1 of 15040; 0",
+        "GPU 8x6x5000 first: 6x5 of 1x32, tail; r 30x2x1 of 4; 0",
+        "CPU 2x3x1000003 first: 3x16 of 1x512; f 92x1x1 of 65536, streamed; 0",
+        "GPU 2x3x1000003 first: 3x163 of 1x48, tail; p 3x109x2 of 9216; 0",
+        "CPU 4x24x49 first: 4x1 of 6x4; f 15x1x1 of 320; 24",
+        "GPU 4x24x49 first: 2x1 of 16x4, tail; r 2x1x1 of 4; 0",
+        "CPU 16x96x784 first: 6x3 of 16x6; f 19x1x1 of 65536; 4",
+        "GPU 16x96x784 first: 96x2 of 1x32, tail; r 74x4x1 of 4; 0",
+        "CPU 16x40x256 first: 1x8 of 40x2; f 16x1x1 of 10240; 1",
+        "GPU 16x40x256 first: 3x8 of 16x2, tail; r 10x4x1 of 4; 0",
+        "CPU 64x256x196 last: 1x8 of 256x8; r 1x16x1 of 784, streamed; 0",
+        "GPU 64x256x196 last: 16x16 of 16x4, tail; r 1x628x1 of 20; 0",
+        "CPU 64x512x49 last: 1x8 of 512x8; r 1x16x1 of 196; 0",
+        "GPU 64x512x49 last: 32x8 of 16x8, tail; r 1x784x1 of 4; 0",
+        "CPU 2x256x784 last: 2x4 of 128x2; r 1x16x1 of 98; 64",
+        "GPU 2x256x784 last: 16x4 of 16x2, tail; r 1x392x1 of 4; 0",
+        "CPU 2x2048x49 last: 8x1 of 256x2; r 1x17x1 of 6; 512",
+        "GPU 2x2048x49 last: 128x1 of 16x4, tail; r 2x25x1 of 4; 0",
+        "CPU 2048x256x1 last: 1x8 of 256x256; r 1x16x1 of 128; 64",
+        "GPU 2048x256x1 last: 8x16 of 32x128, tail; r 1x512x1 of 4; 0",
+        "CPU 65536x256x1 last: 1x20 of 256x3277; r 1x64x1 of 1024, streamed; 0",
+        "GPU 65536x256x1 last: 8x64 of 32x1024, added; r 1x2048x1 of 32; 0",
     };
-    const sbn_replica replica = {.form = SBN_FORM_GPU,
-                                 .compute_units = 132,
-                                 .counts_slices = 1,
-                                 .cache_size = (size_t)50 << 20};
+    sbn_kernels combining = {.forward_combine = {.kernel = (cl_kernel)(void *)&combining}};
+    sbn_replica replicas[] = {
+        {.form = SBN_FORM_CPU, .compute_units = 4, .cache_size = (size_t)32 << 20},
+        {.form = SBN_FORM_GPU,
+         .compute_units = 132,
+         .counts_slices = 1,
+         .cache_size = (size_t)50 << 20},
+    };
+    replicas[0].kernels[SBN_F32][0] = &combining;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        const sbn_shape shape = shape_of(rows[i].extents, rows[i].layout);
-        const sbn_reduce_plan plan = sbn__plan_reduce(&shape, &replica, 8);
-        char text[128];
-        snprintf(text, sizeof text, "%zux%zu of %ux%u%s%s", plan.work_groups[0],
-                 plan.work_groups[1], 1u << plan.log2_strip, plan.per_slice,
-                 plan.adds_slices ? ", added" : "", plan.sums_up ? ", tail" : "");
-        tap_ok(strcmp(text, rows[i].plan) == 0, "%s: %s", rows[i].name, text);
+        size_t extents[3];
+        char form[4], layout[6], text[128];
+        sscanf(rows[i], "%3s %zux%zux%zu %5[a-z]", form, &extents[0], &extents[1], &extents[2],
+               layout);
+        const sbn_shape shape = shape_of(extents,
+                                         *layout == 'l' ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW);
+        print_plans(text, sizeof text, &shape, &replicas[*form == 'G']);
+        tap_ok(strcmp(text, strchr(rows[i], ':') + 2) == 0, "%s %s %s", form, layout, text);
     }
 }
 
