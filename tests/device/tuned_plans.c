@@ -1,6 +1,7 @@
 /*
  * Tuned numbers (src/device/tuning.h) as text, of which any mistake is refused; no number, however
- * extreme, makes a plan that leaves something out; and plans of both forms, which no result shows.
+ * extreme, makes a plan that leaves something out; plans of both forms, which no result shows; and the
+ * largest shape.
  */
 #include <stdio.h>
 #include <string.h>
@@ -201,9 +202,23 @@ static void plans(void)
            count, differ, wrong);
 }
 
+/* 2^56 elements, which no buffer has. */
+static void limits(void)
+{
+    for (int more = 0; more < 2; ++more) {
+        const sbn_shard shard = {.size = sizeof shard,
+                                 .dims = 3,
+                                 .shape = {1 << 17, 1 << 30, 512 << more}};
+        sbn_shape shape;
+        expect(sbn__shape_of(&shape, &shard, 1 << 30, SBN_LAYOUT_NCHW, SBN_F32, "shape"),
+               more ? SBN_INVALID_ARGUMENT : SBN_SUCCESS, more ? "too large" : "", "a shape");
+    }
+}
+
 int main(void)
 {
     parsed();
+    limits();
     plans();
     recorded();
     return tap_done();
