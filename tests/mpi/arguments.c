@@ -101,60 +101,46 @@ static sbn_mpi *open_table(sbn_transport *table)
     return mpi;
 }
 
-/* A call that another thread makes. */
-typedef struct elsewhere {
-    int (*call)(void *with);
-    void *with;
-    int status;
-    char sentence[512];
-} elsewhere;
+/* A call that another thread makes, and its handle. */
+static int (*call)(test_rank *);
+static sbn_mpi *made;
 
-static void *run(void *argument)
+static void *run(void *rank)
 {
-    elsewhere *e = argument;
-    e->status = e->call(e->with);
-    strncpy(e->sentence, sbn_last_error(), sizeof e->sentence - 1);
+    call(rank);
     return NULL;
 }
 
-static void refused_in_thread(int (*call)(void *), void *with, int status, const char *what)
+static void refused_in_thread(int (*of)(test_rank *), test_rank *m, int status, const char *what)
 {
-    elsewhere e = {.call = call, .with = with};
     pthread_t thread;
-    must(pthread_create(&thread, NULL, run, &e), "pthread_create");
+    call = of;
+    must(pthread_create(&thread, NULL, run, m), "pthread_create");
     pthread_join(thread, NULL);
-    tap_ok(e.status == status &&
-               holds_words(e.sentence,
-                           "only the thread that called MPI_Init|MPI_THREAD_SERIALIZED"),
-           "%s by another thread: %s %s", what, sbn_strerror(e.status), e.sentence);
+    rank_expect(m, status, "only the thread that called MPI_Init|MPI_THREAD_SERIALIZED", what);
 }
 
-static int create(void *mpi)
+static int create(test_rank *m)
 {
-    return sbn_mpi_create(MPI_COMM_WORLD, mpi);
+    return rank_says(m, sbn_mpi_create(MPI_COMM_WORLD, &made));
 }
 
-static int destroy(void *mpi)
+static int destroy(test_rank *m)
 {
-    return sbn_mpi_destroy(mpi);
-}
-
-static int forward(void *m)
-{
-    return rank_forward(m);
+    return rank_says(m, sbn_mpi_destroy(made));
 }
 
 /* The level is MPI_THREAD_FUNNELED: only this thread may. */
 static void check_threads(void)
 {
-    sbn_mpi *mpi;
     test_ranks all;
-    refused_in_thread(create, &mpi, SBN_INVALID_ARGUMENT, "made");
-    must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
-    refused_in_thread(destroy, mpi, SBN_INVALID_ARGUMENT, "destroyed");
-    RIGHT(sbn_mpi_destroy(mpi));
     open_ranks(&all);
-    refused_in_thread(forward, &all.of[mpi_job_rank()], SBN_TRANSPORT_ERROR, "a pass");
+    test_rank *m = &all.of[mpi_job_rank()];
+    refused_in_thread(create, m, SBN_INVALID_ARGUMENT, "made by another thread");
+    must(create(m), "sbn_mpi_create");
+    refused_in_thread(destroy, m, SBN_INVALID_ARGUMENT, "destroyed by another thread");
+    RIGHT(destroy(m));
+    refused_in_thread(rank_forward, m, SBN_TRANSPORT_ERROR, "a pass by another thread");
     ranks_close(&all);
 }
 
