@@ -90,17 +90,6 @@ static int forward_and_train(test_rank *m)
     return rank_train(m);
 }
 
-/* The lone rank's digest, by a group of its own. */
-static uint64_t digest_alone(int (*train)(test_rank *))
-{
-    test_ranks all;
-    ranks_open(&all, &device, 1, NULL, NULL, NULL);
-    must(train(&all.of[0]), "training alone");
-    const uint64_t digest = ranks_digest(&all);
-    ranks_close(&all);
-    return digest;
-}
-
 static void expect_bits(const test_ranks *all, uint64_t alone)
 {
     test_ranks first = *all;
@@ -131,7 +120,7 @@ static int train_on(test_rank *m)
 static void check_local(void)
 {
     test_ranks all;
-    const uint64_t alone = digest_alone(forward_and_train);
+    const uint64_t alone = ranks_digest_of(&device, 1, NULL, NULL, forward_and_train, "alone");
     ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_LOCAL);
     ranks_do_some(&all, ON_TIME, rank_forward_twice);
     expect_alone(&all, 2, "left alone");
@@ -220,7 +209,7 @@ static void check_split(sbn_timeout_action action)
 static void check_branches(void)
 {
     test_ranks all;
-    const uint64_t alone = digest_alone(train_branches);
+    const uint64_t alone = ranks_digest_of(&device, 1, NULL, NULL, train_branches, "alone");
     ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_FAIL);
     ranks_reset(&all);
     const uint64_t before = ranks_state(&all);

@@ -152,11 +152,8 @@ static void check_beside(void)
 {
     const size_t ones[] = {1, 1, 1, 1}, some[] = {3, 0, 1}, four[] = {4}, even[] = {2, 2, 2, 2};
     const uint64_t mean = exchange_over(average, 1, four, "averaged alone");
+    const uint64_t trained = ranks_digest_of(&device, 1, four, even, rank_train, "trained alone");
     test_ranks all;
-    ranks_open(&all, &device, 1, four, even, NULL);
-    ranks_do(&all, rank_train);
-    const uint64_t trained = ranks_digest(&all);
-    ranks_close(&all);
     for (int i = 0; i < 2; ++i) {
         const char *what = i ? "3, 0, 1, beside passes" : "4 x 1, beside passes";
         ranks_open(&all, &device, i ? 3 : 4, i ? some : ones, even, NULL);

@@ -197,6 +197,19 @@ uint64_t ranks_digest(test_ranks *all)
     return digest;
 }
 
+uint64_t ranks_digest_of(const fixture *f, int count, const size_t *replicas, const size_t *samples,
+                         int (*work)(test_rank *m), const char *what)
+{
+    test_ranks all;
+    ranks_open(&all, f, count, replicas, samples, NULL);
+    ranks_do(&all, work);
+    for (int rank = 0; rank < count; ++rank)
+        rank_expect(&all.of[rank], SBN_SUCCESS, "", what);
+    const uint64_t digest = ranks_digest(&all);
+    ranks_close(&all);
+    return digest;
+}
+
 void ranks_same_bits(const fixture *f, int (*work)(test_rank *m), const char *what)
 {
     const size_t two[] = {2}, ones[] = {1, 1}, samples[] = {1, 3};

@@ -85,6 +85,10 @@ int rank_train(test_rank *m);
 /* Digests of the whole batch's y, dx, and every rank's statistics and gradients. */
 uint64_t ranks_digest(test_ranks *all);
 
+/* Checks that ranks, which are there for this alone, all do the work; their digest. */
+uint64_t ranks_digest_of(const fixture *f, int count, const size_t *replicas, const size_t *samples,
+                         int (*work)(test_rank *m), const char *what);
+
 /*
  * Makes one rank of two replicas do `work`, and two ranks of one: checks that all succeed, and that the
  * digests, ranks_digest and each rank's own, are the same.
