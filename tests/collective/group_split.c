@@ -115,24 +115,21 @@ static int use_subgroups(test_rank *m)
     if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         return m->status;
     const size_t count = gather_sections(m, subgroups, sections);
-    int status = SBN_SUCCESS;
-    for (size_t i = 0; i < count && !status; ++i)
-        status = sbn_forward_begin(sections[i].layer, sections[i].shards, sections[i].saved, 0,
-                                   &sections[i].pass);
-    if (!status)
-        status = sbn_forward_begin(m->layer, m->shards, m->saved, 0, &whole);
-    for (size_t i = count; i-- > 0 && !status;)
-        status = sbn_pass_end(sections[i].pass, NULL);
-    if (!status)
-        status = sbn_pass_end(whole, NULL);
-    rank_says(m, status);
+    for (size_t i = 0; i < count; ++i)
+        must(sbn_forward_begin(sections[i].layer, sections[i].shards, sections[i].saved, 0,
+                               &sections[i].pass),
+             "a subgroup's pass");
+    must(sbn_forward_begin(m->layer, m->shards, m->saved, 0, &whole), "the whole's pass");
+    for (size_t i = count; i-- > 0;)
+        must(sbn_pass_end(sections[i].pass, NULL), "the end of a subgroup's pass");
+    must(sbn_pass_end(whole, NULL), "the end of the whole's pass");
     for (size_t i = 0; i < count; ++i) {
-        if (!status && sbn_group_rank(sections[i].group) == 0)
+        if (sbn_group_rank(sections[i].group) == 0)
             m->digest += digest_layer(SBN_DIGEST_START, sections[i].layer, sections[i].saved);
         fixture_end(sections[i].layer, sections[i].saved);
     }
     destroy_parts(m, subgroups);
-    return status;
+    return SBN_SUCCESS;
 }
 
 static void check_colours(test_ranks *all, const int *colours, int count, const char *what)
@@ -174,23 +171,17 @@ static int move_layer(test_rank *m)
     if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         return m->status;
     open_section(&s, m->group);
-    int status = sbn_forward(s.layer, m->shards, s.saved, 0, NULL);
+    must(sbn_forward(s.layer, m->shards, s.saved, 0, NULL), "on the whole");
     if (m->replicas) {
-        if (!status)
-            status = sbn_batchnorm_set_group(s.layer, subgroups[0]);
-        if (!status)
-            status = sbn_forward(s.layer, m->shards, s.saved, 0, NULL);
-        if (!status)
-            m->digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
-        if (!status)
-            status = sbn_batchnorm_set_group(s.layer, m->group);
+        must(sbn_batchnorm_set_group(s.layer, subgroups[0]), "to a subgroup");
+        must(sbn_forward(s.layer, m->shards, s.saved, 0, NULL), "on a subgroup");
+        m->digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
+        must(sbn_batchnorm_set_group(s.layer, m->group), "and back");
     }
-    if (!status)
-        status = sbn_forward(s.layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL);
-    rank_says(m, status);
+    must(sbn_forward(s.layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL), "on the whole");
     fixture_end(s.layer, s.saved);
     destroy_parts(m, subgroups);
-    return m->status;
+    return SBN_SUCCESS;
 }
 
 static void check_move(test_ranks *all)

@@ -115,37 +115,31 @@ static int train_beside(test_rank *m)
     sbn_exchange *exchanges[AT_ONCE];
     exchange_join(m);
     sbn_data_parallel *parallel = exchange_joined[m->rank];
-    int status = SBN_SUCCESS, ready = 0;
-    m->digest = 0;
+    int ready = 0;
     for (int i = 0; i < AT_ONCE; ++i) {
         tensors_open(&t[i], m);
         tensors_fill(&t[i], sbn_data_parallel_first(parallel));
     }
-    for (int i = 0; i < AT_ONCE && !status; ++i)
-        status = i == 1 ? sbn_broadcast_begin(parallel, exchange_counts, TENSORS, 2, t[i].of,
-                                              &exchanges[i])
-                        : sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
-                                                      &exchanges[i]);
-    if (!status)
-        status = sbn_exchange_progress(exchanges[2], &ready);
-    if (!status)
-        status = rank_train(m);
+    for (int i = 0; i < AT_ONCE; ++i)
+        must(i == 1 ? sbn_broadcast_begin(parallel, exchange_counts, TENSORS, 2, t[i].of,
+                                          &exchanges[i])
+                    : sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
+                                                  &exchanges[i]),
+             "begin");
+    must(sbn_exchange_progress(exchanges[2], &ready), "sbn_exchange_progress");
+    must(rank_train(m), "training");
     /* The order of ends is another than that of begins. */
     static const int order[AT_ONCE] = {1, 0, 2};
-    for (int i = 0; i < AT_ONCE && !status; ++i)
-        status = sbn_exchange_end(exchanges[order[i]]);
-    rank_says(m, status);
-    if (m->replicas > 0 && !status) {
-        const uint64_t mean = tensors_digest(&t[0], NULL);
-        m->digest = mean == tensors_digest(&t[2], NULL) &&
-                            tensors_digest(&t[1], NULL) == digest_of_replica(2)
-                        ? mean
-                        : 0;
-    }
+    for (int i = 0; i < AT_ONCE; ++i)
+        must(sbn_exchange_end(exchanges[order[i]]), "sbn_exchange_end");
+    const uint64_t mean = tensors_digest(&t[0], NULL);
+    const int right = mean == tensors_digest(&t[2], NULL) &&
+                      tensors_digest(&t[1], NULL) == (m->replicas ? digest_of_replica(2) : 0);
+    m->digest = right ? mean : 0;
     for (int i = 0; i < AT_ONCE; ++i)
         tensors_close(&t[i]);
     exchange_leave(m);
-    return status;
+    return SBN_SUCCESS;
 }
 
 static void check_beside(void)
