@@ -98,6 +98,9 @@ static void check_pass(void)
                 "afterwards the group is dead");
     expect(sbn_evaluate(all.of[0].layer, all.of[0].shards), SBN_SUCCESS, "",
            "evaluation by running statistics goes on");
+    ranks_do_some(&all, 4, rank_forward);
+    rank_expect(&all.of[2], SBN_REMOTE_ERROR, "rank 0 called|reported SBN_ABORTED; rank 1 called",
+                "the rank that comes later");
     ranks_close(&all);
 }
 
