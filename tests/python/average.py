@@ -194,21 +194,13 @@ for world in 1, 2, 3, 4:
 
 with tap.part("errors"):
     dist.init_process_group("gloo", init_method=f"file://{folder}/alone", rank=0, world_size=1)
-    tap.raises(
-        ValueError,
-        "weight: expected float32, float16 or bfloat16, got float64",
-        average_exactly,
-        DistributedDataParallel(nn.Linear(2, 2).double()),
-    )
-    grouped = convert_sync_batchnorm(
-        nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 2)), gradients="group"
-    )
-    tap.raises(
-        ValueError,
-        "0: expected gradients='local', which are averaged, got 'group'",
-        average_exactly,
-        DistributedDataParallel(DataParallel(grouped, 2)),
-    )
+    grouped = nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 2))
+    grouped = DataParallel(convert_sync_batchnorm(grouped, gradients="group"), 2)
+    for pattern, model in (
+        ("weight: expected float32, float16 or bfloat16, got float64", nn.Linear(2, 2).double()),
+        ("0: expected gradients='local', which are averaged, got 'group'", grouped),
+    ):
+        tap.raises(ValueError, pattern, average_exactly, DistributedDataParallel(model))
     parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
     average_exactly(parallel)
     x = torch.ones(4, 2)
