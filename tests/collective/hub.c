@@ -42,8 +42,8 @@ static void check_bits(void)
 
 /* A pass of a rank: forward of the first layer, if nothing else is said. */
 typedef struct arguments {
-    int second, backward, fresh,
-        no_saved; /* another layer or pass, saved statistics of its own or none */
+    int second, backward; /* another layer, the other pass */
+    int fresh, no_saved;  /* saved statistics of its own, or none */
     sbn_shard shard;
     size_t result; /* its size */
     failure fails;
