@@ -8,16 +8,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <syncbn.h>
-
-#include "support/tap.h"
+#include "support/fixture.h"
 
 enum { FORKS = 300, READS = 2000, CHILD_SECONDS = 20 };
 
@@ -148,10 +145,7 @@ static void test_signals(const char *path)
 
 int main(void)
 {
-    char path[4096];
-    const char *source = getenv("srcdir");
-    snprintf(path, sizeof path, "%s/tests/model/data/network_f32.safetensors",
-             source ? source : ".");
+    const char *path = data_path("network_f32.safetensors");
     test_fork();
     test_exec(path);
     test_signals(path);

@@ -115,13 +115,14 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 
 static void fill_table(fake *f, sbn_transport *table)
 {
-    table->context = f;
-    table->rank = f->rank;
-    table->world_size = f->world_size;
-    table->start = start;
-    table->test = test;
-    table->split = split;
-    table->end = end;
+    *table = (sbn_transport){.size = sizeof *table,
+                             .context = f,
+                             .rank = f->rank,
+                             .world_size = f->world_size,
+                             .start = start,
+                             .test = test,
+                             .split = split,
+                             .end = end};
 }
 
 /* Ascending, of this transport, and with this rank among them: so the header says. */
@@ -155,23 +156,17 @@ static void count(int status)
 
 static void pass_calls(sbn_batchnorm *layer, sbn_saved *saved, const slice *s)
 {
-    sbn_shard shard = s->shard;
-    count(sbn_forward(layer, &shard, saved, 0, NULL));
-    count(sbn_backward(layer, &shard, saved, SBN_GLOBAL_GRADIENTS, NULL));
-    sbn_branch branches[2] = {SBN_BRANCH_INIT, SBN_BRANCH_INIT};
     slice second;
-    slice_open(&second, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
-    for (int i = 0; i < 2; ++i) {
-        branches[i].layer = layer;
-        branches[i].saved = saved;
-        branches[i].shards = i ? &second.shard : &shard;
-    }
     sbn_saved *other = NULL;
-    if (sbn_saved_create(layer, &other) == SBN_SUCCESS) {
-        branches[1].saved = other;
-        count(sbn_forward_branches(branches, 2, NULL));
-        sbn_saved_destroy(other);
-    }
+    count(sbn_forward(layer, &s->shard, saved, 0, NULL));
+    count(sbn_backward(layer, &s->shard, saved, SBN_GLOBAL_GRADIENTS, NULL));
+    if (sbn_saved_create(layer, &other) != SBN_SUCCESS)
+        return;
+    slice_open(&second, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
+    const sbn_branch branches[] = {{sizeof *branches, layer, &s->shard, saved, 0},
+                                   {sizeof *branches, layer, &second.shard, other, 0}};
+    count(sbn_forward_branches(branches, 2, NULL));
+    sbn_saved_destroy(other);
     clFinish(queue);
     slice_close(&second);
 }
@@ -205,7 +200,7 @@ static void parallel_calls(sbn_group *group, const slice *s)
 static void try_once(uint64_t number)
 {
     fake own = {.rank = RANK, .world_size = WORLD_SIZE};
-    sbn_transport transport = SBN_TRANSPORT_INIT;
+    sbn_transport transport;
     slice s;
     seed = number;
     place = 0;

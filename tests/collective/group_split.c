@@ -35,62 +35,6 @@ static void destroy_parts(const test_rank *m, sbn_group *const *parts)
         sbn_group_destroy(parts[r]);
 }
 
-/* The whole batch in this process: replicas numbered through all ranks, in groups of their own. */
-enum { REPLICAS = sizeof samples / sizeof *samples };
-
-static struct {
-    cl_command_queue queue;
-    slice slices[REPLICAS];
-    sbn_group *groups[2];
-} alone;
-
-static void open_alone(void)
-{
-    alone.queue = fixture_queue(&device, 0);
-    for (size_t r = 0, first = 0; r < REPLICAS; first += samples[r++])
-        slice_open(&alone.slices[r], &device, alone.queue, first, samples[r], RANK_CHANNELS,
-                   RANK_PLANE, 9);
-    for (int i = 0; i < 2; ++i)
-        alone.groups[i] = fixture_group(alone.queue, REPLICAS, SBN_FORM_AUTO);
-}
-
-static void close_alone(void)
-{
-    for (int i = 0; i < 2; ++i)
-        sbn_group_destroy(alone.groups[i]);
-    for (size_t r = 0; r < REPLICAS; ++r)
-        slice_close(&alone.slices[r]);
-    clReleaseCommandQueue(alone.queue);
-}
-
-/* The shards of one colour; the other replicas have no samples. */
-static void shards_of(const int *colours, int colour, sbn_shard *shards)
-{
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        shards[r] = alone.slices[r].shard;
-        shards[r].shape[0] *= colours[r] == colour;
-    }
-}
-
-/* A subgroup's layer, by groups of one process; one that moves has trained on the whole before. */
-static uint64_t expected_of(const int *colours, int colour, int moves)
-{
-    sbn_shard all[REPLICAS], some[REPLICAS];
-    section s = {0};
-    open_section(&s, alone.groups[0]);
-    shards_of(colours, colour, some);
-    for (size_t r = 0; r < REPLICAS; ++r)
-        all[r] = alone.slices[r].shard;
-    if (moves) {
-        must(sbn_forward(s.layer, all, s.saved, 0, NULL), "sbn_forward");
-        must(sbn_batchnorm_set_group(s.layer, alone.groups[1]), "sbn_batchnorm_set_group");
-    }
-    must(sbn_forward(s.layer, some, s.saved, 0, NULL), "sbn_forward");
-    const uint64_t digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
-    fixture_end(s.layer, s.saved);
-    return digest;
-}
-
 /* The colours of the split under test, of all replicas. */
 static const int *colours_of_all;
 
@@ -100,6 +44,40 @@ static const int *colours_of(const test_rank *m)
     for (int rank = 0; rank < m->rank; ++rank)
         own += replicas[rank];
     return own;
+}
+
+/* The whole batch in one process, with another group of as many replicas. */
+static test_ranks alone;
+static sbn_group *other;
+
+/* A subgroup's layer: one that moves there has trained on the whole before. */
+static int colour_alone, moves_alone;
+
+static int train_alone(test_rank *m)
+{
+    sbn_shard some[RANK_REPLICAS];
+    section s = {0};
+    open_section(&s, m->group);
+    for (size_t r = 0; r < m->replicas; ++r) {
+        some[r] = m->shards[r];
+        some[r].shape[0] *= colours_of_all[r] == colour_alone;
+    }
+    if (moves_alone) {
+        must(sbn_forward(s.layer, m->shards, s.saved, 0, NULL), "sbn_forward");
+        must(sbn_batchnorm_set_group(s.layer, other), "sbn_batchnorm_set_group");
+    }
+    must(sbn_forward(s.layer, some, s.saved, 0, NULL), "sbn_forward");
+    m->digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
+    fixture_end(s.layer, s.saved);
+    return SBN_SUCCESS;
+}
+
+static uint64_t expected_of(int colour, int moves)
+{
+    colour_alone = colour;
+    moves_alone = moves;
+    ranks_do(&alone, train_alone);
+    return alone.of[0].digest;
 }
 
 /* The subgroups of this rank, and each subgroup's shards. Returns their number. */
@@ -137,24 +115,21 @@ static int use_subgroups(test_rank *m)
     if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         return m->status;
     const size_t count = gather_sections(m, subgroups, sections);
-    int status = SBN_SUCCESS;
-    for (size_t i = 0; i < count && !status; ++i)
-        status = sbn_forward_begin(sections[i].layer, sections[i].shards, sections[i].saved, 0,
-                                   &sections[i].pass);
-    if (!status)
-        status = sbn_forward_begin(m->layer, m->shards, m->saved, 0, &whole);
-    for (size_t i = count; i-- > 0 && !status;)
-        status = sbn_pass_end(sections[i].pass, NULL);
-    if (!status)
-        status = sbn_pass_end(whole, NULL);
-    rank_says(m, status);
+    for (size_t i = 0; i < count; ++i)
+        must(sbn_forward_begin(sections[i].layer, sections[i].shards, sections[i].saved, 0,
+                               &sections[i].pass),
+             "a subgroup's pass");
+    must(sbn_forward_begin(m->layer, m->shards, m->saved, 0, &whole), "the whole's pass");
+    for (size_t i = count; i-- > 0;)
+        must(sbn_pass_end(sections[i].pass, NULL), "the end of a subgroup's pass");
+    must(sbn_pass_end(whole, NULL), "the end of the whole's pass");
     for (size_t i = 0; i < count; ++i) {
-        if (!status && sbn_group_rank(sections[i].group) == 0)
+        if (sbn_group_rank(sections[i].group) == 0)
             m->digest += digest_layer(SBN_DIGEST_START, sections[i].layer, sections[i].saved);
         fixture_end(sections[i].layer, sections[i].saved);
     }
     destroy_parts(m, subgroups);
-    return status;
+    return SBN_SUCCESS;
 }
 
 static void check_colours(test_ranks *all, const int *colours, int count, const char *what)
@@ -163,7 +138,7 @@ static void check_colours(test_ranks *all, const int *colours, int count, const 
     int good = 1;
     colours_of_all = colours;
     for (int colour = 0; colour < count; ++colour)
-        expected += expected_of(colours, colour, 0);
+        expected += expected_of(colour, 0);
     for (int i = 0; i < 2; ++i) {
         ranks_do(all, use_subgroups);
         came = 0;
@@ -196,23 +171,17 @@ static int move_layer(test_rank *m)
     if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         return m->status;
     open_section(&s, m->group);
-    int status = sbn_forward(s.layer, m->shards, s.saved, 0, NULL);
+    must(sbn_forward(s.layer, m->shards, s.saved, 0, NULL), "on the whole");
     if (m->replicas) {
-        if (!status)
-            status = sbn_batchnorm_set_group(s.layer, subgroups[0]);
-        if (!status)
-            status = sbn_forward(s.layer, m->shards, s.saved, 0, NULL);
-        if (!status)
-            m->digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
-        if (!status)
-            status = sbn_batchnorm_set_group(s.layer, m->group);
+        must(sbn_batchnorm_set_group(s.layer, subgroups[0]), "to a subgroup");
+        must(sbn_forward(s.layer, m->shards, s.saved, 0, NULL), "on a subgroup");
+        m->digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
+        must(sbn_batchnorm_set_group(s.layer, m->group), "and back");
     }
-    if (!status)
-        status = sbn_forward(s.layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL);
-    rank_says(m, status);
+    must(sbn_forward(s.layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL), "on the whole");
     fixture_end(s.layer, s.saved);
     destroy_parts(m, subgroups);
-    return m->status;
+    return SBN_SUCCESS;
 }
 
 static void check_move(test_ranks *all)
@@ -220,7 +189,7 @@ static void check_move(test_ranks *all)
     static const int halves[] = {0, 0, 0, 1, 1};
     colours_of_all = halves;
     ranks_do(all, move_layer);
-    const uint64_t first = expected_of(halves, 0, 1), second = expected_of(halves, 1, 1);
+    const uint64_t first = expected_of(0, 1), second = expected_of(1, 1);
     for (int rank = 0; rank < RANKS; ++rank) {
         const test_rank *m = &all->of[rank];
         const uint64_t expected = rank < 2 ? first : rank == 3 ? second : 0;
@@ -272,13 +241,17 @@ static void check_disagreements(test_ranks *all)
 
 static void checks(void)
 {
+    static const size_t whole[] = {sizeof samples / sizeof *samples};
     test_ranks all;
     ranks_open(&all, &device, RANKS, replicas, samples, NULL);
-    open_alone();
+    ranks_open(&alone, &device, 1, whole, samples, NULL);
+    if (rank_is_here(&alone.of[0]))
+        other = fixture_group(alone.of[0].queue, *whole, SBN_FORM_AUTO);
     check_subgroups(&all);
     check_move(&all);
     check_disagreements(&all);
-    close_alone();
+    sbn_group_destroy(other);
+    ranks_close(&alone);
     ranks_close(&all);
 }
 

@@ -40,94 +40,45 @@ static void check_bits(void)
 
 /* --- ranks that do not agree ------------------------------------------------------------- */
 
-/* What a rank does: forward of the first layer, if nothing else is said. */
+/* A pass of a rank: forward of the first layer, if nothing else is said. */
 typedef struct arguments {
-    int (*work)(test_rank *m);
+    int second, backward; /* another layer, the other pass */
+    int fresh, no_saved;  /* saved statistics of its own, or none */
+    sbn_shard shard;
+    size_t result; /* its size */
     failure fails;
+    sbn_batchnorm_config own;  /* a layer with these settings, where there are channels */
+    float weight;              /* its second one */
+    int (*work)(test_rank *m); /* instead of all that */
 } arguments;
 
 static void right(test_rank *m, void *of)
 {
-    (void)m;
-    *(arguments *)of = (arguments){.work = rank_forward};
+    *(arguments *)of =
+        (arguments){.shard = m->shards[0], .result = sizeof(sbn_result), .weight = 1};
 }
 
 static int call(test_rank *m, const void *of)
 {
     const arguments *a = of;
+    sbn_result result = {.size = a->result};
+    sbn_buffer second_weight = a->shard.weight;
+    ++second_weight.offset;
+    buffer_fill(&m->slices[0], &second_weight, 1, a->weight);
+    if (a->work)
+        return a->work(m);
+    sbn_batchnorm *own = a->own.channels ? fixture_layer_with(m->group, a->own) : NULL;
+    sbn_batchnorm *layer = own ? own : a->second ? m->second : m->layer;
+    sbn_saved *fresh = own || a->fresh ? fixture_saved(layer) : NULL;
+    sbn_saved *saved = fresh ? fresh : a->second ? m->second_saved : m->saved;
     wraps_fail(a->fails.function, a->fails.n);
-    a->work(m);
+    rank_says(m, a->backward
+                     ? sbn_backward(layer, &a->shard, saved, 0, &result)
+                     : sbn_forward(layer, &a->shard, a->no_saved ? NULL : saved, 0, &result));
     wraps_fail(WRAP_ANY, 0);
+    sbn_saved_destroy(fresh);
+    sbn_batchnorm_destroy(own);
     return m->status;
-}
-
-static int second_layer(test_rank *m)
-{
-    return rank_says(m, sbn_forward(m->second, m->shards, m->second_saved, 0, NULL));
-}
-
-static int backward(test_rank *m)
-{
-    return rank_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, NULL));
-}
-
-static int wrong_offset(test_rank *m)
-{
-    sbn_shard bad = m->shards[0];
-    bad.y.offset = 1 << 20;
-    return rank_says(m, sbn_forward(m->layer, &bad, m->saved, 0, NULL));
-}
-
-static int no_saved(test_rank *m)
-{
-    return rank_says(m, sbn_forward(m->layer, m->shards, NULL, 0, NULL));
-}
-
-static int wrong_result(test_rank *m)
-{
-    sbn_result result = {.size = 1};
-    return rank_says(m, sbn_backward(m->layer, m->shards, m->saved, 0, &result));
-}
-
-/* One value in all. */
-static int too_few(test_rank *m)
-{
-    sbn_shard one = m->shards[0];
-    one.shape[0] = m->rank == ODD_RANK;
-    one.shape[2] = 1;
-    return rank_says(m, sbn_forward(m->layer, &one, m->saved, 0, NULL));
-}
-
-/* A layer that rank 1 makes otherwise, or whose weight it refuses. */
-static int odd_layer(test_rank *m, size_t channels, double eps, int from_output)
-{
-    sbn_shard shard = m->shards[0];
-    shard.shape[1] = channels;
-    shard.shape[2] = 5;
-    sbn_batchnorm *layer = LAYER_WITH(m->group, .name = "odd", .channels = channels, .eps = eps,
-                                      .from_output = from_output);
-    sbn_saved *saved = fixture_saved(layer);
-    rank_says(m, sbn_forward(layer, &shard, saved, 0, NULL));
-    fixture_end(layer, saved);
-    return m->status;
-}
-
-static int other_channels(test_rank *m)
-{
-    return odd_layer(m, m->rank == ODD_RANK ? 2 : RANK_CHANNELS, 1e-5, 0);
-}
-
-static int other_eps(test_rank *m)
-{
-    return odd_layer(m, RANK_CHANNELS, m->rank == ODD_RANK ? 1e-3 : 1e-5, 0);
-}
-
-static int wrong_weight(test_rank *m)
-{
-    sbn_buffer second = m->shards[0].weight;
-    ++second.offset;
-    buffer_fill(&m->slices[0], &second, 1, m->rank == ODD_RANK ? 1e-9f : 1.0f);
-    return odd_layer(m, RANK_CHANNELS, 1e-5, 1);
 }
 
 /* Backward of the first of two forwards, where the others take the second. */
@@ -146,17 +97,10 @@ static int other_forward(test_rank *m)
     return m->status;
 }
 
-/* Ranks may pass filled and empty saved statistics to a forward pass: that is no disagreement. */
-static int fresh_saved(test_rank *m)
-{
-    sbn_saved *fresh = fixture_saved(m->layer);
-    rank_says(m, sbn_forward(m->layer, m->shards, fresh, 0, NULL));
-    sbn_saved_destroy(fresh);
-    return m->status;
-}
-
-#define DISAGREE(work_of, words, ...) \
-    ROW(work, work_of, words, .status = SBN_DISAGREEMENT, __VA_ARGS__)
+#define DISAGREE(field, value, words, ...) \
+    ROW(field, value, words, .status = SBN_DISAGREEMENT, __VA_ARGS__)
+#define ALL(field, value) ROW(field, value, NULL, .odd = ALL_RANKS)
+#define OWN_LAYER ALL(own.channels, RANK_CHANNELS), ALL(own.name, "odd")
 #define FAILS(function, words) \
     ROW(fails, ((failure){function, 1}), words, .status = CL_OUT_OF_RESOURCES, \
         .heard = FIRST "CL_OUT_OF_RESOURCES")
@@ -185,32 +129,37 @@ static void check_failed_group(test_ranks *all)
 static void check_disagreements(test_ranks *all)
 {
     const refusal rows[] = {
-        ROW(work, fresh_saved, "", .changes = 1),
-        DISAGREE(second_layer, "rank 1 called forward of layer \"second\"|"
-                               "ranks 0, 2 called forward of layer \"first\" with 3 channels"),
-        DISAGREE(backward, "rank 1 called backward of|ranks 0, 2 called forward of"),
+        /* Ranks may pass filled and empty saved statistics to a forward pass. */
+        ROW(fresh, 1, "", .changes = 1),
+        DISAGREE(second, 1,
+                 "rank 1 called forward of layer \"second\"|"
+                 "ranks 0, 2 called forward of layer \"first\" with 3 channels"),
+        DISAGREE(backward, 1, "rank 1 called backward of|ranks 0, 2 called forward of"),
+        OWN_LAYER,
+        ROW(shard.shape[1], 2, NULL),
         DISAGREE(
-            other_channels,
-            "rank 1 called forward of layer \"odd\" with 2 channels|ranks 0, 2|with 3 channels",
-            .odd = ALL_RANKS),
-        DISAGREE(other_eps,
+            own.channels, 2,
+            "rank 1 called forward of layer \"odd\" with 2 channels|ranks 0, 2|with 3 channels"),
+        OWN_LAYER,
+        DISAGREE(own.eps, 1e-3,
                  "all ranks called forward of layer \"odd\" with 3 channels (eps 0.001 on rank 1, "
-                 "1e-05 on ranks 0, 2)",
-                 .odd = ALL_RANKS),
-        ROW(work, wrong_weight, "layer \"odd\", rank 1, replica 0: weight: |in channel 1",
-            .odd = ALL_RANKS,
+                 "1e-05 on ranks 0, 2)"),
+        OWN_LAYER,
+        ALL(own.from_output, 1),
+        ROW(weight, 1e-9f, "layer \"odd\", rank 1, replica 0: weight: |in channel 1",
             .heard = "rank 1 called forward of layer \"odd\"|SBN_INVALID_ARGUMENT"),
-        DISAGREE(other_forward,
+        DISAGREE(work, other_forward,
                  "all ranks called backward of layer \"first\" with 3 channels|"
                  "channels (saved by call |on rank 1, | on ranks 0, 2)",
                  .odd = ALL_RANKS),
-        ROW(work, wrong_offset, "rank 1, replica 0: y: ", INVALID),
-        ROW(work, no_saved, "saved|got NULL", INVALID),
-        ROW(work, backward, NULL, .odd = ALL_RANKS),
-        ROW(work, wrong_result, "result: size",
-            .heard = "rank 1 called backward|SBN_INVALID_ARGUMENT"),
-        ROW(work, too_few, "more than 1 value|got 1", .status = SBN_TOO_FEW_VALUES,
-            .odd = ALL_RANKS),
+        ROW(shard.y.offset, 1 << 20, "rank 1, replica 0: y: ", INVALID),
+        ROW(no_saved, 1, "saved|got NULL", INVALID),
+        ALL(backward, 1),
+        ROW(result, 1, "result: size", .heard = "rank 1 called backward|SBN_INVALID_ARGUMENT"),
+        /* One value in all. */
+        ALL(shard.shape[2], 1),
+        ROW(shard.shape[0], 0, NULL, .odd = ALL_RANKS & ~(1u << ODD_RANK)),
+        ROW(shard.shape[0], 1, "more than 1 value|got 1", .status = SBN_TOO_FEW_VALUES),
         /* Before the header, and after it. */
         FAILS(WRAP_READ, "clEnqueueReadBuffer"),
         FAILS(WRAP_EVENT_INFO, "replica 0|clGetEventInfo"),
@@ -222,10 +171,9 @@ static void check_disagreements(test_ranks *all)
 
 static void checks(void)
 {
-    const size_t ones[] = {1, 1, 1}, samples[] = {2, 3, 1};
     test_ranks all;
     check_bits();
-    ranks_open(&all, &device, 3, ones, samples, NULL);
+    ranks_open(&all, &device, 3, NULL, NULL, NULL);
     ranks_do(&all, rank_train);
     check_disagreements(&all);
     check_failed_group(&all);

@@ -2,9 +2,6 @@
  * Ranks that do not join: the pass ends with a sentence, or, with SBN_TIMEOUT_LOCAL, with this rank's
  * own statistics.
  */
-#include <sched.h>
-#include <stdatomic.h>
-
 #include <syncbn/data_parallel.h>
 
 #include "base/clock.h"
@@ -14,80 +11,29 @@
 
 static fixture device;
 
-/* Counts the ranks that join; none waits before all of them are here. */
-static atomic_int here;
-
-/* Two forwards under way. */
-static int come_twice(test_rank *m)
-{
-    sbn_pass *first, *second;
-    sbn_result result = SBN_RESULT_INIT;
-    atomic_fetch_add(&here, 1);
-    while (atomic_load(&here) < 2)
-        sched_yield();
-    must(sbn_forward_begin(m->layer, m->shards, m->saved, 0, &first), "begin");
-    must(sbn_forward_begin(m->second, m->shards, m->second_saved, 0, &second), "begin");
-    const int status = sbn_pass_end(second, &result);
-    m->result = (sbn_result)SBN_RESULT_INIT;
-    rank_says(m, sbn_pass_end(first, &m->result));
-    if (status != m->status || result.synchronised != m->result.synchronised)
-        m->status = 1;
-    return 0;
-}
-
-/* Does this rank come, of those that are on time or of the late one? */
-static int late, (*work)(test_rank *);
-
-static int come(test_rank *m)
-{
-    expect_leaks();
-    return (m->rank == 2) == late ? work(m) : SBN_SUCCESS;
-}
-
-static void on_time(test_ranks *all, int (*of_two)(test_rank *))
-{
-    late = 0;
-    work = of_two;
-    ranks_do(all, come);
-}
-
-static void too_late(test_ranks *all, int (*of_one)(test_rank *))
-{
-    late = 1;
-    work = of_one;
-    ranks_do(all, come);
-}
-
-static void open_three(test_ranks *all, double timeout, sbn_timeout_action action)
-{
-    const size_t ones[] = {1, 1, 1}, samples[] = {3, 2, 3};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.timeout = timeout;
-    config.on_timeout = action;
-    atomic_store(&here, 0);
-    ranks_open(all, &device, 3, ones, samples, &config);
-}
+/* Who comes at once, and who does later or not at all. */
+enum { ON_TIME = 3, LATE = 4 };
 
 static void check_absent(void)
 {
     test_ranks all;
-    open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
+    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_FAIL);
     ranks_reset(&all);
     const uint64_t before = ranks_state(&all);
-    on_time(&all, come_twice);
+    ranks_do_some(&all, ON_TIME, rank_forward_twice);
     for (int rank = 0; rank < 2; ++rank)
         rank_expect(&all.of[rank], SBN_TIMEOUT,
                     "waited 0.3 s in forward of layer \"first\" for rank 2", "a rank is absent");
-    on_time(&all, rank_forward);
+    ranks_do_some(&all, ON_TIME, rank_forward);
     for (int rank = 0; rank < 2; ++rank)
         rank_expect(&all.of[rank], SBN_GROUP_FAILED, "failed earlier|waited 0.3 s|rank 2",
                     "afterwards the group is dead");
-    too_late(&all, rank_forward);
+    ranks_do_some(&all, LATE, rank_forward);
     /* It is told about the timeout of the others, and does not wait for its own. */
     rank_expect(&all.of[2], SBN_REMOTE_ERROR,
                 "ranks 0, 1 called forward of layer \"first\"|reported SBN_TIMEOUT",
                 "the late rank");
-    too_late(&all, rank_forward);
+    ranks_do_some(&all, LATE, rank_forward);
     rank_expect(&all.of[2], SBN_GROUP_FAILED, "rank 2: the group failed earlier|ranks 0, 1",
                 "the late rank afterwards");
     tap_ok(ranks_state(&all) == before, "nothing has changed");
@@ -102,19 +48,13 @@ static int breaks(void *context, void *request, int *done)
     return -5;
 }
 
-static int forward_and_leak(test_rank *m)
-{
-    expect_leaks();
-    return rank_forward(m);
-}
-
 /* A transport that cannot tell whether the header has come: its rank sends no sums, and is named. */
 static void check_breaking(void)
 {
     test_ranks all;
-    open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
+    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_FAIL);
     all.of[2].group->communicator.transport.test = breaks;
-    ranks_do(&all, forward_and_leak);
+    ranks_do_some(&all, ON_TIME | LATE, rank_forward);
     rank_expect(&all.of[2], SBN_TRANSPORT_ERROR, "rank 2: the transport's test returned -5",
                 "a transport that breaks");
     for (int rank = 0; rank < 2; ++rank)
@@ -150,18 +90,6 @@ static int forward_and_train(test_rank *m)
     return rank_train(m);
 }
 
-/* The lone rank's digest, by a group of its own. */
-static uint64_t digest_alone(int (*train)(test_rank *))
-{
-    const size_t one[] = {1}, samples[] = {3};
-    test_ranks all;
-    ranks_open(&all, &device, 1, one, samples, NULL);
-    must(train(&all.of[0]), "training alone");
-    const uint64_t digest = ranks_digest(&all);
-    ranks_close(&all);
-    return digest;
-}
-
 static void expect_bits(const test_ranks *all, uint64_t alone)
 {
     test_ranks first = *all;
@@ -192,11 +120,11 @@ static int train_on(test_rank *m)
 static void check_local(void)
 {
     test_ranks all;
-    const uint64_t alone = digest_alone(forward_and_train);
-    open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
-    on_time(&all, come_twice);
+    const uint64_t alone = ranks_digest_of(&device, 1, NULL, NULL, forward_and_train, "alone");
+    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_LOCAL);
+    ranks_do_some(&all, ON_TIME, rank_forward_twice);
     expect_alone(&all, 2, "left alone");
-    on_time(&all, train_on);
+    ranks_do_some(&all, ON_TIME, train_on);
     tap_ok(all.of[0].status == SBN_SUCCESS && !all.of[0].result.synchronised,
            "later passes are local too: %s", all.of[0].sentence);
     expect_bits(&all, alone);
@@ -208,10 +136,10 @@ static void check_local_late(void)
 {
     test_ranks all;
     const long before = sbn__handles_open();
-    open_three(&all, 1, SBN_TIMEOUT_LOCAL);
-    on_time(&all, rank_forward);
+    ranks_open_three(&all, &device, 1, SBN_TIMEOUT_LOCAL);
+    ranks_do_some(&all, ON_TIME, rank_forward);
     const double start = sbn__seconds();
-    too_late(&all, rank_forward);
+    ranks_do_some(&all, LATE, rank_forward);
     const double waited = sbn__seconds() - start;
     expect_alone(&all, 3, "one late");
     tap_ok(waited < 1, "the late rank does not wait for its own timeout: %g s of 1", waited);
@@ -236,7 +164,6 @@ static int split(test_rank *m)
 /* The layer moves to its rank's part. */
 static int train_in_part(test_rank *m)
 {
-    expect_leaks();
     int status = sbn_batchnorm_set_group(m->layer, parts[m->rank]);
     status = status ? rank_says(m, status) : rank_forward(m);
     must(sbn_batchnorm_set_group(m->layer, m->group), "sbn_batchnorm_convert");
@@ -254,20 +181,20 @@ static void check_split(sbn_timeout_action action)
 {
     const int local = action == SBN_TIMEOUT_LOCAL;
     test_ranks all;
-    open_three(&all, 0.5, action);
-    on_time(&all, split);
+    ranks_open_three(&all, &device, 0.5, action);
+    ranks_do_some(&all, ON_TIME, split);
     for (int rank = 0; rank < 2; ++rank) {
         rank_expect(&all.of[rank], local ? SBN_SUCCESS : SBN_TIMEOUT,
                     local ? "" : "waited 0.5 s in sbn_group_split for rank 2",
                     "a split, one absent");
         tap_ok((parts[rank] != NULL) == local, "rank %d: %s", rank, local ? "a part" : "no part");
     }
-    too_late(&all, split);
+    ranks_do_some(&all, LATE, split);
     rank_expect(&all.of[2], local ? SBN_SUCCESS : SBN_TIMEOUT,
                 local ? "" : "rank 2 waited 0.5 s in sbn_group_split for ranks 0, 1",
                 "the late rank");
     if (local) {
-        ranks_do(&all, train_in_part);
+        ranks_do_some(&all, ON_TIME | LATE, train_in_part);
         expect_alone(&all, 3, "its part is alone");
     }
     ranks_do(&all, join);
@@ -282,11 +209,11 @@ static void check_split(sbn_timeout_action action)
 static void check_branches(void)
 {
     test_ranks all;
-    const uint64_t alone = digest_alone(train_branches);
-    open_three(&all, 0.3, SBN_TIMEOUT_FAIL);
+    const uint64_t alone = ranks_digest_of(&device, 1, NULL, NULL, train_branches, "alone");
+    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_FAIL);
     ranks_reset(&all);
     const uint64_t before = ranks_state(&all);
-    on_time(&all, train_branches);
+    ranks_do_some(&all, ON_TIME, train_branches);
     tap_ok(ranks_state(&all) == before, "two layers in a call: nothing has changed");
     for (int rank = 0; rank < 2; ++rank)
         rank_expect(&all.of[rank], SBN_TIMEOUT,
@@ -294,8 +221,8 @@ static void check_branches(void)
                     "two layers in a call, a rank is absent");
     ranks_close(&all);
 
-    open_three(&all, 0.3, SBN_TIMEOUT_LOCAL);
-    on_time(&all, train_branches);
+    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_LOCAL);
+    ranks_do_some(&all, ON_TIME, train_branches);
     expect_alone(&all, 2, "two layers in a call, left alone");
     expect_bits(&all, alone);
     ranks_close(&all);

@@ -1,6 +1,6 @@
 /*
  * Requests to other ranks, without passes: many at once, deadlines, abandoned words, memory that
- * runs out. Two communicators of one hub, used by one thread. Transports that fail:
+ * runs out. Communicators of one hub, used by one thread. Transports that fail:
  * tests/parallel/timeout.
  */
 #include <time.h>
@@ -12,15 +12,17 @@
 #include "support/stalls.h"
 #include "support/wraps.h"
 
-enum { RANKS = 2, WORDS = 3 };
+enum { RANKS = 2, MOST = 4, WORDS = 3 };
 
 static sbn_hub *hub;
-static sbn_communicator joined[RANKS];
+static sbn_communicator joined[MOST];
+static int ranks;
 
-static void open_ranks(double timeout, sbn_timeout_action action)
+static void open_ranks(int count, double timeout, sbn_timeout_action action)
 {
-    must(sbn_hub_create(RANKS, &hub), "sbn_hub_create");
-    for (int rank = 0; rank < RANKS; ++rank) {
+    ranks = count;
+    must(sbn_hub_create(count, &hub), "sbn_hub_create");
+    for (int rank = 0; rank < count; ++rank) {
         sbn_transport transport = SBN_TRANSPORT_INIT;
         must(sbn_hub_transport(hub, rank, &transport), "sbn_hub_transport");
         sbn__communicator_open(&joined[rank], &transport, timeout, action);
@@ -29,7 +31,7 @@ static void open_ranks(double timeout, sbn_timeout_action action)
 
 static void close_ranks(void)
 {
-    for (int rank = 0; rank < RANKS; ++rank)
+    for (int rank = 0; rank < ranks; ++rank)
         sbn__communicator_close(&joined[rank]);
     sbn_hub_destroy(hub);
 }
@@ -49,7 +51,7 @@ static void check_ahead(void)
     enum { AHEAD = SBN_MAX_PASSES };
     static sbn_request requests[RANKS][AHEAD];
     int wrong = 0, done;
-    open_ranks(60, SBN_TIMEOUT_FAIL);
+    open_ranks(RANKS, 60, SBN_TIMEOUT_FAIL);
     for (int rank = 0; rank < RANKS; ++rank)
         for (int i = 0; i < AHEAD; ++i) {
             fill(&requests[rank][i], INT64_MAX - 2 - i);
@@ -79,7 +81,7 @@ static void check_timeout(sbn_timeout_action action)
 {
     sbn_request request = {0};
     const int local = action == SBN_TIMEOUT_LOCAL;
-    open_ranks(0.5, action);
+    open_ranks(RANKS, 0.5, action);
     fill(&request, 0);
     must(sbn__request_start(&joined[0], &request, SBN_TAG_WORDS, WORDS), "start");
     const double start = sbn__seconds(), used = processor_seconds();
@@ -114,7 +116,7 @@ static void check_life(void)
 {
     sbn_request waited = {0}, other[RANKS] = {{0}};
     int done;
-    open_ranks(1, SBN_TIMEOUT_FAIL);
+    open_ranks(RANKS, 1, SBN_TIMEOUT_FAIL);
     fill(&waited, 0);
     must(sbn__request_start(&joined[0], &waited, SBN_TAG_WORDS, WORDS), "start");
     sbn_deadline deadline = sbn__deadline_start(&joined[0]);
@@ -137,61 +139,33 @@ static void check_life(void)
     close_ranks();
 }
 
-/* --- a transport that never ends a request ------------------------------------------- */
+/* --- ranks that nobody joins ----------------------------------------------------------- */
 
 static int asked;
 static double asked_at[4];
 
-static int start(void *context, int tag, int64_t *words, size_t count, void **request)
-{
-    (void)tag, (void)words, (void)count;
-    *request = context;
-    return 0;
-}
-
-static int test(void *context, void *request, int *done)
-{
-    (void)context, (void)request;
-    *done = 0;
-    return 0;
-}
-
 /* The first answer names ranks 1 and 2, the second one 2 and 3. */
-static int missing(void *context, void *request, int *ranks)
+static int missing(void *context, void *request, int *late)
 {
     (void)context, (void)request;
     if (asked < 4)
         asked_at[asked] = sbn__seconds();
-    ranks[0] = 2;
-    ranks[1] = asked++ ? 3 : 1;
+    late[0] = 2;
+    late[1] = asked++ ? 3 : 1;
     return 2;
-}
-
-static sbn_communicator open_never(int knows_missing)
-{
-    static int context;
-    const sbn_transport table = {.size = sizeof table,
-                                 .context = &context,
-                                 .rank = 0,
-                                 .world_size = 4,
-                                 .start = start,
-                                 .test = test,
-                                 .missing = knows_missing ? missing : NULL};
-    sbn_communicator c;
-    sbn__communicator_open(&c, &table, 1.6, SBN_TIMEOUT_FAIL);
-    return c;
 }
 
 /* Asked before the timeout is over, and then: the second answer counts. Some know nothing. */
 static void check_asking(int knows_missing)
 {
-    sbn_communicator c = open_never(knows_missing);
     sbn_request request = {0};
+    open_ranks(MOST, 1.6, SBN_TIMEOUT_FAIL);
+    joined[0].transport.missing = knows_missing ? missing : NULL;
     fill(&request, 0);
     asked = 0;
-    must(sbn__request_start(&c, &request, SBN_TAG_WORDS, WORDS), "start");
+    must(sbn__request_start(&joined[0], &request, SBN_TAG_WORDS, WORDS), "start");
     const double from = sbn__seconds();
-    expect(sbn__request_wait(&c, &request, "a test"), SBN_TIMEOUT,
+    expect(sbn__request_wait(&joined[0], &request, "a test"), SBN_TIMEOUT,
            knows_missing ? "waited 1.6 s in a test for ranks 2, 3"
                          : "waited 1.6 s in a test for the other ranks",
            "who is missing");
@@ -201,13 +175,13 @@ static void check_asking(int knows_missing)
                asked_at[1] - from);
         tap_ok(asked_at[0] - from < 1.5, "there is time for answers before the timeout is over");
     }
-    sbn__communicator_close(&c);
+    close_ranks();
 }
 
 static void check_memory(void)
 {
-    sbn_communicator c = open_never(1);
     sbn_request request = {0};
+    open_ranks(RANKS, 1, SBN_TIMEOUT_FAIL);
     fill(&request, 7);
     wraps_fail(WRAP_ALLOCATE, 1);
     expect(sbn__request_reserve(&request, 100, "a test"), SBN_OUT_OF_MEMORY,
@@ -216,12 +190,12 @@ static void check_memory(void)
     tap_ok(request.capacity == WORDS && request.words && request.words[2] == 9,
            "the room that it had is kept, to tell the others");
     sbn__request_free(&request);
-    expect(sbn__communicator_die_of_memory(&c, "a test"), SBN_OUT_OF_MEMORY,
+    expect(sbn__communicator_die_of_memory(&joined[0], "a test"), SBN_OUT_OF_MEMORY,
            "rank 0: the host has no memory left for a test, nor to tell the other ranks",
            "no memory to tell the others");
-    expect(sbn__communicator_check(&c, "the test"), SBN_GROUP_FAILED, "failed earlier|memory",
-           "afterwards it is dead");
-    sbn__communicator_close(&c);
+    expect(sbn__communicator_check(&joined[0], "the test"), SBN_GROUP_FAILED,
+           "failed earlier|memory", "afterwards it is dead");
+    close_ranks();
 }
 
 static void check_deadlines(void)

@@ -84,19 +84,13 @@ void handle_made(handle_kind kind, void *handle)
         made[kind][made_count[kind]++] = handle;
 }
 
-void *handle_living(handle_kind kind, size_t index)
+void handles_end(int (*destroy)(handle_kind kind, void *handle))
 {
-    return made[kind][index];
-}
-
-size_t handles_made(handle_kind kind)
-{
-    return made_count[kind];
-}
-
-void handles_forget(void)
-{
-    memset(made_count, 0, sizeof made_count);
+    static const handle_kind order[] = {PASS,  EXCHANGE, CHECKPOINT, MODEL,
+                                        SAVED, LAYER,    PARALLEL,   GROUP};
+    for (size_t i = 0; i < HANDLE_KINDS; ++i)
+        while (made_count[order[i]] > 0)
+            destroy(order[i], made[order[i]][--made_count[order[i]]]);
 }
 
 /* --- values -------------------------------------------------------------------------------- */
@@ -137,12 +131,12 @@ static size_t any_extent(fuzz_input *in)
 
 /* --- structs -------------------------------------------------------------------------------- */
 
-/* REPLICAS of them, as far apart as their size says. */
-static void *array_of(unsigned char area[REPLICAS * SBN_STRUCT_LIMIT], const void *each,
-                      size_t known, size_t size)
+/* REPLICAS of them, as far apart as their size says; until the next call. */
+static const void *array_of(const void *each, size_t known, size_t size)
 {
+    static _Alignas(16) unsigned char area[REPLICAS * SBN_STRUCT_LIMIT];
     const size_t step = sbn__struct_size_is_possible(size) ? size : known;
-    memset(area, 0, REPLICAS * SBN_STRUCT_LIMIT);
+    memset(area, 0, sizeof area);
     for (size_t r = 0; r < REPLICAS; ++r) {
         memcpy(area + r * step, (const unsigned char *)each + r * known,
                step < known ? step : known);
@@ -162,7 +156,6 @@ const void *struct_of_size(const void *own, size_t known, size_t size)
 
 const sbn_shard *any_shards(fuzz_input *in)
 {
-    static _Alignas(16) unsigned char area[REPLICAS * SBN_STRUCT_LIMIT];
     sbn_shard shards[REPLICAS];
     const size_t size = any_size(in, sizeof *shards);
     if (fuzz_byte(in) >= 254)
@@ -188,12 +181,11 @@ const sbn_shard *any_shards(fuzz_input *in)
             for (size_t i = 0; i < 8; ++i)
                 *all[i] = any_buffer(in);
     }
-    return array_of(area, shards, sizeof *shards, size);
+    return array_of(shards, sizeof *shards, size);
 }
 
 const sbn_parameters *any_parameters(fuzz_input *in)
 {
-    static _Alignas(16) unsigned char area[REPLICAS * SBN_STRUCT_LIMIT];
     sbn_parameters parameters[REPLICAS];
     const size_t size = any_size(in, sizeof *parameters);
     const uint8_t choice = fuzz_byte(in);
@@ -204,12 +196,11 @@ const sbn_parameters *any_parameters(fuzz_input *in)
         parameters[r].weight = choice < 200 ? (sbn_buffer){buffers[7], 20 * r} : any_buffer(in);
         parameters[r].bias = choice < 200 ? (sbn_buffer){buffers[7], 20 * r + 8} : any_buffer(in);
     }
-    return array_of(area, parameters, sizeof *parameters, size);
+    return array_of(parameters, sizeof *parameters, size);
 }
 
 const sbn_folding *any_foldings(fuzz_input *in)
 {
-    static _Alignas(16) unsigned char area[REPLICAS * SBN_STRUCT_LIMIT];
     sbn_folding foldings[REPLICAS];
     const size_t size = any_size(in, sizeof *foldings);
     const uint8_t choice = fuzz_byte(in);
@@ -226,7 +217,7 @@ const sbn_folding *any_foldings(fuzz_input *in)
             *all[i] = choice < 200 ? (sbn_buffer){buffers[5], 300 * r + 70 * (i % 4) + i / 4 * 35}
                                    : any_buffer(in);
     }
-    return array_of(area, foldings, sizeof *foldings, size);
+    return array_of(foldings, sizeof *foldings, size);
 }
 
 const sbn_tensors *any_tensors(fuzz_input *in)

@@ -33,9 +33,9 @@ struct _cl_command_queue *const *any_queues(fuzz_input *in, size_t *count);
 /* Handles that the calls have made: those that live, and those that did. */
 void *any_handle(fuzz_input *in, handle_kind kind);
 void handle_made(handle_kind kind, void *handle);
-void *handle_living(handle_kind kind, size_t index);
-size_t handles_made(handle_kind kind);
-void handles_forget(void);
+
+/* Destroys all of them, what uses another before it. */
+void handles_end(int (*destroy)(handle_kind kind, void *handle));
 
 /* Mostly `right`. */
 size_t any_size(fuzz_input *in, size_t right);
@@ -46,7 +46,7 @@ sbn_buffer any_buffer(fuzz_input *in);
 /* A struct that says to have this size, and has it; until the next call. */
 const void *struct_of_size(const void *own, size_t known, size_t size);
 
-/* REPLICAS structs, one behind the other by their size. */
+/* REPLICAS structs, one behind the other by their size; until the next call of any of the three. */
 const sbn_shard *any_shards(fuzz_input *in);
 const sbn_parameters *any_parameters(fuzz_input *in);
 const sbn_folding *any_foldings(fuzz_input *in);

@@ -40,16 +40,6 @@ static void destroy(fuzz_input *in)
     fuzz_must(destroy_handle(kind, any_handle(in, kind)) <= 0);
 }
 
-static void destroy_all(void)
-{
-    static const handle_kind order[] = {PASS,  EXCHANGE, CHECKPOINT, MODEL,
-                                        SAVED, LAYER,    PARALLEL,   GROUP};
-    for (size_t i = 0; i < HANDLE_KINDS; ++i)
-        for (size_t k = handles_made(order[i]); k-- > 0;)
-            destroy_handle(order[i], handle_living(order[i], k));
-    handles_forget();
-}
-
 #define CALL(name) call_##name,
 static void (*const calls[])(fuzz_input *in) = {CALLS(CALL) destroy};
 
@@ -63,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const long before = sbn__handles_open();
     for (int i = 0; i < MOST_CALLS && in.at < in.end; ++i)
         calls[fuzz_byte(&in) % (sizeof calls / sizeof *calls)](&in);
-    destroy_all();
+    handles_end(destroy_handle);
     arguments_finish();
     fuzz_must(sbn__handles_open() == before);
     return 0;

@@ -107,34 +107,32 @@ static void check_keys(void)
     network_close(&n);
 }
 
+/* A header of one tensor, and its bytes of data. */
+#define ONE(name, type, shape, bytes) \
+    "{\"" name "\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":[0," #bytes "]}}", \
+        bytes
+
 static void check_types(void)
 {
     static const struct {
-        const char *what, *header, *words;
+        const char *what, *header;
         size_t data;
         int status;
+        const char *words;
     } files[] = {
-        {"integers as a mean",
-         "{\"1.running_mean\":{\"dtype\":\"I32\",\"shape\":[4],\"data_offsets\":[0,16]}}",
-         "\"1.running_mean\"|F32, F16 or BF16 of shape [4]|I32 of [4]", 16, SBN_KEY_MISMATCH},
-        {"doubles", "{\"1.running_var\":{\"dtype\":\"F64\",\"shape\":[4],\"data_offsets\":[0,32]}}",
-         "F64 of [4]", 32, SBN_KEY_MISMATCH},
-        {"two dimensions",
-         "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4,1],\"data_offsets\":[0,16]}}",
-         "F32 of [4, 1]", 16, SBN_KEY_MISMATCH},
-        {"no channel", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}",
-         "F32 of [0]", 0, SBN_KEY_MISMATCH},
-        {"a real count",
-         "{\"1.num_batches_tracked\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}",
-         "I64 of shape []|F32 of []", 4, SBN_KEY_MISMATCH},
-        {"two counts",
-         "{\"1.num_batches_tracked\":{\"dtype\":\"I64\",\"shape\":[2],\"data_offsets\":[0,16]}}",
-         "I64 of [2]", 16, SBN_KEY_MISMATCH},
-        {"a negative count",
-         "{\"1.num_batches_tracked\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]}}",
-         "1.num_batches_tracked|got -1", 8, SBN_INVALID_FILE},
-        {"a gap", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[1,17]}}", "gap",
-         17, SBN_INVALID_FILE},
+        {"integers as a mean", ONE("1.running_mean", "I32", "[4]", 16), SBN_KEY_MISMATCH,
+         "\"1.running_mean\"|F32, F16 or BF16 of shape [4]|I32 of [4]"},
+        {"doubles", ONE("1.running_var", "F64", "[4]", 32), SBN_KEY_MISMATCH, "F64 of [4]"},
+        {"two dimensions", ONE("1.weight", "F32", "[4,1]", 16), SBN_KEY_MISMATCH, "F32 of [4, 1]"},
+        {"no channel", ONE("1.weight", "F32", "[0]", 0), SBN_KEY_MISMATCH, "F32 of [0]"},
+        {"a real count", ONE("1.num_batches_tracked", "F32", "[]", 4), SBN_KEY_MISMATCH,
+         "I64 of shape []|F32 of []"},
+        {"two counts", ONE("1.num_batches_tracked", "I64", "[2]", 16), SBN_KEY_MISMATCH,
+         "I64 of [2]"},
+        {"a negative count", ONE("1.num_batches_tracked", "I64", "[1]", 8), SBN_INVALID_FILE,
+         "1.num_batches_tracked|got -1"},
+        {"a gap", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[1,17]}}", 17,
+         SBN_INVALID_FILE, "gap"},
     };
     network n;
     reports l;

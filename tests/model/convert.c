@@ -148,6 +148,8 @@ static void check_refused_moves(void)
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
     REFUSED(sbn_model_set_group(n.model, one, NULL, NULL), "block.0.norm|under way");
+    REFUSED(sbn_model_set_frozen(n.model, 1), "block.0.norm|under way");
+    tap_ok(network_flags(&n) == 07, "none is frozen");
     must(sbn_pass_end(pass, NULL), "end");
     REFUSED(sbn_model_set_group(n.model, NULL, NULL, NULL), "group|NULL");
     REFUSED(sbn_batchnorm_set_group(n.layers[0], (sbn_group *)n.model), "group|got another");

@@ -53,8 +53,6 @@ static void check_set(sbn_group *group)
 static void check_switches(sbn_group *group)
 {
     network n;
-    slice s;
-    sbn_pass *pass;
     network_open(&n, &device, queue, group, 1);
     tap_ok(network_flags(&n) == 07, "all train");
     must(sbn_model_set_training(n.model, 0), "train");
@@ -63,16 +61,9 @@ static void check_switches(sbn_group *group)
     must(sbn_model_set_training(n.model, 1), "train");
     tap_ok(network_flags(&n) == 077, "all are frozen, and train when released");
     must(sbn_model_set_frozen(n.model, 0), "freeze");
-    sbn_saved *saved = fixture_saved(n.layers[1]);
-    slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
-    must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
-    REFUSED(sbn_model_set_frozen(n.model, 1), "block.0.norm|under way");
-    tap_ok(network_flags(&n) == 07, "none was frozen");
-    must(sbn_pass_end(pass, NULL), "end");
+    tap_ok(network_flags(&n) == 07, "all are released");
     REFUSED(sbn_model_set_training(n.model, -1), "training|got -1");
     REFUSED(sbn_model_set_frozen(NULL, 1), "model|NULL");
-    slice_close(&s);
-    sbn_saved_destroy(saved);
     network_close(&n);
 }
 

@@ -4,8 +4,8 @@
  * back: tests/model/convert.c.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "support/vectors.h"
 
@@ -87,129 +87,121 @@ static void check_momentum(void)
 
 enum { CHANNELS = 4, SAMPLES = 6, PLANE = 20, VALUES = SAMPLES * CHANNELS * PLANE, REPLICAS = 3 };
 
-/* The whole batch in one buffer of each kind; replicas take 1, 2 and 3 samples of it. */
+/* The whole batch, and the parts of 1, 2 and 3 samples that replicas take of it. */
 typedef struct network {
     sbn_tensor_file file;
-    slice whole;
+    slice whole, parts[REPLICAS];
+    sbn_shard shards[REPLICAS]; /* of the parts */
     sbn_group *one, *three;
     sbn_batchnorm *layer;
     sbn_model *model;
     sbn_saved *saved;
-    sbn_parameters parameters[REPLICAS], gradients[REPLICAS];
 } network;
+
+static int replicate(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
+                     sbn_parameters *parameters)
+{
+    const sbn_shard *shard = &((const network *)context)->shards[replica];
+    (void)name, (void)layer;
+    *parameters = (sbn_parameters){sizeof *parameters, shard->weight, shard->bias};
+    return SBN_SUCCESS;
+}
 
 static void network_open(network *n)
 {
-    memset(n, 0, sizeof *n);
     vectors_open(&n->file, "converted.safetensors");
     float *settings = vectors_get(&n->file, "", "settings", NULL);
     n->one = fixture_group(queue, 1, SBN_FORM_AUTO);
     n->three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     slice_open(&n->whole, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        slice_open(&n->parts[r], &device, queue, 0, r + 1, CHANNELS, PLANE, 1);
+        n->shards[r] = n->parts[r].shard;
+    }
     n->layer = LAYER_WITH(n->one, .channels = CHANNELS, .eps = (double)settings[0],
                           .momentum = (double)settings[1]);
     free(settings);
     n->saved = fixture_saved(n->layer);
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        n->parameters[r].size = n->gradients[r].size = sizeof(sbn_parameters);
-        sbn_buffer *const buffers[] = {&n->parameters[r].weight, &n->parameters[r].bias,
-                                       &n->gradients[r].weight, &n->gradients[r].bias};
-        for (size_t i = 0; i < 4; ++i)
-            *buffers[i] = buffer_of(&device, queue, NULL, CHANNELS);
-    }
+    const sbn_parameters alone = {sizeof alone, n->whole.shard.weight, n->whole.shard.bias};
     must(sbn_model_create(&n->model), "sbn_model_create");
-    must(sbn_model_add(n->model, "before", n->layer, n->parameters), "sbn_model_add");
+    must(sbn_model_add(n->model, "before", n->layer, &alone), "sbn_model_add");
 }
 
 static void network_close(network *n)
 {
     slice_close(&n->whole);
+    slices_close(n->parts, REPLICAS);
     sbn_model_destroy(n->model);
     fixture_end(n->layer, n->saved);
     sbn_group_destroy(n->one);
     sbn_group_destroy(n->three);
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        clReleaseMemObject(n->parameters[r].weight.mem);
-        clReleaseMemObject(n->parameters[r].bias.mem);
-        clReleaseMemObject(n->gradients[r].weight.mem);
-        clReleaseMemObject(n->gradients[r].bias.mem);
-    }
     sbn__tensor_file_close(&n->file);
 }
 
-static int replicate(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
-                     sbn_parameters *parameters)
-{
-    const network *n = context;
-    (void)name, (void)layer;
-    *parameters = n->parameters[replica];
-    return SBN_SUCCESS;
-}
-
-/* Batch `b` of the file in as many shards as there are replicas. */
-static void take_batch(const network *n, size_t b, sbn_shard *shards, size_t replicas)
+/* Batch `b` of the file in as many slices. */
+static void take_batch(const network *n, size_t b, const slice *slices, size_t count)
 {
     float *x = vectors_get(&n->file, "", "x", NULL), *dy = vectors_get(&n->file, "", "dy", NULL);
-    buffer_write(&n->whole, &n->whole.shard.x, VALUES, x + b * VALUES);
-    buffer_write(&n->whole, &n->whole.shard.dy, VALUES, dy);
+    size_t at = 0;
+    for (const slice *s = slices; s < slices + count; at += s++->elements) {
+        buffer_write(s, &s->shard.x, s->elements, x + b * VALUES + at);
+        buffer_write(s, &s->shard.dy, s->elements, dy + at);
+    }
     free(x);
     free(dy);
-    for (size_t r = 0; r < replicas; ++r) {
-        const size_t skip = r * (r + 1) / 2 * CHANNELS * PLANE;
-        shards[r] = n->whole.shard;
-        shards[r].shape[0] = replicas == 1 ? SAMPLES : r + 1;
-        shards[r].x.offset += skip;
-        shards[r].y.offset += skip;
-        shards[r].dy.offset += skip;
-        shards[r].dx.offset += skip;
-        shards[r].weight = n->parameters[r].weight;
-        shards[r].bias = n->parameters[r].bias;
-        shards[r].weight_grad = n->gradients[r].weight;
-        shards[r].bias_grad = n->gradients[r].bias;
-    }
 }
 
-static void expect_tensor(const network *n, const sbn_buffer *buffer, const char *name,
-                          double units)
+/* The last replica has a tensor of the channels. */
+static void expect_last(const network *n, const sbn_buffer *buffer, const char *name, double units)
 {
-    size_t count;
-    float *expected = vectors_get(&n->file, "", name, &count);
-    expect_floats(&n->whole, buffer, expected, count, units, name);
+    float *expected = vectors_get(&n->file, "", name, NULL);
+    expect_floats(&n->whole, buffer, expected, CHANNELS, units, name);
+    free(expected);
+}
+
+/* The replicas together have one of the batch, at this place in their shards. */
+static void expect_batch(const network *n, size_t place, const char *name)
+{
+    float *expected = vectors_get(&n->file, "", name, NULL), *at = expected;
+    for (size_t r = 0; r < REPLICAS; at += n->parts[r++].elements) {
+        const void *buffer = (const char *)&n->shards[r] + place;
+        expect_floats(&n->parts[r], buffer, at, n->parts[r].elements, 8, name);
+    }
     free(expected);
 }
 
 static void check_conversion(void)
 {
     network n;
-    sbn_shard shards[REPLICAS];
     sbn_load_config config = SBN_LOAD_CONFIG_INIT;
     network_open(&n);
+    const sbn_shard *last = &n.shards[REPLICAS - 1];
     /* Its weight and bias; the file holds the layer at other times, too. */
     config.strict = 0;
     must(sbn_model_load(n.model, data_path("converted.safetensors"), &config), "sbn_model_load");
     must(sbn_batchnorm_reset_running_stats(n.layer), "reset");
-    take_batch(&n, 0, shards, 1);
-    must(sbn_forward(n.layer, shards, n.saved, 0, NULL), "sbn_forward");
+    take_batch(&n, 0, &n.whole, 1);
+    must(sbn_forward(n.layer, &n.whole.shard, n.saved, 0, NULL), "sbn_forward");
     expect_statistics(&n.file, "before", n.layer, 1);
 
     expect(sbn_model_set_group(n.model, n.three, replicate, &n), SBN_SUCCESS, "", "converted");
     expect_statistics(&n.file, "converted", n.layer, 1);
-    expect_tensor(&n, &n.parameters[REPLICAS - 1].weight, "converted.weight", 0);
-    expect_tensor(&n, &n.parameters[REPLICAS - 1].bias, "converted.bias", 0);
+    expect_last(&n, &last->weight, "converted.weight", 0);
+    expect_last(&n, &last->bias, "converted.bias", 0);
     tap_ok(sbn_batchnorm_is_training(n.layer), "it trains still");
 
-    take_batch(&n, 1, shards, REPLICAS);
-    must(sbn_forward(n.layer, shards, n.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(n.layer, shards, n.saved, SBN_GLOBAL_GRADIENTS, NULL), "sbn_backward");
+    take_batch(&n, 1, n.parts, REPLICAS);
+    must(sbn_forward(n.layer, n.shards, n.saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(n.layer, n.shards, n.saved, SBN_GLOBAL_GRADIENTS, NULL), "sbn_backward");
     /* Five roundings of y, three of dx, and those of mean and 1 / sqrt(var + eps); few of sums. */
-    expect_tensor(&n, &n.whole.shard.y, "y", 8);
-    expect_tensor(&n, &n.whole.shard.dx, "dx", 8);
-    expect_tensor(&n, &n.gradients[REPLICAS - 1].weight, "weight_grad", 8);
-    expect_tensor(&n, &n.gradients[REPLICAS - 1].bias, "bias_grad", 8);
+    expect_batch(&n, offsetof(sbn_shard, y), "y");
+    expect_batch(&n, offsetof(sbn_shard, dx), "dx");
+    expect_last(&n, &last->weight_grad, "weight_grad", 8);
+    expect_last(&n, &last->bias_grad, "bias_grad", 8);
     expect_statistics(&n.file, "after", n.layer, 2);
-    take_batch(&n, 2, shards, REPLICAS);
-    must(sbn_evaluate(n.layer, shards), "sbn_evaluate");
-    expect_tensor(&n, &n.whole.shard.y, "evaluated", 8);
+    take_batch(&n, 2, n.parts, REPLICAS);
+    must(sbn_evaluate(n.layer, n.shards), "sbn_evaluate");
+    expect_batch(&n, offsetof(sbn_shard, y), "evaluated");
     network_close(&n);
 }
 

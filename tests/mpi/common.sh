@@ -15,3 +15,11 @@ tap() {
     fi
     [ "$status" -eq 0 ] || sed 's/^/# /' "$work/errors"
 }
+
+# problems N EVERY FROM LIST...: N ranks, and of the problems of the lists every so many-th.
+problems() {
+    ranks=$1 every=$2 from=$3
+    shift 3
+    awk -v every="$every" -v from="$from" '/^[^#]/ && n++ % every == from' "$@" > "$work/problems"
+    tap "$ranks" tests/mpi/problems "$work/problems"
+}

@@ -83,5 +83,5 @@ check 'the two ranks are on two hosts' eval 'grep -q 10.77.0.1 "$work/out" && gr
 check 'the machine does not see the hosts' [ ! -e "/proc/$SBN_HOSTS_APART/root/run/netns/$first" ]
 counted 'ranks that disagree' 100000 tap 4 tests/mpi/hub
 counted 'parts of a split' 100000 tap 4 tests/mpi/group_split
-counted 'problems' 100000 tap 2 tests/mpi/problems / 2 "$srcdir"/tests/inputs/shards
+counted 'problems' 100000 problems 2 2 0 "$srcdir"/tests/inputs/shards
 echo "1..$count"

@@ -5,19 +5,6 @@
 #include "support/tap_mpi.h"
 #include "support/ranks.h"
 
-static uint64_t train(const fixture *device, int count, const size_t *replicas, const char *what)
-{
-    static const size_t samples[RANKS_MAX] = {2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
-    test_ranks all;
-    ranks_open(&all, device, count, replicas, samples, NULL);
-    ranks_do(&all, rank_train);
-    for (int rank = 0; rank < count; ++rank)
-        rank_expect(&all.of[rank], SBN_SUCCESS, "", what);
-    const uint64_t digest = ranks_digest(&all);
-    ranks_close(&all);
-    return digest;
-}
-
 int main(int argc, char **argv)
 {
     fixture device;
@@ -29,8 +16,8 @@ int main(int argc, char **argv)
     tap_ok(has_device == (mpi_job_rank() % 2 == 0), "the odd ranks see no OpenCL platform");
     for (int rank = 0; rank < count; ++rank)
         one[0] += apart[rank] = rank % 2 == 0;
-    const uint64_t expected = train(&device, 1, one, "in one process");
-    tap_ok(train(&device, count, apart, "forward and backward") == expected,
+    const uint64_t expected = ranks_digest_of(&device, 1, one, NULL, rank_train, "in one process");
+    tap_ok(ranks_digest_of(&device, count, apart, NULL, rank_train, "apart") == expected,
            "every rank of %d has the bits of one process", count);
     if (has_device)
         fixture_close(&device);

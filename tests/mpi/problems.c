@@ -2,8 +2,7 @@
  * Problems over the ranks of a job: each has some of the replicas, or none. The
  * results of all ranks together must have the bits of the same problem in one
  * process, on one replica fewer or more, and lie within the tolerances of
- * `syncbn check`. The arguments are files of problems; "/ N" before them takes
- * every N-th problem only, from the first or, "/ N+K", from K behind it.
+ * `syncbn check`. The argument is a file of problems.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,21 +111,8 @@ static void run_problem(const char *line, runner *job, runner *single)
     trial_free(&alone);
 }
 
-/* Which problems, counted through all files. */
-typedef struct choice {
-    size_t every, from;
-} choice;
-
-static choice read_choice(const char *text)
+static void run_file(const char *name, runner *job, runner *single)
 {
-    char *end;
-    const size_t every = strtoul(text, &end, 10);
-    return (choice){every ? every : 1, *end == '+' ? strtoul(end + 1, NULL, 10) : 0};
-}
-
-static void run_file(const char *name, choice chosen, runner *job, runner *single)
-{
-    static size_t number;
     char line[PROBLEM_LINE];
     FILE *file = fopen(name, "r");
     if (!file) {
@@ -135,8 +121,7 @@ static void run_file(const char *name, choice chosen, runner *job, runner *singl
     }
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = 0;
-        if (line[0] && line[0] != '#' && number++ % chosen.every == chosen.from)
-            run_problem(line, job, single);
+        run_problem(line, job, single);
     }
     fclose(file);
 }
@@ -144,8 +129,6 @@ static void run_file(const char *name, choice chosen, runner *job, runner *singl
 int main(int argc, char **argv)
 {
     taken transports = {NULL, 0};
-    choice chosen = {1, 0};
-    int first = 1;
     tap_mpi_begin(&argc, &argv);
     alarm(300);
     const runner_ranks ranks = {mpi_job_rank(), mpi_job_size(), &transports, take_transport,
@@ -154,12 +137,7 @@ int main(int argc, char **argv)
     if (fixture_open(&device))
         return mpi_job_end(fixture_missing());
     runner *job = open_runner(&device, &ranks), *single = open_runner(&device, NULL);
-    if (argc > 3 && !strcmp(argv[1], "/")) {
-        chosen = read_choice(argv[2]);
-        first = 3;
-    }
-    for (int i = first; i < argc; ++i)
-        run_file(argv[i], chosen, job, single);
+    run_file(argv[1], job, single);
     runner_destroy(job);
     runner_destroy(single);
     for (size_t i = 0; i < transports.count; ++i)

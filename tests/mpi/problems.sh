@@ -8,21 +8,21 @@ be_patient
 
 if [ "${SBN_TEST_UNDER-}" = asan ]; then
     # For the host's code; new kernels for each problem are what takes long.
-    tap 2 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*
+    problems 2 24 0 "$srcdir"/tests/inputs/*
 elif [ "${CHECK-}" != full ]; then
-    tap 1 tests/mpi/problems / 41 "$srcdir"/tests/inputs/*
-    tap 2 tests/mpi/problems / 12 "$srcdir"/tests/inputs/*
-    tap 3 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*
-    tap 4 tests/mpi/problems / 41 "$srcdir"/tests/inputs/*
-    tap 7 tests/mpi/problems / 59 "$srcdir"/tests/inputs/*
+    problems 1 41 0 "$srcdir"/tests/inputs/*
+    problems 2 12 0 "$srcdir"/tests/inputs/*
+    problems 3 24 0 "$srcdir"/tests/inputs/*
+    problems 4 41 0 "$srcdir"/tests/inputs/*
+    problems 7 59 0 "$srcdir"/tests/inputs/*
 else
-    tap 1 tests/mpi/problems / 16 "$srcdir"/tests/inputs/*
+    problems 1 16 0 "$srcdir"/tests/inputs/*
     # A job for each list: a job has a deadline.
     for list in "$srcdir"/tests/inputs/*; do
-        tap 2 tests/mpi/problems / 2 "$list"
-        tap 3 tests/mpi/problems / 2+1 "$list"
+        problems 2 2 0 "$list"
+        problems 3 2 1 "$list"
     done
-    tap 4 tests/mpi/problems / 10 "$srcdir"/tests/inputs/*
-    tap 7 tests/mpi/problems / 24 "$srcdir"/tests/inputs/*
+    problems 4 10 0 "$srcdir"/tests/inputs/*
+    problems 7 24 0 "$srcdir"/tests/inputs/*
 fi
 echo "1..$count"

@@ -5,114 +5,65 @@
 #include <pthread.h>
 #include <string.h>
 
-#include <syncbn-mpi.h>
-
-#include "support/fixture.h"
+#include "support/ranks.h"
 #include "support/tap_mpi.h"
 
-enum { CHANNELS = 3, PLANE = 33, THREADS = 3, PASSES = 40 };
+enum { THREADS = 3, PASSES = 40 };
+
+/* Of the ranks of each thread's group: other ones for each group. */
+static const size_t samples[RANKS_MAX + THREADS - 1] = {3, 1, 4, 1, 5, 9, 2, 6, 5,
+                                                        3, 5, 8, 9, 7, 9, 3, 2, 3};
 
 static fixture device;
 
-/* A group of this rank's, and what a thread came to with it. */
-typedef struct user {
-    sbn_mpi *mpi;
-    sbn_group *group;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
-    slice slice;
-    pthread_t thread;
-    int status;
-    uint64_t digest;
-    char sentence[512];
-} user;
-
-static void open_user(user *u, unsigned seed)
+/* Passes of this rank, and the digest of their statistics. */
+static void *train(void *group)
 {
-    sbn_transport table = SBN_TRANSPORT_INIT;
-    cl_command_queue queue = fixture_queue(&device, 0);
-    memset(u, 0, sizeof *u);
-    must(sbn_mpi_create(MPI_COMM_WORLD, &u->mpi), "sbn_mpi_create");
-    must(sbn_mpi_transport(u->mpi, &table), "sbn_mpi_transport");
-    u->group = fixture_rank(&queue, 1, &table);
-    u->layer = fixture_layer(u->group, CHANNELS);
-    u->saved = fixture_saved(u->layer);
-    slice_open(&u->slice, &device, queue, 2 * (size_t)mpi_job_rank(), 2, CHANNELS, PLANE, seed);
-}
-
-static void close_user(user *u)
-{
-    slice_close(&u->slice);
-    fixture_end(u->layer, u->saved);
-    sbn_group_destroy(u->group);
-    clReleaseCommandQueue(u->slice.queue);
-    expect(sbn_mpi_destroy(u->mpi), SBN_SUCCESS, "", "ending a transport");
-}
-
-/* Passes, and the digest of their statistics. */
-static void *train(void *argument)
-{
-    user *u = argument;
-    u->status = SBN_SUCCESS;
-    u->digest = SBN_DIGEST_START;
-    for (int i = 0; i < PASSES && !u->status; ++i) {
-        float mean[CHANNELS], var[CHANNELS];
-        u->status = sbn_forward(u->layer, &u->slice.shard, u->saved, 0, NULL);
-        if (!u->status)
-            u->status = sbn_saved_stats(u->saved, mean, var, NULL);
-        u->digest = sbn__digest(sbn__digest(u->digest, mean, sizeof mean), var, sizeof var);
-        if (!u->status)
-            u->status = sbn_backward(u->layer, &u->slice.shard, u->saved, 0, NULL);
-    }
-    strncpy(u->sentence, sbn_last_error(), sizeof u->sentence - 1);
+    test_rank *m = &((test_ranks *)group)->of[mpi_job_rank()];
+    must(sbn_batchnorm_reset_running_stats(m->layer), "sbn_batchnorm_reset_running_stats");
+    m->digest = SBN_DIGEST_START;
+    for (int i = 0; i < PASSES && !rank_train(m); ++i)
+        m->digest = digest_layer(m->digest, m->layer, m->saved);
     return NULL;
 }
 
-static void in_threads(user *users, int count)
-{
-    for (int i = 0; i < count; ++i)
-        must(pthread_create(&users[i].thread, NULL, train, &users[i]), "pthread_create");
-    for (int i = 0; i < count; ++i)
-        pthread_join(users[i].thread, NULL);
-}
-
 /* So many at once: the bits of one after the other. */
-static void check_threads(const char *level, int count)
+static void check_threads(int count)
 {
-    user users[THREADS];
+    static test_ranks groups[THREADS];
+    pthread_t threads[THREADS];
     uint64_t one_by_one[THREADS];
     for (int i = 0; i < count; ++i) {
-        open_user(&users[i], 9 + (unsigned)i);
-        train(&users[i]);
-        one_by_one[i] = users[i].digest;
+        ranks_open(&groups[i], &device, mpi_job_size(), NULL, samples + i, NULL);
+        train(&groups[i]);
+        one_by_one[i] = groups[i].of[mpi_job_rank()].digest;
     }
-    in_threads(users, count);
     for (int i = 0; i < count; ++i)
-        tap_ok(users[i].status == SBN_SUCCESS && users[i].digest == one_by_one[i],
-               "%s: thread %d of %d at once: the bits of one after the other: %s %s", level, i,
-               count, sbn_strerror(users[i].status), users[i].sentence);
+        must(pthread_create(&threads[i], NULL, train, &groups[i]), "pthread_create");
     for (int i = 0; i < count; ++i)
-        close_user(&users[i]);
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < count; ++i) {
+        const test_rank *m = &groups[i].of[mpi_job_rank()];
+        tap_ok(m->status == SBN_SUCCESS && m->digest == one_by_one[i],
+               "thread %d of %d at once: the bits of one after the other: %s %s", i, count,
+               sbn_strerror(m->status), m->sentence);
+        ranks_close(&groups[i]);
+    }
 }
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int level;
-        int threads;
-    } levels[] = {{"serialized", MPI_THREAD_SERIALIZED, 1},
-                  {"multiple", MPI_THREAD_MULTIPLE, THREADS}};
-    const size_t i = argc > 1 && !strcmp(argv[1], levels[1].name);
-    tap_mpi_begin_level(&argc, &argv, levels[i].level);
+    const int several = argc > 1 && !strcmp(argv[1], "multiple");
+    const int level = several ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
     int provided;
+    tap_mpi_begin_level(&argc, &argv, level);
     MPI_Query_thread(&provided);
     if (fixture_open(&device))
         return mpi_job_end(fixture_missing());
-    if (provided < levels[i].level)
-        tap_skip("%s: this MPI gives another level", levels[i].name);
+    if (provided < level)
+        tap_skip("this MPI gives another level than %d", level);
     else
-        check_threads(levels[i].name, levels[i].threads);
+        check_threads(several ? THREADS : 1);
     fixture_close(&device);
     return mpi_job_end(tap_done());
 }

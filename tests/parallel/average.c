@@ -57,16 +57,11 @@ static sbn_range mean_of(size_t replicas, size_t each, size_t first, float *to)
     return range;
 }
 
-static int is_below(size_t n, int k)
-{
-    return n < (size_t)1 << k;
-}
-
 /* What the header says, for finite elements. */
 static long double bound_of(size_t replicas, int special, long double largest, long double exact)
 {
     int k = 0;
-    while (!is_below(replicas, k))
+    while (replicas >> k)
         ++k;
     long double relative = ldexpl(1, replicas > 4096 ? -43 - 12 + k : -43);
     const long double of_special = ldexpl(1, -54 + 3 * k);

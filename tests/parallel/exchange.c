@@ -115,48 +115,39 @@ static int train_beside(test_rank *m)
     sbn_exchange *exchanges[AT_ONCE];
     exchange_join(m);
     sbn_data_parallel *parallel = exchange_joined[m->rank];
-    int status = SBN_SUCCESS, ready = 0;
-    m->digest = 0;
+    int ready = 0;
     for (int i = 0; i < AT_ONCE; ++i) {
         tensors_open(&t[i], m);
         tensors_fill(&t[i], sbn_data_parallel_first(parallel));
     }
-    for (int i = 0; i < AT_ONCE && !status; ++i)
-        status = i == 1 ? sbn_broadcast_begin(parallel, exchange_counts, TENSORS, 2, t[i].of,
-                                              &exchanges[i])
-                        : sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
-                                                      &exchanges[i]);
-    if (!status)
-        status = sbn_exchange_progress(exchanges[2], &ready);
-    if (!status)
-        status = rank_train(m);
+    for (int i = 0; i < AT_ONCE; ++i)
+        must(i == 1 ? sbn_broadcast_begin(parallel, exchange_counts, TENSORS, 2, t[i].of,
+                                          &exchanges[i])
+                    : sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
+                                                  &exchanges[i]),
+             "begin");
+    must(sbn_exchange_progress(exchanges[2], &ready), "sbn_exchange_progress");
+    must(rank_train(m), "training");
     /* The order of ends is another than that of begins. */
     static const int order[AT_ONCE] = {1, 0, 2};
-    for (int i = 0; i < AT_ONCE && !status; ++i)
-        status = sbn_exchange_end(exchanges[order[i]]);
-    rank_says(m, status);
-    if (m->replicas > 0 && !status) {
-        const uint64_t mean = tensors_digest(&t[0], NULL);
-        m->digest = mean == tensors_digest(&t[2], NULL) &&
-                            tensors_digest(&t[1], NULL) == digest_of_replica(2)
-                        ? mean
-                        : 0;
-    }
+    for (int i = 0; i < AT_ONCE; ++i)
+        must(sbn_exchange_end(exchanges[order[i]]), "sbn_exchange_end");
+    const uint64_t mean = tensors_digest(&t[0], NULL);
+    const int right = mean == tensors_digest(&t[2], NULL) &&
+                      tensors_digest(&t[1], NULL) == (m->replicas ? digest_of_replica(2) : 0);
+    m->digest = right ? mean : 0;
     for (int i = 0; i < AT_ONCE; ++i)
         tensors_close(&t[i]);
     exchange_leave(m);
-    return status;
+    return SBN_SUCCESS;
 }
 
 static void check_beside(void)
 {
     const size_t ones[] = {1, 1, 1, 1}, some[] = {3, 0, 1}, four[] = {4}, even[] = {2, 2, 2, 2};
     const uint64_t mean = exchange_over(average, 1, four, "averaged alone");
+    const uint64_t trained = ranks_digest_of(&device, 1, four, even, rank_train, "trained alone");
     test_ranks all;
-    ranks_open(&all, &device, 1, four, even, NULL);
-    ranks_do(&all, rank_train);
-    const uint64_t trained = ranks_digest(&all);
-    ranks_close(&all);
     for (int i = 0; i < 2; ++i) {
         const char *what = i ? "3, 0, 1, beside passes" : "4 x 1, beside passes";
         ranks_open(&all, &device, i ? 3 : 4, i ? some : ones, even, NULL);

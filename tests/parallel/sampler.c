@@ -9,6 +9,8 @@
 
 enum { MOST = 4096 };
 
+#define SAMPLER(...) ((sbn_sampler){.size = sizeof(sbn_sampler), __VA_ARGS__})
+
 static uint64_t order[2 * MOST];
 
 /* The whole order, as the replicas take it in turn; its length. */
@@ -55,13 +57,9 @@ static void check_shards(void)
     for (uint64_t samples = 0; samples < 200; samples = samples < 40 ? samples + 1 : samples + 13)
         for (uint64_t replicas = 1; replicas < 20; replicas += 1 + replicas / 6)
             for (int settings = 0; settings < 4; ++settings) {
-                sbn_sampler s = SBN_SAMPLER_INIT;
-                s.samples = samples;
-                s.replicas = replicas;
-                s.seed = 7;
-                s.epoch = samples;
-                s.shuffle = settings & 1;
-                s.drop_last = settings >> 1;
+                const sbn_sampler s = SAMPLER(.samples = samples, .replicas = replicas, .seed = 7,
+                                              .epoch = samples, .shuffle = settings & 1,
+                                              .drop_last = settings >> 1);
                 uint64_t length = 99;
                 must(sbn_sampler_length(&s, &length), "sbn_sampler_length");
                 wrong += length != expected_length(samples, replicas, s.drop_last) ||
@@ -76,12 +74,8 @@ static void check_golden(void)
 {
     static const uint64_t golden[] = {20779, 7565, 40329, 13231, 51702, 59358, 44254, 8615};
     uint64_t taken[8];
-    sbn_sampler s = SBN_SAMPLER_INIT;
-    s.samples = 60000;
-    s.replicas = 4;
-    s.replica = 1;
-    s.seed = 1234567890123456789u;
-    s.epoch = 3;
+    const sbn_sampler s = SAMPLER(.samples = 60000, .replicas = 4, .replica = 1,
+                                  .seed = 1234567890123456789u, .epoch = 3, .shuffle = 1);
     must(sbn_sampler_take(&s, 100, 8, taken), "sbn_sampler_take");
     tap_ok(memcmp(taken, golden, sizeof golden) == 0 && sizeof golden == sizeof taken,
            "the order is what it was: %d %d %d %d %d %d %d %d", (int)taken[0], (int)taken[1],
@@ -92,38 +86,31 @@ static void check_golden(void)
 static void check_huge(void)
 {
     uint64_t taken[3], length;
-    sbn_sampler s = SBN_SAMPLER_INIT;
-    s.samples = (uint64_t)1 << 62;
-    s.replicas = ((uint64_t)1 << 32) - 1;
-    s.replica = s.replicas - 1;
+    const uint64_t most = ((uint64_t)1 << 32) - 1;
+    const sbn_sampler s = SAMPLER(.samples = (uint64_t)1 << 62, .replicas = most,
+                                  .replica = most - 1, .shuffle = 1);
     must(sbn_sampler_length(&s, &length), "sbn_sampler_length");
     const int status = sbn_sampler_take(&s, length - 3, 3, taken);
     tap_ok(!status && taken[0] < s.samples && taken[1] < s.samples && taken[0] != taken[1],
            "2^62 samples for 2^32 - 1 replicas");
 }
 
-/* A sampler of this size, of so many samples, and for one of so many replicas. */
-#define OF(size_of, count, all, own) \
-    &(sbn_sampler) \
-    { \
-        .size = size_of, .samples = count, .replicas = all, .replica = own \
-    }
-
 static void check_refused(void)
 {
     uint64_t length, taken[4];
-    const size_t size = sizeof(sbn_sampler);
+    const sbn_sampler of_10 = SAMPLER(.samples = 10, .replicas = 3);
     REFUSED(sbn_sampler_length(NULL, &length), "sampler|NULL");
-    REFUSED(sbn_sampler_length(OF(size, 10, 3, 0), NULL), "length|NULL");
-    REFUSED(sbn_sampler_length(OF(8, 10, 3, 0), &length), "size|got 8");
-    REFUSED(sbn_sampler_length(OF(size, 10, 0, 0), &length), "got 0 of 0");
-    REFUSED(sbn_sampler_length(OF(size, UINT64_MAX, 3, 0), &length), "samples");
-    REFUSED(sbn_sampler_take(OF(size, 10, 3, 3), 0, 1, taken), "got 3 of 3");
-    REFUSED(sbn_sampler_take(OF(size, 10, 3, 0), 3, 2, taken), "at most 4|2 from 3");
-    REFUSED(sbn_sampler_take(OF(size, 10, 3, 0), UINT64_MAX, 1, taken), "at most 4");
-    REFUSED(sbn_sampler_take(OF(size, 10, 3, 0), 0, 1, NULL), "samples|NULL");
-    RIGHT(sbn_sampler_take(OF(size, 10, 3, 0), 4, 0, NULL));
-    REFUSED(sbn_sampler_take(OF(size, 0, 3, 0), 0, 1, taken), "at most 0");
+    REFUSED(sbn_sampler_length(&of_10, NULL), "length|NULL");
+    REFUSED(sbn_sampler_length(&(sbn_sampler){.size = 8, .replicas = 3}, &length), "size|got 8");
+    REFUSED(sbn_sampler_length(&SAMPLER(.samples = 10), &length), "got 0 of 0");
+    REFUSED(sbn_sampler_length(&SAMPLER(.samples = UINT64_MAX, .replicas = 3), &length), "samples");
+    REFUSED(sbn_sampler_take(&SAMPLER(.samples = 10, .replicas = 3, .replica = 3), 0, 1, taken),
+            "got 3 of 3");
+    REFUSED(sbn_sampler_take(&of_10, 3, 2, taken), "at most 4|2 from 3");
+    REFUSED(sbn_sampler_take(&of_10, UINT64_MAX, 1, taken), "at most 4");
+    REFUSED(sbn_sampler_take(&of_10, 0, 1, NULL), "samples|NULL");
+    RIGHT(sbn_sampler_take(&of_10, 4, 0, NULL));
+    REFUSED(sbn_sampler_take(&SAMPLER(.samples = 0, .replicas = 3), 0, 1, taken), "at most 0");
 }
 
 int main(void)

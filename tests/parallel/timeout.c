@@ -10,30 +10,13 @@
 
 static fixture device;
 
-static int average(test_rank *m)
-{
-    expect_leaks();
-    return rank_says(m, sbn_average_gradients(exchange_joined[m->rank], exchange_counts, TENSORS,
-                                              exchange_of[m->rank].of));
-}
-
-static int average_without_2(test_rank *m)
-{
-    return m->rank == 2 ? SBN_SUCCESS : average(m);
-}
-
-static int average_late(test_rank *m)
-{
-    return m->rank == 2 ? average(m) : SBN_SUCCESS;
-}
-
 static void open_four(test_ranks *all)
 {
-    const size_t some[] = {1, 0, 1, 1}, samples[] = {3, 2, 3};
+    const size_t some[] = {1, 0, 1, 1};
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.timeout = 0.3;
     config.on_timeout = SBN_TIMEOUT_LOCAL;
-    ranks_open(all, &device, 4, some, samples, &config);
+    ranks_open(all, &device, 4, some, NULL, &config);
     ranks_do(all, exchange_join);
 }
 
@@ -42,16 +25,16 @@ static void check_absent(void)
 {
     test_ranks all;
     open_four(&all);
-    ranks_do(&all, average_without_2);
+    ranks_do_some(&all, ~(1u << 2), exchange_average);
     for (int rank = 0; rank < 4; rank += 3)
         rank_expect(&all.of[rank], SBN_TIMEOUT,
                     "waited 0.3 s in averaging of 7 tensors, 6149 floats for rank 2",
                     "a rank is absent");
     rank_expect(&all.of[1], SBN_SUCCESS, "", "a rank without replicas waits for nobody");
-    ranks_do(&all, average_without_2);
+    ranks_do_some(&all, ~(1u << 2), exchange_average);
     rank_expect(&all.of[0], SBN_GROUP_FAILED, "rank 0: an exchange failed earlier|for rank 2",
                 "afterwards it is dead");
-    ranks_do(&all, average_late);
+    ranks_do_some(&all, 1u << 2, exchange_average);
     rank_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited 0.3 s|for ranks 0, 3", "the late rank");
     ranks_do(&all, exchange_leave);
     ranks_do(&all, rank_train);
@@ -92,11 +75,10 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 
 static void check_breaking(int fail_start, int fail_test)
 {
-    const size_t ones[] = {1, 1}, samples[] = {1, 1};
     test_ranks all;
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.timeout = 0.3;
-    ranks_open(&all, &device, 2, ones, samples, &config);
+    ranks_open(&all, &device, 2, NULL, NULL, &config);
     sbn_transport *transport = &all.of[1].group->communicator.transport;
     breaking.real = *transport;
     breaking.fail_start = fail_start;
@@ -106,7 +88,7 @@ static void check_breaking(int fail_start, int fail_test)
     transport->split = breaking.real.split;
     const int made = exchange_joined[0] && exchange_joined[1];
     if (made)
-        ranks_do(&all, average);
+        ranks_do_some(&all, 3, exchange_average);
     char words[64];
     snprintf(words, sizeof words, "rank 1: the transport's %s",
              fail_start ? "start returned 77" : "test returned -5");
@@ -115,9 +97,7 @@ static void check_breaking(int fail_start, int fail_test)
     tap_ok(all.of[0].status == SBN_TIMEOUT || all.of[0].status == SBN_SUCCESS,
            "the other one: %s: %s", sbn_strerror(all.of[0].status), all.of[0].sentence);
     if (made)
-        expect(sbn_average_gradients(exchange_joined[1], exchange_counts, TENSORS,
-                                     exchange_of[1].of),
-               SBN_GROUP_FAILED, words, "afterwards it is dead");
+        expect(exchange_average(&all.of[1]), SBN_GROUP_FAILED, words, "afterwards it is dead");
     ranks_do(&all, exchange_leave);
     ranks_close(&all);
 }

@@ -3,7 +3,6 @@
 bits.py FOLDER launches bits.py FOLDER gloo WORLD RANK, and as an MPI job bits.py FOLDER mpi WORLD.
 """
 
-import hashlib
 import os
 import sys
 
@@ -47,23 +46,14 @@ def results_of(kind, world):
     return whole
 
 
-def digest(tensors):
-    """Of the bits of tensors in their logical order."""
-    made = hashlib.sha256()
-    for tensor in tensors:
-        flat = tensor.detach().contiguous().view(-1)
-        made.update(bytes(flat.view(torch.uint8).tolist()))
-    return made.hexdigest()
-
-
 def check_world(what, whole):
     """That the results have the bits of one process, whose gradients of weight and bias the
     number of ranks divides."""
     for case, (batch, parts) in whole.items():
         own = alone[case]
         group = [own[3] / len(parts), own[4] / len(parts), own[5], own[6]]
-        same = digest(batch) == digest(own[:3])
-        same = same and {digest(part[3:7]) for part in parts} == {digest(group)}
+        same = tap.digest(batch) == tap.digest(own[:3])
+        same = same and {tap.digest(part[3:7]) for part in parts} == {tap.digest(group)}
         tap.ok(same, f"{what}, {case}: the bits of one process")
         close = all(
             torch.allclose(sum(part[place] for part in parts), own[place], rtol=1e-5, atol=1e-4)

@@ -62,10 +62,8 @@ def compute(case, world, rank, process_group, wrap=lambda layer: layer):
         y.backward(dy[part])
         if gradients == "group":
             results = [y.detach(), own_x.grad, own_z.grad if with_residual else y.new_empty(0)]
-        if layer.affine:
-            results += [layer.weight.grad, layer.bias.grad]
-        else:
-            results += [torch.empty(0), torch.empty(0)]
+        parameters = [layer.weight, layer.bias] if layer.affine else []
+        results += [p.grad for p in parameters] or [torch.empty(0)] * 2
         if gradients == "group":
             results += [layer.running_mean, layer.running_var]
     return results
@@ -79,26 +77,15 @@ def reference(case):
     x, z, dy, weight, bias = (tensor.double().contiguous() for tensor in batch(case))
     x.requires_grad_()
     z.requires_grad_()
-    affine = settings.get("affine", True)
-    if affine:
-        weight.requires_grad_()
-        bias.requires_grad_()
+    parameters = [None, None]
+    if settings.get("affine", True):
+        parameters = [weight.requires_grad_(), bias.requires_grad_()]
     mean, var = torch.zeros(channels).double(), torch.ones(channels).double()
-    y = F.batch_norm(
-        x, mean, var, weight if affine else None, bias if affine else None, True, 0.1, 1e-5
-    )
+    y = F.batch_norm(x, mean, var, *parameters, True, 0.1, 1e-5)
     if with_residual:
         y = y + z
     if settings.get("activation") == "relu":
         y = F.relu(y)
     y.backward(dy)
-    none = torch.empty(0)
-    return [
-        y.detach(),
-        x.grad,
-        z.grad if with_residual else none,
-        weight.grad if affine else none,
-        bias.grad if affine else none,
-        mean,
-        var,
-    ]
+    grads = [tensor.grad for tensor in (x, z, weight, bias)]
+    return [y.detach(), *(torch.empty(0) if g is None else g for g in grads), mean, var]

@@ -28,6 +28,12 @@ def network():
     )
 
 
+def run_apart(program, **environment):
+    """A program in an interpreter of its own."""
+    command, environment = [sys.executable, "-c", program], {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
 def step(model, x):
     """A pass through the model; the bits of the gradient of x and the running statistics."""
     x = x.detach().requires_grad_()
@@ -245,31 +251,25 @@ with tap.part("fork"):
     tap.ok([layer(batch).shape for batch in loader] == [(4, 4)] * 2, "a DataLoader that forks")
 
 with tap.part("the end"):
-    program = (
+    ended = run_apart(
         "import torch; from syncbn.torch import SyncBatchNorm\n"
         "layer = SyncBatchNorm(4); x = torch.ones(2, 4, requires_grad=True)\n"
         "kept = layer(x); print('passed')"
     )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     tap.ok(
         (ended.returncode, ended.stdout, ended.stderr) == (0, "passed\n", ""),
         "the interpreter ends well with a graph that has not run backward",
         ended,
     )
-    program = "import syncbn"
-    hidden = {**os.environ, "SYNCBN_LIBRARY": "/none/libsyncbn.so.0"}
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=hidden
-    )
+    ended = run_apart("import syncbn", SYNCBN_LIBRARY="/none/libsyncbn.so.0")
     tap.ok(
         "ImportError: SYNCBN_LIBRARY: expected the path of libsyncbn.so.0" in ended.stderr,
         "a library that is not there",
         ended.stderr,
     )
-    hidden = {**os.environ, "OCL_ICD_VENDORS": "/none"}
-    program = "import torch; from syncbn.torch import SyncBatchNorm; SyncBatchNorm(2)(torch.eye(2))"
-    ended = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env=hidden
+    ended = run_apart(
+        "import torch; from syncbn.torch import SyncBatchNorm; SyncBatchNorm(2)(torch.eye(2))",
+        OCL_ICD_VENDORS="/none",
     )
     tap.ok(
         "OpenCL: expected a driver for this machine's CPU, got none" in ended.stderr,

@@ -1,5 +1,6 @@
 """TAP, for the tests of the Python package."""
 
+import hashlib
 import os
 import sys
 import traceback
@@ -35,6 +36,26 @@ def raises(kind, pattern, call, *arguments, **keywords):
 def equal(these, those):
     """Have lists of tensors the same bits?"""
     return len(these) == len(those) and all(a.equal(b) for a, b in zip(these, those))
+
+
+def digest(tensors):
+    """Of the bits of tensors in their logical order."""
+    import torch
+
+    made = hashlib.sha256()
+    for tensor in tensors:
+        flat = tensor.detach().contiguous().view(-1)
+        made.update(bytes(flat.view(torch.uint8).tolist()))
+    return made.hexdigest()
+
+
+def raised(call, *arguments):
+    """What an exception of a call says."""
+    try:
+        call(*arguments)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing was raised"
 
 
 def skip(what, reason):

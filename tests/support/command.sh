@@ -12,3 +12,15 @@ run() {
     status=$?
     [ $status -eq "$expected" ]
 }
+
+# refuses SENTENCE ARGUMENTS...: wrong usage, with this one sentence, or one that begins as "SENTENCE...", and
+# no output.
+refuses() {
+    sentence="syncbn: $1"
+    shift
+    run 2 "$@" && [ ! -s "$work/out" ] && [ "$(wc -l < "$work/err")" -eq 1 ] &&
+        case $sentence in
+        *...) [ "$(head -c $((${#sentence} - 3)) "$work/err")" = "${sentence%...}" ] ;;
+        *) [ "$(cat "$work/err")" = "$sentence" ] ;;
+        esac
+}

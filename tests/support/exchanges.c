@@ -131,6 +131,12 @@ int exchange_join(test_rank *m)
     return rank_says(m, sbn_data_parallel_create(m->group, &config, &exchange_joined[m->rank]));
 }
 
+int exchange_average(test_rank *m)
+{
+    return rank_says(m, sbn_average_gradients(exchange_joined[m->rank], exchange_counts, TENSORS,
+                                              exchange_of[m->rank].of));
+}
+
 int exchange_leave(test_rank *m)
 {
     tensors_close(&exchange_of[m->rank]);

@@ -48,6 +48,7 @@ extern exchange_tensors exchange_of[RANKS_MAX];
 extern sbn_data_parallel *exchange_joined[RANKS_MAX];
 extern size_t exchange_bucket_bytes; /* of the handle */
 int exchange_join(test_rank *m);
+int exchange_average(test_rank *m); /* in between */
 int exchange_leave(test_rank *m);
 
 /* Do they hold what tensors_fill wrote? */

@@ -36,7 +36,10 @@ void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *repl
 {
     sbn_group_config mine = SBN_GROUP_CONFIG_INIT;
     sbn_transport transport = SBN_TRANSPORT_INIT;
-    size_t first = 0;
+    size_t first = 0, usual[RANKS_MAX * RANK_REPLICAS];
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; ++i)
+        usual[i] = 3 - i % 2;
+    samples = samples ? samples : usual;
     memset(all, 0, sizeof *all);
     all->count = count;
     all->transports = transports_open(count);
@@ -45,7 +48,7 @@ void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *repl
     for (int rank = 0; rank < count; ++rank) {
         test_rank *m = &all->of[rank];
         m->rank = rank;
-        m->replicas = replicas[rank];
+        m->replicas = replicas ? replicas[rank] : 1;
         if (all->transports && rank_is_here(m)) {
             transports_get(all->transports, rank, &transport);
             mine.transport = &transport;
@@ -55,6 +58,14 @@ void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *repl
         for (size_t r = 0; r < m->replicas; ++r)
             first += *samples++;
     }
+}
+
+void ranks_open_three(test_ranks *all, const fixture *f, double timeout, sbn_timeout_action action)
+{
+    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    config.timeout = timeout;
+    config.on_timeout = action;
+    ranks_open(all, f, 3, NULL, NULL, &config);
 }
 
 void ranks_close(test_ranks *all)
@@ -86,6 +97,23 @@ void ranks_do(test_ranks *all, int (*work)(test_rank *))
     }
 }
 
+/* What some ranks do, and which. */
+static int (*work_of_some)(test_rank *);
+static unsigned some;
+
+static int do_if_among(test_rank *m)
+{
+    expect_leaks();
+    return some >> m->rank & 1 ? work_of_some(m) : SBN_SUCCESS;
+}
+
+void ranks_do_some(test_ranks *all, unsigned who, int (*work)(test_rank *))
+{
+    some = who;
+    work_of_some = work;
+    ranks_do(all, do_if_among);
+}
+
 int rank_says(test_rank *m, int status)
 {
     m->status = status;
@@ -97,6 +125,19 @@ int rank_forward(test_rank *m)
 {
     m->result = (sbn_result)SBN_RESULT_INIT;
     return rank_says(m, sbn_forward(m->layer, m->shards, m->saved, 0, &m->result));
+}
+
+int rank_forward_twice(test_rank *m)
+{
+    sbn_pass *first, *second;
+    sbn_result result = SBN_RESULT_INIT;
+    m->result = result;
+    must(sbn_forward_begin(m->layer, m->shards, m->saved, 0, &first), "begin");
+    must(sbn_forward_begin(m->second, m->shards, m->second_saved, 0, &second), "begin");
+    const int status = sbn_pass_end(second, &result);
+    rank_says(m, sbn_pass_end(first, &m->result));
+    const int alike = status == m->status && result.synchronised == m->result.synchronised;
+    return m->status = alike ? status : 1;
 }
 
 int rank_train(test_rank *m)
@@ -153,6 +194,19 @@ uint64_t ranks_digest(test_ranks *all)
                                            s->elements);
                 ranks_broadcast(rank, &digest, sizeof digest);
             }
+    return digest;
+}
+
+uint64_t ranks_digest_of(const fixture *f, int count, const size_t *replicas, const size_t *samples,
+                         int (*work)(test_rank *m), const char *what)
+{
+    test_ranks all;
+    ranks_open(&all, f, count, replicas, samples, NULL);
+    ranks_do(&all, work);
+    for (int rank = 0; rank < count; ++rank)
+        rank_expect(&all.of[rank], SBN_SUCCESS, "", what);
+    const uint64_t digest = ranks_digest(&all);
+    ranks_close(&all);
     return digest;
 }
 

@@ -44,15 +44,21 @@ int ranks_main(int argc, char **argv, fixture *f, void (*checks)(void));
 
 /*
  * Ranks with replicas[rank] replicas each; samples has a number for every
- * replica in order. A single rank has no transport. `config` gives timeouts;
- * NULL: the default.
+ * replica in order. NULL: of one replica each, and of 3 and 2 samples in turn. A single rank has no
+ * transport. `config` gives timeouts; NULL: the default.
  */
 void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *replicas,
                 const size_t *samples, const sbn_group_config *config);
 void ranks_close(test_ranks *all);
 
+/* Three ranks of one replica that wait so long for each other. */
+void ranks_open_three(test_ranks *all, const fixture *f, double timeout, sbn_timeout_action action);
+
 /* Every rank does `work` in its own thread, or process, to the end. */
 void ranks_do(test_ranks *all, int (*work)(test_rank *m));
+
+/* The same of those that have a bit in `who`, without the others; what waits in vain is no leak. */
+void ranks_do_some(test_ranks *all, unsigned who, int (*work)(test_rank *m));
 
 /* Runs `work` for the ranks of this process. */
 void ranks_run(test_ranks *all, int (*work)(test_rank *m));
@@ -73,10 +79,15 @@ int rank_says(test_rank *m, int status);
 
 /* Usual work: forward, or forward and backward with the group's gradients, all with m->saved. */
 int rank_forward(test_rank *m);
+int rank_forward_twice(test_rank *m); /* the second layer, too: that ends first, and alike */
 int rank_train(test_rank *m);
 
 /* Digests of the whole batch's y, dx, and every rank's statistics and gradients. */
 uint64_t ranks_digest(test_ranks *all);
+
+/* Checks that ranks, which are there for this alone, all do the work; their digest. */
+uint64_t ranks_digest_of(const fixture *f, int count, const size_t *replicas, const size_t *samples,
+                         int (*work)(test_rank *m), const char *what);
 
 /*
  * Makes one rank of two replicas do `work`, and two ranks of one: checks that all succeed, and that the

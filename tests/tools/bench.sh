@@ -11,14 +11,6 @@ bench_report() {
 : "${POCL_DEVICES=pthread pthread}"
 export POCL_DEVICES
 
-# refuses WORDS OPTIONS...: wrong usage, with one sentence that holds the words, and no output.
-refuses() {
-    words=$1
-    shift
-    run 2 bench "$@" && grep -qF -- "$words" "$work/err" && [ "$(wc -l < "$work/err")" -eq 1 ] &&
-        [ ! -s "$work/out" ]
-}
-
 says() {
     grep -qE -- "$1" "$work/out"
 }
@@ -26,19 +18,22 @@ says() {
 "$SYNCBN" devices | grep -q '^     usable$' || skip_all 'there is no usable OpenCL device'
 
 check 'help names the options' eval 'run 0 bench --help && says "--repeats N"'
-check '--seconds that is no number' refuses '--seconds x: ' --seconds x
-check '--seconds below 0' refuses '--seconds -1: ' --seconds -1
-check '--seconds that never ends' refuses '--seconds inf: ' --seconds inf
-check '--repeats 0' refuses '--repeats 0: expected 1 to 1024' --repeats 0
-check '--repeats beyond what is kept' refuses '--repeats 1025: ' --repeats 1025
-check '--devices that do not exist' refuses '--devices names 99' --devices 99
-check 'a file that is missing' refuses "$work/none" --file "$work/none"
-check 'no problem' refuses 'mbx' mbx
+for seconds in x -1 inf; do
+    check "--seconds $seconds" \
+        refuses "--seconds $seconds: expected a number from 0" bench --seconds $seconds
+done
+for repeats in 0 1025; do
+    check "--repeats $repeats" refuses "--repeats $repeats: expected 1 to 1024" bench --repeats $repeats
+done
+check '--devices that do not exist' refuses '--devices names 99, but...' bench --devices 99
+check 'a file that is missing' refuses "$work/none cannot be read..." bench --file "$work/none"
+check 'no problem' refuses 'shape "mbx"...' bench mbx
 for setting in ooo inplace passes=f keep accumulate global shuffle3 off3 split2-2,sizes7x7-5x5 \
     frozen nodx nograd host copied byhost begin stored given0 branch1; do
-    check "a problem with $setting" refuses "${setting%%[0-9=,]*}" "mb4ic4ih3iw3,$setting"
+    line=mb4ic4ih3iw3,$setting
+    check "a problem with $setting" refuses "$line cannot be measured: ..." bench "$line"
 done
-check 'an empty batch' refuses 'an empty batch' mb0ic4
+check 'an empty batch' refuses 'mb0ic4 cannot be measured: an empty batch...' bench mb0ic4
 
 echo 'mb4ic8ih6iw7 # a comment' > "$work/list"
 check 'two problems' run 0 bench --repeats 3 --file "$work/list" mb4ic8ih6iw7,last --json "$work/json"

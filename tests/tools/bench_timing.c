@@ -60,8 +60,11 @@ static int finish(void *self)
 
 enum { FAKES = 4 };
 
-static int time_fakes(fake fakes[FAKES], const timing_budget *budget, series list[FAKES],
-                      contender contenders[FAKES], size_t *rounds)
+static series list[FAKES];
+static contender contenders[FAKES];
+static size_t rounds;
+
+static int time_fakes(fake fakes[FAKES], const timing_budget *budget)
 {
     ran = 0;
     for (int i = 0; i < FAKES; ++i) {
@@ -70,16 +73,13 @@ static int time_fakes(fake fakes[FAKES], const timing_budget *budget, series lis
         contenders[i] = (contender){.name = "fake", .self = &fakes[i], .run = run, .spins = i == 0};
         list[i] = (series){.of = &contenders[i], .pass = BENCH_COPY};
     }
-    return timing_run(list, FAKES, budget, rounds);
+    return timing_run(list, FAKES, budget, &rounds);
 }
 
 static void check_rounds(void)
 {
-    static series list[FAKES];
-    contender contenders[FAKES];
     fake fakes[FAKES] = {{.runs = 0}};
-    size_t rounds;
-    int status = time_fakes(fakes, &(timing_budget){.rounds = 20}, list, contenders, &rounds);
+    const int status = time_fakes(fakes, &(timing_budget){.rounds = 20});
     tap_ok(!status && rounds == 20 && ran == FAKES * 21,
            "20 rounds of %d and one before: status %d, %zu rounds, %d runs", FAKES, status, rounds,
            ran);
@@ -98,16 +98,11 @@ static void check_rounds(void)
 
 static void check_budget(void)
 {
-    static series list[FAKES];
-    contender contenders[FAKES];
-    fake fakes[FAKES] = {{.runs = 0}};
-    size_t rounds;
-    int status = time_fakes(fakes, &(timing_budget){.seconds = 0}, list, contenders, &rounds);
+    fake fakes[FAKES] = {{.runs = 0}}, failing[FAKES] = {[2] = {.fails_at = 5}};
+    int status = time_fakes(fakes, &(timing_budget){.seconds = 0});
     tap_ok(!status && rounds == TIMING_LEAST, "no time left: expected %d rounds, got %zu",
            TIMING_LEAST, rounds);
-
-    fake failing[FAKES] = {[2] = {.fails_at = 5}};
-    status = time_fakes(failing, &(timing_budget){.rounds = 20}, list, contenders, &rounds);
+    status = time_fakes(failing, &(timing_budget){.rounds = 20});
     tap_ok(status == SBN_OUT_OF_MEMORY && failing[2].runs == 5 && rounds <= 4,
            "a run that fails ends the timing: status %d after %zu rounds", status, rounds);
 }
@@ -115,16 +110,12 @@ static void check_budget(void)
 /* If the call returns before its pass has ended, both times are kept. */
 static void check_returned(void)
 {
-    static series list[2];
     fake fakes[2] = {{.number = 0}, {.number = 1}};
-    const contender contenders[] = {
-        {.name = "waits", .self = &fakes[0], .run = run},
-        {.name = "returns", .self = &fakes[1], .run = run, .finish = finish},
-    };
-    size_t rounds;
+    const contender waits = {.name = "waits", .self = &fakes[0], .run = run};
+    const contender returns = {.name = "returns", .self = &fakes[1], .run = run, .finish = finish};
     int ordered = 1;
-    for (int i = 0; i < 2; ++i)
-        list[i] = (series){.of = &contenders[i], .pass = BENCH_FORWARD};
+    list[0] = (series){.of = &waits, .pass = BENCH_FORWARD};
+    list[1] = (series){.of = &returns, .pass = BENCH_FORWARD};
     int status = timing_run(list, 2, &(timing_budget){.rounds = 9}, &rounds);
     for (size_t i = 0; i < rounds; ++i)
         ordered &= list[1].returned[i] >= 0 && list[1].returned[i] <= list[1].seconds[i];

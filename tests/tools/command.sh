@@ -6,13 +6,6 @@
 set -u
 . "${srcdir:=.}/tests/support/command.sh"
 
-# refuses SENTENCE ARGUMENTS...: wrong usage, with this one sentence, and no output.
-refuses() {
-    sentence=$1
-    shift
-    run 2 "$@" && [ "$(cat "$work/err")" = "syncbn: $sentence" ] && [ ! -s "$work/out" ]
-}
-
 # prints FIRST ARGUMENTS...: succeeds, and the output's first line begins so.
 prints() {
     first=$1

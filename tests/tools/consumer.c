@@ -4,37 +4,20 @@
  */
 #include <syncbn.h>
 
-typedef struct everything {
-    sbn_buffer buffer;
-    sbn_shard shards[2];
-    sbn_group_config group;
-    sbn_batchnorm_config layer;
-    sbn_result results[2];
-    sbn_branch branch;
-    sbn_folding folding;
-    sbn_parameters parameters;
-    sbn_load_config load;
-    sbn_layer_info info;
-    sbn_data_parallel_config parallel;
-    sbn_tensors tensors;
-    sbn_sampler sampler;
-    sbn_transport transport;
-} everything;
-
-static everything all = {SBN_BUFFER_INIT,
-                         {SBN_SHARD_INIT, SBN_SHARD_INIT},
-                         SBN_GROUP_CONFIG_INIT,
-                         SBN_BATCHNORM_CONFIG_INIT,
-                         {SBN_RESULT_INIT, SBN_RESULT_INIT},
-                         SBN_BRANCH_INIT,
-                         SBN_FOLDING_INIT,
-                         SBN_PARAMETERS_INIT,
-                         SBN_LOAD_CONFIG_INIT,
-                         SBN_LAYER_INFO_INIT,
-                         SBN_DATA_PARALLEL_CONFIG_INIT,
-                         SBN_TENSORS_INIT,
-                         SBN_SAMPLER_INIT,
-                         SBN_TRANSPORT_INIT};
+sbn_buffer buffer = SBN_BUFFER_INIT;
+sbn_shard shards[2] = {SBN_SHARD_INIT, SBN_SHARD_INIT};
+sbn_group_config of_group = SBN_GROUP_CONFIG_INIT;
+sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
+sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
+sbn_branch branch = SBN_BRANCH_INIT;
+sbn_folding folding = SBN_FOLDING_INIT;
+sbn_parameters parameters = SBN_PARAMETERS_INIT;
+sbn_load_config of_load = SBN_LOAD_CONFIG_INIT;
+sbn_layer_info info = SBN_LAYER_INFO_INIT;
+sbn_data_parallel_config of_parallel = SBN_DATA_PARALLEL_CONFIG_INIT;
+sbn_tensors tensors = SBN_TENSORS_INIT;
+sbn_sampler sampler = SBN_SAMPLER_INIT;
+sbn_transport transport = SBN_TRANSPORT_INIT;
 
 #ifdef RUN
 #define GOOD(condition) \
@@ -56,21 +39,21 @@ int main(void)
     uint64_t length = 0;
     const char *reason = NULL;
     GOOD(sbn_hub_create(1, &hub) == SBN_SUCCESS);
-    GOOD(sbn_hub_transport(hub, 0, &all.transport) == SBN_SUCCESS);
-    all.group.transport = &all.transport;
-    GOOD(sbn_group_create(&all.group, &group) == SBN_SUCCESS);
+    GOOD(sbn_hub_transport(hub, 0, &transport) == SBN_SUCCESS);
+    of_group.transport = &transport;
+    GOOD(sbn_group_create(&of_group, &group) == SBN_SUCCESS);
     GOOD(sbn_group_status(group, &reason) == SBN_SUCCESS && *reason == '\0');
-    GOOD(sbn_batchnorm_create(group, &all.layer, &layer) == SBN_INVALID_ARGUMENT);
-    all.layer.channels = 5;
-    GOOD(sbn_batchnorm_create(group, &all.layer, &layer) == SBN_SUCCESS);
-    all.layer.channels = 0;
-    GOOD(sbn_batchnorm_settings(layer, &all.layer) == SBN_SUCCESS && all.layer.channels == 5);
+    GOOD(sbn_batchnorm_create(group, &of_layer, &layer) == SBN_INVALID_ARGUMENT);
+    of_layer.channels = 5;
+    GOOD(sbn_batchnorm_create(group, &of_layer, &layer) == SBN_SUCCESS);
+    of_layer.channels = 0;
+    GOOD(sbn_batchnorm_settings(layer, &of_layer) == SBN_SUCCESS && of_layer.channels == 5);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
     sbn_hub_destroy(hub);
-    all.sampler.samples = 7;
-    GOOD(sbn_sampler_length(&all.sampler, &length) == SBN_SUCCESS && length == 7);
+    sampler.samples = 7;
+    GOOD(sbn_sampler_length(&sampler, &length) == SBN_SUCCESS && length == 7);
 #endif
-    GOOD(all.shards[1].size == sizeof(sbn_shard) && all.results[1].size == sizeof(sbn_result));
+    GOOD(shards[1].size == sizeof(sbn_shard) && results[1].size == sizeof(sbn_result));
     return 0;
 }

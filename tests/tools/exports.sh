@@ -31,16 +31,6 @@ library() {
     no_faults "$la: every declared function is exported" \
         "$(comm -23 "$work/declared" "$work/exported")"
     no_faults "$la: nothing else is exported" "$(comm -13 "$work/declared" "$work/exported")"
-
-    # Controls: a declaration more, over two lines, and one less.
-    printf 'SBN_API int\nsbn_planted(void);\n' > "$work/planted.h"
-    declared "$@" "$work/planted.h" > "$work/more"
-    no_faults "$la: planted: a function that is not exported is found" \
-        "$([ "$(comm -23 "$work/more" "$work/exported")" = sbn_planted ] || echo 'not found')"
-    sed 1d "$work/declared" > "$work/fewer"
-    no_faults "$la: planted: an exported function that is not declared is found" \
-        "$([ "$(comm -13 "$work/fewer" "$work/exported")" = "$(head -n 1 "$work/declared")" ] ||
-           echo 'not found')"
 }
 
 library libsyncbn.la "$srcdir"/include/syncbn.h "$srcdir"/include/syncbn/*.h

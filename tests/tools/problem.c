@@ -1,5 +1,4 @@
 /* The line that names a problem: what is read is what is printed, and errors say what is wrong. */
-#include <stdio.h>
 #include <string.h>
 
 #include "check/problem.h"
@@ -115,7 +114,7 @@ static const char *const wrong[][2] = {
 static void reads_as(const char *line, const char *expected)
 {
     problem p, again;
-    char error[256] = "", printed[PROBLEM_LINE] = "", what[PROBLEM_LINE + 300];
+    char error[256] = "", printed[PROBLEM_LINE] = "";
     int good = problem_parse(line, &p, error, sizeof error) == 0;
     if (good) {
         problem_print(&p, printed, sizeof printed);
@@ -123,8 +122,7 @@ static void reads_as(const char *line, const char *expected)
                problem_parse(printed, &again, error, sizeof error) == 0 &&
                problem_equal(&p, &again);
     }
-    snprintf(what, sizeof what, "%s -> %s%s", line, printed, error);
-    tap_ok(good, "printed and read again: %s", what);
+    tap_ok(good, "printed and read again: %s -> %s%s", line, printed, error);
 }
 
 int main(void)
@@ -135,10 +133,9 @@ int main(void)
         reads_as(spellings[i][0], spellings[i][1]);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         problem p;
-        char error[256] = "", what[PROBLEM_LINE + 300];
-        int refused = problem_parse(wrong[i][0], &p, error, sizeof error) != 0;
-        snprintf(what, sizeof what, "\"%s\": %s", wrong[i][0], error);
-        tap_ok(refused && strstr(error, wrong[i][1]), "refused: %s", what);
+        char error[256] = "";
+        const int refused = problem_parse(wrong[i][0], &p, error, sizeof error) != 0;
+        tap_ok(refused && strstr(error, wrong[i][1]), "refused: \"%s\": %s", wrong[i][0], error);
     }
     return tap_done();
 }
