@@ -136,6 +136,13 @@ with tap.part("features"):
         torch.equal(untracked(x), SyncBatchNorm(4)(x)) and untracked.eval()(x).shape == x.shape,
         "track_running_stats=False",
     )
+    switched = SyncBatchNorm(4)
+    switched.track_running_stats = False
+    switched(x)
+    tap.ok(
+        torch.equal(switched.running_var, torch.ones(4)) and not switched.num_batches_tracked,
+        "track_running_stats switched off: the running statistics stay as they are",
+    )
     with torch.inference_mode():
         tap.ok(torch.equal(SyncBatchNorm(4)(x), first[0]), "inference_mode: the same bits")
     from torch.utils.checkpoint import checkpoint

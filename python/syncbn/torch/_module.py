@@ -227,7 +227,9 @@ class SyncBatchNorm(_BatchNorm):
             raise
 
     def running(self) -> Running | None:
-        """The running statistics, for a pass."""
+        """The running statistics, for a pass; None where it tracks none."""
+        if not self.track_running_stats:
+            return None
         get = self._buffers.get
         mean, var, batches = get("running_mean"), get("running_var"), get("num_batches_tracked")
         if mean is None or var is None or batches is None:

@@ -41,7 +41,9 @@ def number_of(layer: _BatchNorm) -> Tensor:
 def train(layer: _BatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
     """A forward pass in training, by operators. The layer's own activation is applied, unless it
     adds a residual, too."""
-    mean, var, batches = layer.running_mean, layer.running_var, layer.num_batches_tracked
+    mean = var = batches = None
+    if layer.track_running_stats:
+        mean, var, batches = layer.running_mean, layer.running_var, layer.num_batches_tracked
     y, _saved, new_mean, new_var = torch.ops.syncbn.forward(
         input, residual, layer.weight, layer.bias, mean, var, batches, layer.number
     )
