@@ -179,6 +179,11 @@ with tap.part("features"):
     once = leaf.grad.clone()
     loss.backward()
     tap.ok(torch.equal(leaf.grad, 2 * once), "backward twice")
+    hooked = x.contiguous(memory_format=torch.channels_last).requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.contiguous(), lambda t: t):
+        loss = SyncBatchNorm(4)(hooked).square().sum()
+    loss.backward()
+    tap.ok(torch.equal(hooked.grad, first[1]), "hooks of saved tensors that change strides")
     twice = SyncBatchNorm(4)
     leaf = x.clone().requires_grad_()
     (twice(leaf) + twice(leaf * 2)).square().sum().backward()
