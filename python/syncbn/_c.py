@@ -243,14 +243,21 @@ class SyncBatchNormError(RuntimeError):
 
     status       the status, as in <syncbn/error.h> or OpenCL's headers: -20007
     status_name  its identifier: "SBN_TIMEOUT"
+    sentence     the sentence alone
     """
 
     def __init__(self, status: int, sentence: str | None = None) -> None:
         self.status = status
         self.status_name: str = sbn_status_name(status).decode()
         if sentence is None:
-            sentence = sbn_last_error().decode() or sbn_strerror(status).decode()
+            # A long name in a sentence is cut, perhaps within a character.
+            sentence = sbn_last_error().decode(errors="replace") or sbn_strerror(status).decode()
+        self.sentence = sentence
         super().__init__(f"{sentence} ({self.status_name})")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For copies, and on the way to another process."""
+        return type(self), (self.status, self.sentence)
 
 
 def check(status: int) -> None:

@@ -223,6 +223,17 @@ with tap.part("errors"):
             (error.status, error.status_name) == (-20001, "SBN_INVALID_ARGUMENT"),
             "an error has its status and its name",
         )
+        copied = pickle.loads(pickle.dumps(error))
+        tap.ok(
+            (str(copied), copied.status) == (str(error), error.status),
+            "an error is pickled, on its way from a worker process",
+        )
+    tap.raises(
+        syncbn.SyncBatchNormError,
+        "expected 4 channels, got 5",
+        SyncBatchNorm(4, name="a" + 40 * "\u00e9"),
+        torch.ones(2, 5),
+    )
 
 with tap.part("leaks"):
     passes = 10000 if os.environ.get("CHECK") == "full" else 1500
