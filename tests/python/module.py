@@ -209,6 +209,13 @@ with tap.part("errors"):
     tap.raises(
         syncbn.SyncBatchNormError, r"expected 4 channels, got 5 in \(2,5\)", layer, torch.ones(2, 5)
     )
+    for name in "weight", "bias", "running_mean", "running_var":
+        short = SyncBatchNorm(4)
+        setattr(short, name, nn.Parameter(torch.ones(3)) if name in "weight bias" else torch.ones(3))
+        tap.raises(ValueError, rf"{name}: expected 4 elements, got \(3,\)", short, torch.ones(2, 4))
+    unpaired = SyncBatchNorm(4, affine=False)
+    unpaired.bias = nn.Parameter(torch.ones(4))
+    tap.raises(ValueError, "weight: expected one beside the bias", unpaired, torch.ones(2, 4))
     tap.raises(ValueError, "gradients: .*got 'all'", SyncBatchNorm, 4, gradients="all")
     tap.raises(ValueError, "activation: .*got 'gelu'", SyncBatchNorm, 4, activation="gelu")
     tap.raises(ValueError, "timeout: .*got 0", SyncBatchNorm, 4, timeout=0)

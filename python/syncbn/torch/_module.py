@@ -165,8 +165,8 @@ class SyncBatchNorm(_BatchNorm):
         """A forward pass in training of all replicas of this process: y of each. weight and bias
         have a row for each replica, or none."""
         group = self.group(len(inputs), backend_of(inputs))
-        self.check(inputs, residuals, weight, group)
         running = self.running()
+        self.check(inputs, residuals, weight, bias, running, group)
         affine, tracks = weight is not None, running is not None
         layer = self.layer(group, inputs[0], affine, bool(residuals), tracks)
         call = Call(layer, self.gradients, running)
@@ -208,6 +208,8 @@ class SyncBatchNorm(_BatchNorm):
         inputs: Sequence[Tensor],
         residuals: Sequence[Tensor],
         weight: Tensor | None,
+        bias: Tensor | None,
+        running: Running | None,
         group: Group,
     ) -> None:
         """Refuses what the C library cannot see, and tells the other ranks."""
@@ -219,12 +221,29 @@ class SyncBatchNorm(_BatchNorm):
                     _check_alike(input, inputs[0])
                 if residuals:
                     _check_tensor("residual", residuals[place], input)
-            if weight is not None:
-                _check_device("weight", weight, inputs[0])
+            mean, var = running.buffers if running else (None, None)
+            self._check_row("weight", weight, inputs[0])
+            self._check_row("bias", bias, inputs[0])
+            self._check_row("running_mean", mean, inputs[0])
+            self._check_row("running_var", var, inputs[0])
+            if weight is None and bias is not None:
+                raise ValueError("weight: expected one beside the bias, got None")
         except ValueError:
             if group.world_size > 1:
-                self.layer(group, None, False, False, self.running() is not None).refuse()
+                self.layer(group, None, False, False, running is not None).refuse()
             raise
+
+    def _check_row(self, name: str, tensor: Tensor | None, input: Tensor) -> None:
+        """One element for each channel, where the input is."""
+        row = (self.num_features,)
+        if tensor is None or (tensor.shape == row and tensor.is_cpu and input.is_cpu):
+            return
+        _check_device(name, tensor, input)
+        # A replica's parameters come as rows.
+        if tensor.shape[-1:] != row:
+            raise ValueError(
+                f"{name}: expected {self.num_features} elements, got {tuple(tensor.shape)}"
+            )
 
     def running(self) -> Running | None:
         """The running statistics, for a pass; None where it tracks none."""

@@ -82,7 +82,7 @@ def _forward(
     if running_mean is not None and batches is not None:
         running = _passes.Running(mean, var, batches.clone(), module.momentum)
     group = module.group(1, None)
-    module.check((x,), tensors[1:], weight, group)
+    module.check((x,), tensors[1:], weight, bias, running, group)
     plain = residual is None
     made = module.layer(group, x, weight is not None, not plain, running is not None, plain)
     call = _passes.Call(made, module.gradients, running)
