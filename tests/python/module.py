@@ -7,6 +7,7 @@ import pickle
 import resource
 import subprocess
 import sys
+import threading
 
 import torch
 import torch.nn as nn
@@ -260,6 +261,21 @@ with tap.part("leaks"):
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, _c.sbn_device_memory()
     tap.ok(after[1] == before[1], f"{passes} passes: no device memory", before, after)
     tap.ok(after[0] - before[0] < 4096, f"{passes} passes: no host memory", before, after)
+
+with tap.part("threads"):
+    group = layer.group(1, None)
+    other = SyncBatchNorm(4, name="another thread's")
+    thread = threading.Thread(target=other, args=(x,))
+
+    def is_made():
+        return any(settings.name == other.name for settings in group._layers)
+
+    with group.lock:
+        thread.start()
+        thread.join(0.3)
+        early = is_made()
+    thread.join()
+    tap.ok(not early and is_made(), "a layer is made while no other thread uses the group")
 
 with tap.part("fork"):
     child = os.fork()

@@ -184,9 +184,10 @@ def _stored(call: _passes.Call) -> Tensor:
     """The saved statistics of a pass, as bytes."""
     assert call.saved is not None
     size = c_size_t()
-    _c.check(_store(call.saved.handle, None, 0, byref(size)))
-    stored = torch.empty(size.value, dtype=torch.uint8)
-    _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
+    with call.layer.group.lock:
+        _c.check(_store(call.saved.handle, None, 0, byref(size)))
+        stored = torch.empty(size.value, dtype=torch.uint8)
+        _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
     stored[_PASS_AT : _PASS_AT + _PASS_SIZE] = 0
     return stored
 
