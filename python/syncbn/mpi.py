@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import os
 from ctypes import POINTER, byref, c_int, c_void_p, sizeof
 from typing import Any
 
@@ -117,6 +118,7 @@ def _handle_of(comm: Any, library: _Library) -> int:
 
 _pending = False
 _at_end: list[Any] = []
+os.register_at_fork(after_in_child=_at_end.clear)
 
 
 @atexit.register

@@ -290,6 +290,19 @@ with tap.part("fork"):
     loader = torch.utils.data.DataLoader(torch.randn(8, 4), batch_size=4, num_workers=1)
     tap.ok([layer(batch).shape for batch in loader] == [(4, 4)] * 2, "a DataLoader that forks")
 
+    launch = os.environ["MPI_LAUNCH"].split()
+    program = (
+        "import os, sys; from syncbn import mpi\n"
+        "mpi.Communicator(); child = os.fork()\n"
+        "sys.exit(os.waitpid(child, 0)[1] if child else 0)"
+    )
+    if launch:
+        job = [*launch, "-n", "1", sys.executable, "-c", program]
+        ended = subprocess.run(job, capture_output=True, text=True)
+        tap.ok(ended.returncode == 0, "a child of fork does not end its parent's MPI", ended)
+    else:
+        tap.skip("a child of fork and MPI", "configured without MPI")
+
 with tap.part("the end"):
     program = (
         "import torch; from syncbn.torch import SyncBatchNorm\n"
