@@ -112,19 +112,22 @@ class _Averaging(Group):
         tensors = (_c.Tensors * self.replicas)()
         memory = Buffers(self.device.queue)
         kept: list[Any] = [counts, tensors, rows]
-        for own, row in zip(tensors, rows):
-            buffers = (_c.Buffer * count)()
-            kept.append(buffers)
-            for buffer, gradient in zip(buffers, row):
-                buffer.mem = memory.wrap(gradient.data_ptr(), 4 * gradient.numel())
-            own.size, own.buffers = sizeof(_c.Tensors), buffers
         handle = c_void_p()
-        status = _c.sbn_average_gradients_begin(
-            self._parallel, counts, count, tensors, byref(handle)
-        )
-        if status:
+        try:
+            for own, row in zip(tensors, rows):
+                buffers = (_c.Buffer * count)()
+                kept.append(buffers)
+                for buffer, gradient in zip(buffers, row):
+                    buffer.mem = memory.wrap(gradient.data_ptr(), 4 * gradient.numel())
+                own.size, own.buffers = sizeof(_c.Tensors), buffers
+            self.check(
+                _c.sbn_average_gradients_begin(
+                    self._parallel, counts, count, tensors, byref(handle)
+                )
+            )
+        except BaseException:
             memory.release()
-            self.check(status)
+            raise
         future: torch.futures.Future[Tensor] = torch.futures.Future()
         return _Exchange(handle, kept, memory, rows[0], bucket, future)
 
