@@ -3,6 +3,7 @@
 average.py FOLDER launches average.py FOLDER WORLD RANK for worlds of 1 to 4.
 """
 
+import copy
 import hashlib
 import os
 import sys
@@ -242,4 +243,8 @@ with tap.part("errors"):
     tap.raises(Exception, "no second buffer", lambda: parallel(x).sum().backward())
     _opencl.Buffers.wrap = wrap
     tap.ok(made and not made[0]._wrapped, "the first one is given back")
+    copied = copy.deepcopy(parallel.module)
+    for _ in range(2):
+        copied(x).sum().backward()
+    tap.ok(True, "a copy of the model trains without averaging")
 tap.end()
