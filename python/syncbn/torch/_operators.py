@@ -35,7 +35,7 @@ def number_of(layer: _BatchNorm) -> Tensor:
     """A number of a layer's own, in a tensor, so that layers may share a graph."""
     number = next(_numbers)
     _layers[number] = layer
-    return torch.tensor(number)
+    return torch.tensor(number, device="cpu")
 
 
 def train(layer: _BatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
