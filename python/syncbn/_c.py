@@ -175,7 +175,7 @@ def load(variable: str, name: str) -> ctypes.CDLL:
     """A library: the file that the environment variable names, or else that of the prefix this
     package is installed in, or else what the system's loader finds."""
     chosen = os.environ.get(variable)
-    beside = Path(__file__).resolve().parents[3] / name
+    beside = Path(__file__).resolve().parent / "../../.." / name
     path = chosen or (str(beside) if beside.exists() else name)
     try:
         return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
