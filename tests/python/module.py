@@ -212,7 +212,9 @@ with tap.part("errors"):
     )
     for name in "weight", "bias", "running_mean", "running_var":
         short = SyncBatchNorm(4)
-        setattr(short, name, nn.Parameter(torch.ones(3)) if name in "weight bias" else torch.ones(3))
+        setattr(
+            short, name, nn.Parameter(torch.ones(3)) if name in "weight bias" else torch.ones(3)
+        )
         tap.raises(ValueError, rf"{name}: expected 4 elements, got \(3,\)", short, torch.ones(2, 4))
     unpaired = SyncBatchNorm(4, affine=False)
     unpaired.bias = nn.Parameter(torch.ones(4))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from ctypes import byref, c_size_t, c_void_p, sizeof
 from typing import Any, NamedTuple, Sequence
 
