@@ -78,6 +78,9 @@ class Communicator:
 
     rank, size   this process's number in it, and how many there are
 
+    Errors. ImportError: libsyncbn-mpi is not found. TypeError, ValueError: comm is no communicator
+    of mpi4py, or one of another MPI.
+
     After SBN_TIMEOUT other ranks may be gone, and MPI_Finalize may wait for them for ever: it is
     then left out, and mpi4py's comm.Abort() ends the job.
     """

@@ -33,9 +33,13 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     with a fixed number of replicas, each with the same part of each batch, then ends with the same
     weights on every number of processes: doc/python.md says under which conditions.
 
-    It is a communication hook; there is one for a model. Parameters are float32 or of a half type.
-    All processes call this after DistributedDataParallel. timeout: seconds to wait for other
-    processes in backward, before an error names them.
+    It is a communication hook; there is one for a model. All processes call this after
+    DistributedDataParallel. timeout: seconds to wait for other processes in backward, before an
+    error names them.
+
+    Errors. ValueError: a parameter is neither float32 nor of a half type, or a DataParallel has
+    layers with gradients="group". In backward, SyncBatchNormError as of SyncBatchNorm;
+    RuntimeError: gradients of a DataParallel were accumulated in no_sync().
     """
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)

@@ -66,11 +66,12 @@ class SyncBatchNorm(_BatchNorm):
     same type and C, each has an N of its own, 0 too. Weight, bias and the running statistics are
     float32, or of a half type, whose values are then widened and rounded.
 
-    In eval() the layer is PyTorch's batch norm with the running statistics. In training it never
-    is, with one process neither.
+    In eval() the layer is PyTorch's batch norm with the running statistics. In training the library
+    computes, also where there is one process.
 
-    Errors. ValueError: the input is wrong, or there is one value per channel. SyncBatchNormError:
-    the processes differ (SBN_DISAGREEMENT names who and in what), one of them had an error
+    Errors. ValueError: an input, a parameter or a running statistic has a wrong shape, type or
+    device, or there is one value per channel. SyncBatchNormError: another number of channels,
+    or the processes differ (SBN_DISAGREEMENT names who and in what), one of them had an error
     (SBN_REMOTE_ERROR), did not come in time (SBN_TIMEOUT) or is gone (SBN_TRANSPORT_ERROR). Each
     process that takes part gets an error. After the last two the group takes no more passes.
     """
@@ -124,7 +125,7 @@ class SyncBatchNorm(_BatchNorm):
         self.number = _operators.number_of(self)
 
     def forward(self, input: Tensor, residual: Tensor | None = None) -> Tensor:
-        """Normalises `input`, adds `residual` (of its shape) and applies the activation."""
+        """Normalises `input`, adds `residual` (of its shape and type) and applies the activation."""
         if not self.training:
             return self._evaluate(input, residual)
         if self.replica is not None:
@@ -295,8 +296,10 @@ class SyncBatchNorm(_BatchNorm):
         "features.1". Layers that are SyncBatchNorm already get process_group, timeout, gradients
         and name.
 
-        With gradients="group" DistributedDataParallel of this model averages the layers' gradients
-        not again, and does not send rank 0's weight and bias to the others when it begins.
+        With gradients="group" DistributedDataParallel of this model does not average the layers'
+        gradients again, and does not send rank 0's weight and bias to the others when it begins.
+
+        Errors. ValueError: a lazy batch norm that has not seen its first input.
         """
         made = _replace(
             module, lambda old, path: _converted(cls, old, path, process_group, timeout, gradients)
