@@ -125,7 +125,7 @@ class SyncBatchNorm(_BatchNorm):
         self.number = _operators.number_of(self)
 
     def forward(self, input: Tensor, residual: Tensor | None = None) -> Tensor:
-        """Normalises `input`, adds `residual` (of its shape and type) and applies the activation."""
+        """Normalises input, adds residual (of its shape and type) and applies the activation."""
         if not self.training:
             return self._evaluate(input, residual)
         if self.replica is not None:
