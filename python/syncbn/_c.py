@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, Callable
 
 CONSTANTS = {
-    "SBN_SUCCESS": 0,
     "SBN_INVALID_ARGUMENT": -20001,
     "SBN_TOO_FEW_VALUES": -20004,
     "SBN_TIMEOUT": -20007,
@@ -38,7 +37,6 @@ CONSTANTS = {
     "SBN_LEAKY_RELU": 2,
     "SBN_MEMORY_DEVICE": 0,
     "SBN_MEMORY_HOST": 1,
-    "SBN_AVERAGE_MOMENTUM": 0,
     "SBN_AVERAGE_CUMULATIVE": 1,
     "SBN_GLOBAL_GRADIENTS": 4,
     "SBN_SAVED_PASS": 64,
