@@ -42,8 +42,8 @@ class DistributedTransport(Transport):
 
     It has process groups of its own, so that passes meet neither the gradients of
     DistributedDataParallel nor a rank that has skipped a layer. They are made when all ranks come
-    to the first pass. One serves repeated passes and disagreements (SBN_TAG_REPEAT), the other all
-    else: between these the library gives no order once a rank has given up.
+    to the first pass. One serves wide accumulators and disagreements (SBN_TAG_REPEAT), the other
+    all else: between these the library gives no order once a rank has given up.
 
     Each rank's number is that in the process group.
     """
