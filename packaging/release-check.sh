@@ -21,6 +21,8 @@ echo "$heading" | grep -qE "^$VERSION, [0-9]{4}-[0-9]{2}-[0-9]{2}\$" ||
     die "CHANGELOG.md: expected \"## $VERSION, YEAR-MONTH-DAY\", got \"## $heading\""
 package=$(sed -n '1s/^syncbn (\(.*\)-[^-]*) .*/\1/p' "$top/debian/changelog")
 [ "$package" = "$VERSION" ] || die "debian/changelog: expected $VERSION, got $package"
+package=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$top/python/pyproject.toml")
+[ "$package" = "$VERSION" ] || die "python/pyproject.toml: expected $VERSION, got $package"
 ! git -C "$top" rev-parse -q --verify "refs/tags/v$VERSION" > /dev/null ||
     die "the tag v$VERSION exists already"
 last=$(git -C "$top" tag --list 'v*' --sort=-v:refname | head -n 1)

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, Callable
 
 CONSTANTS = {
-    "SBN_SUCCESS": 0,
     "SBN_INVALID_ARGUMENT": -20001,
     "SBN_TOO_FEW_VALUES": -20004,
     "SBN_TIMEOUT": -20007,
@@ -38,7 +37,6 @@ CONSTANTS = {
     "SBN_LEAKY_RELU": 2,
     "SBN_MEMORY_DEVICE": 0,
     "SBN_MEMORY_HOST": 1,
-    "SBN_AVERAGE_MOMENTUM": 0,
     "SBN_AVERAGE_CUMULATIVE": 1,
     "SBN_GLOBAL_GRADIENTS": 4,
     "SBN_SAVED_PASS": 64,
@@ -175,7 +173,7 @@ def load(variable: str, name: str) -> ctypes.CDLL:
     """A library: the file that the environment variable names, or else that of the prefix this
     package is installed in, or else what the system's loader finds."""
     chosen = os.environ.get(variable)
-    beside = Path(__file__).resolve().parents[3] / name
+    beside = Path(__file__).resolve().parent / "../../.." / name
     path = chosen or (str(beside) if beside.exists() else name)
     try:
         return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
@@ -243,14 +241,21 @@ class SyncBatchNormError(RuntimeError):
 
     status       the status, as in <syncbn/error.h> or OpenCL's headers: -20007
     status_name  its identifier: "SBN_TIMEOUT"
+    sentence     the sentence alone
     """
 
     def __init__(self, status: int, sentence: str | None = None) -> None:
         self.status = status
         self.status_name: str = sbn_status_name(status).decode()
         if sentence is None:
-            sentence = sbn_last_error().decode() or sbn_strerror(status).decode()
+            # A long name in a sentence is cut, perhaps within a character.
+            sentence = sbn_last_error().decode(errors="replace") or sbn_strerror(status).decode()
+        self.sentence = sentence
         super().__init__(f"{sentence} ({self.status_name})")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For copies, and on the way to another process."""
+        return type(self), (self.status, self.sentence)
 
 
 def check(status: int) -> None:

@@ -52,7 +52,7 @@ class Settings(NamedTuple):
 class Group:
     """An sbn_group of `replicas` replicas on one device.
 
-    A group is used by one thread at a time: hold `lock` during a pass.
+    A group, and what is made from it, is used by one thread at a time: hold `lock` meanwhile.
     """
 
     def __init__(
@@ -79,7 +79,10 @@ class Group:
         those of the shards, so that modules with the same settings may share one."""
         layer = self._layers.get(settings)
         if layer is None:
-            layer = self._layers[settings] = Layer(self, settings)
+            with self.lock:
+                layer = self._layers.get(settings)
+                if layer is None:
+                    layer = self._layers[settings] = Layer(self, settings)
         return layer
 
     def check(self, status: int) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import os
 from ctypes import POINTER, byref, c_int, c_void_p, sizeof
 from typing import Any
 
@@ -77,6 +78,9 @@ class Communicator:
 
     rank, size   this process's number in it, and how many there are
 
+    Errors. ImportError: libsyncbn-mpi is not found. TypeError, ValueError: comm is no communicator
+    of mpi4py, or one of another MPI.
+
     After SBN_TIMEOUT other ranks may be gone, and MPI_Finalize may wait for them for ever: it is
     then left out, and mpi4py's comm.Abort() ends the job.
     """
@@ -117,6 +121,7 @@ def _handle_of(comm: Any, library: _Library) -> int:
 
 _pending = False
 _at_end: list[Any] = []
+os.register_at_fork(after_in_child=_at_end.clear)
 
 
 @atexit.register

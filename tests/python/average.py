@@ -3,6 +3,7 @@
 average.py FOLDER launches average.py FOLDER WORLD RANK for worlds of 1 to 4.
 """
 
+import copy
 import os
 import sys
 
@@ -13,6 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import launch
 import tap
+from syncbn import _opencl
 from syncbn.torch import DataParallel, average_exactly, convert_sync_batchnorm
 
 torch.set_num_threads(1)
@@ -211,4 +213,22 @@ with tap.part("errors"):
         r"expected the gradients of the last one to be averaged first.*no_sync",
         lambda: parallel(x).sum().backward(),
     )
+    parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
+    average_exactly(parallel)
+    wrap, made = _opencl.Buffers.wrap, []
+
+    def wrap_one(self, *arguments):
+        if made:
+            raise MemoryError("no second buffer")
+        made.append(self)
+        return wrap(self, *arguments)
+
+    _opencl.Buffers.wrap = wrap_one
+    tap.raises(Exception, "no second buffer", lambda: parallel(x).sum().backward())
+    _opencl.Buffers.wrap = wrap
+    tap.ok(made and not made[0]._wrapped, "the first one is given back")
+    copied = copy.deepcopy(parallel.module)
+    for _ in range(2):
+        copied(x).sum().backward()
+    tap.ok(True, "a copy of the model trains without averaging")
 tap.end()

@@ -120,6 +120,13 @@ for kind, settings in SETTINGS.items():
         )
         tap.ok(True, f"opcheck of backward{kind}")
 
+with tap.part("a default device"):
+    with torch.device("meta"):
+        layer = SyncBatchNorm(4)
+    layer.to_empty(device="cpu").reset_parameters()
+    call = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    tap.ok(torch.equal(call(x), SyncBatchNorm(4)(x)), "a layer made on the meta device")
+
 with tap.part("two processes"):
     tap.ok(launch.ranks(2, folder) == [0, 0], "two processes: the bits of the interpreter")
 tap.end()

@@ -42,7 +42,7 @@ subprocess.run([*compiler, f"-I{include}", f"{folder}/layout.c", "-o", program],
 printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
 found = dict(line.rsplit(" ", 1) for line in printed.splitlines())
 
-for name, kind in _c.STRUCTS.items():
+for name in _c.STRUCTS:
     keys = [key for key in expected if key.split(",")[0].split(".")[0].split(" ")[-1] == name]
     wrong = [
         f"{key}: {expected[key]} here, {found[key]} in C"

@@ -7,6 +7,7 @@ import pickle
 import resource
 import subprocess
 import sys
+import threading
 
 import torch
 import torch.nn as nn
@@ -142,6 +143,13 @@ with tap.part("features"):
         torch.equal(untracked(x), SyncBatchNorm(4)(x)) and untracked.eval()(x).shape == x.shape,
         "track_running_stats=False",
     )
+    switched = SyncBatchNorm(4)
+    switched.track_running_stats = False
+    switched(x)
+    tap.ok(
+        torch.equal(switched.running_var, torch.ones(4)) and not switched.num_batches_tracked,
+        "track_running_stats switched off: the running statistics stay as they are",
+    )
     with torch.inference_mode():
         tap.ok(torch.equal(SyncBatchNorm(4)(x), first[0]), "inference_mode: the same bits")
     from torch.utils.checkpoint import checkpoint
@@ -178,6 +186,11 @@ with tap.part("features"):
     once = leaf.grad.clone()
     loss.backward()
     tap.ok(torch.equal(leaf.grad, 2 * once), "backward twice")
+    hooked = x.contiguous(memory_format=torch.channels_last).requires_grad_()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.contiguous(), lambda t: t):
+        loss = SyncBatchNorm(4)(hooked).square().sum()
+    loss.backward()
+    tap.ok(torch.equal(hooked.grad, first[1]), "hooks of saved tensors that change strides")
     twice = SyncBatchNorm(4)
     leaf = x.clone().requires_grad_()
     (twice(leaf) + twice(leaf * 2)).square().sum().backward()
@@ -203,6 +216,15 @@ with tap.part("errors"):
     tap.raises(
         syncbn.SyncBatchNormError, r"expected 4 channels, got 5 in \(2,5\)", layer, torch.ones(2, 5)
     )
+    for name in "weight", "bias", "running_mean", "running_var":
+        short = SyncBatchNorm(4)
+        setattr(
+            short, name, nn.Parameter(torch.ones(3)) if name in "weight bias" else torch.ones(3)
+        )
+        tap.raises(ValueError, rf"{name}: expected 4 elements, got \(3,\)", short, torch.ones(2, 4))
+    unpaired = SyncBatchNorm(4, affine=False)
+    unpaired.bias = nn.Parameter(torch.ones(4))
+    tap.raises(ValueError, "weight: expected one beside the bias", unpaired, torch.ones(2, 4))
     tap.raises(ValueError, "gradients: .*got 'all'", SyncBatchNorm, 4, gradients="all")
     tap.raises(ValueError, "activation: .*got 'gelu'", SyncBatchNorm, 4, activation="gelu")
     tap.raises(ValueError, "timeout: .*got 0", SyncBatchNorm, 4, timeout=0)
@@ -217,6 +239,17 @@ with tap.part("errors"):
             (error.status, error.status_name) == (-20001, "SBN_INVALID_ARGUMENT"),
             "an error has its status and its name",
         )
+        copied = pickle.loads(pickle.dumps(error))
+        tap.ok(
+            (str(copied), copied.status) == (str(error), error.status),
+            "an error is pickled, on its way from a worker process",
+        )
+    tap.raises(
+        syncbn.SyncBatchNormError,
+        "expected 4 channels, got 5",
+        SyncBatchNorm(4, name="a" + 40 * "\u00e9"),
+        torch.ones(2, 5),
+    )
 
 with tap.part("leaks"):
     passes = 10000 if os.environ.get("CHECK") == "full" else 1500
@@ -237,6 +270,21 @@ with tap.part("leaks"):
     tap.ok(after[1] == before[1], f"{passes} passes: no device memory", before, after)
     tap.ok(after[0] - before[0] < 4096, f"{passes} passes: no host memory", before, after)
 
+with tap.part("threads"):
+    group = layer.group(1, None)
+    other = SyncBatchNorm(4, name="another thread's")
+    thread = threading.Thread(target=other, args=(x,))
+
+    def is_made():
+        return any(settings.name == other.name for settings in group._layers)
+
+    with group.lock:
+        thread.start()
+        thread.join(0.3)
+        early = is_made()
+    thread.join()
+    tap.ok(not early and is_made(), "a layer is made while no other thread uses the group")
+
 with tap.part("fork"):
     child = os.fork()
     if not child:
@@ -249,6 +297,19 @@ with tap.part("fork"):
     tap.ok(os.waitpid(child, 0)[1] == 0, "a child of fork is told, and does not hang")
     loader = torch.utils.data.DataLoader(torch.randn(8, 4), batch_size=4, num_workers=1)
     tap.ok([layer(batch).shape for batch in loader] == [(4, 4)] * 2, "a DataLoader that forks")
+
+    launch = os.environ["MPI_LAUNCH"].split()
+    program = (
+        "import os, sys; from syncbn import mpi\n"
+        "mpi.Communicator(); child = os.fork()\n"
+        "sys.exit(os.waitpid(child, 0)[1] if child else 0)"
+    )
+    if launch:
+        job = [*launch, "-n", "1", sys.executable, "-c", program]
+        ended = subprocess.run(job, capture_output=True, text=True)
+        tap.ok(ended.returncode == 0, "a child of fork does not end its parent's MPI", ended)
+    else:
+        tap.skip("a child of fork and MPI", "configured without MPI")
 
 with tap.part("the end"):
     ended = run_apart(
@@ -267,6 +328,8 @@ with tap.part("the end"):
         "a library that is not there",
         ended.stderr,
     )
+    _c.__file__ = "/syncbn/_c.py"
+    tap.ok(_c.load("SYNCBN_LIBRARY", "none")._handle, "a package near the root of the file system")
     ended = run_apart(
         "import torch; from syncbn.torch import SyncBatchNorm; SyncBatchNorm(2)(torch.eye(2))",
         OCL_ICD_VENDORS="/none",

@@ -53,7 +53,9 @@ with tap.part("networks"):
         all(torch.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(whole, split)),
         "a network's gradients are near those of one replica",
     )
-    tap.ok(tap.equal(split, train(DataParallel(network(), 3), images, labels)), "the same bits again")
+    tap.ok(
+        tap.equal(split, train(DataParallel(network(), 3), images, labels)), "the same bits again"
+    )
 
     def dropped():
         model = DataParallel(nn.Sequential(SyncBatchNorm(3), nn.Dropout(0.5)), 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from ctypes import byref, c_size_t, c_void_p, sizeof
 from typing import Any, NamedTuple, Sequence
 
@@ -34,9 +33,13 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     with a fixed number of replicas, each with the same part of each batch, then ends with the same
     weights on every number of processes: doc/python.md says under which conditions.
 
-    It is a communication hook; there is one for a model. Parameters are float32 or of a half type.
-    All processes call this after DistributedDataParallel. timeout: seconds to wait for other
-    processes in backward, before an error names them.
+    It is a communication hook; there is one for a model. All processes call this after
+    DistributedDataParallel. timeout: seconds to wait for other processes in backward, before an
+    error names them.
+
+    Errors. ValueError: a parameter is neither float32 nor of a half type, or a DataParallel has
+    layers with gradients="group". In backward, SyncBatchNormError as of SyncBatchNorm;
+    RuntimeError: gradients of a DataParallel were accumulated in no_sync().
     """
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
@@ -112,19 +115,22 @@ class _Averaging(Group):
         tensors = (_c.Tensors * self.replicas)()
         memory = Buffers(self.device.queue)
         kept: list[Any] = [counts, tensors, rows]
-        for own, row in zip(tensors, rows):
-            buffers = (_c.Buffer * count)()
-            kept.append(buffers)
-            for buffer, gradient in zip(buffers, row):
-                buffer.mem = memory.wrap(gradient.data_ptr(), 4 * gradient.numel())
-            own.size, own.buffers = sizeof(_c.Tensors), buffers
         handle = c_void_p()
-        status = _c.sbn_average_gradients_begin(
-            self._parallel, counts, count, tensors, byref(handle)
-        )
-        if status:
+        try:
+            for own, row in zip(tensors, rows):
+                buffers = (_c.Buffer * count)()
+                kept.append(buffers)
+                for buffer, gradient in zip(buffers, row):
+                    buffer.mem = memory.wrap(gradient.data_ptr(), 4 * gradient.numel())
+                own.size, own.buffers = sizeof(_c.Tensors), buffers
+            self.check(
+                _c.sbn_average_gradients_begin(
+                    self._parallel, counts, count, tensors, byref(handle)
+                )
+            )
+        except BaseException:
             memory.release()
-            self.check(status)
+            raise
         future: torch.futures.Future[Tensor] = torch.futures.Future()
         return _Exchange(handle, kept, memory, rows[0], bucket, future)
 

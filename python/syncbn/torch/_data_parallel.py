@@ -51,6 +51,10 @@ class DataParallel(nn.Module):
         # Gradients of replicas apart, by the parameter, for those that are there.
         self.apart: dict[nn.Parameter, list[Tensor] | None] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the gradients apart, which nobody averages for a copy."""
+        return {**self.__dict__, "apart": {}}
+
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         if not self.training:
             return self.module(*arguments, **keywords)

@@ -21,7 +21,12 @@ _ANNOUNCE_AFTER = 0.1
 # until then a rank that comes late is told.
 _GLOO_LATER = 10.0
 
-_transport_error = _c.CONSTANTS["SBN_TRANSPORT_ERROR"]
+_TRANSPORT_ERROR = _c.CONSTANTS["SBN_TRANSPORT_ERROR"]
+_TAGS = _HEADER, _WORDS, _REPEAT = (
+    _c.CONSTANTS["SBN_TAG_HEADER"],
+    _c.CONSTANTS["SBN_TAG_WORDS"],
+    _c.CONSTANTS["SBN_TAG_REPEAT"],
+)
 
 
 class _Request:
@@ -37,8 +42,8 @@ class DistributedTransport(Transport):
 
     It has process groups of its own, so that passes meet neither the gradients of
     DistributedDataParallel nor a rank that has skipped a layer. They are made when all ranks come
-    to the first pass. One serves repeated passes and disagreements (SBN_TAG_REPEAT), the other all
-    else: between these the library gives no order once a rank has given up.
+    to the first pass. One serves wide accumulators and disagreements (SBN_TAG_REPEAT), the other
+    all else: between these the library gives no order once a rank has given up.
 
     Each rank's number is that in the process group.
     """
@@ -87,14 +92,14 @@ class DistributedTransport(Transport):
         if len(ranks) < dist.get_world_size():
             if "use_local_synchronization" not in inspect.signature(dist.new_group).parameters:
                 # Before PyTorch 2.1 all ranks of the world make a group: take the caller's.
-                return {tag: process_group for tag in range(3)}
+                return {tag: process_group for tag in _TAGS}
             options["use_local_synchronization"] = True
         self._wait_for_all(timeout)
         limit = datetime.timedelta(seconds=timeout + min(timeout, _GLOO_LATER))
         words, repeat = (
             dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
         )
-        return {0: words, 1: words, 2: repeat}
+        return {_HEADER: words, _WORDS: words, _REPEAT: repeat}
 
     def _wait_for_all(self, timeout: float) -> None:
         """Waits until all ranks are here, because PyTorch's own wait has no such limit."""
@@ -179,7 +184,7 @@ class DistributedTransport(Transport):
         if not isinstance(error, Exception):
             self._whole.interrupt = error
         text = str(error) or type(error).__name__
-        return int(_c.sbn_set_last_error(_transport_error, text.encode()))
+        return int(_c.sbn_set_last_error(_TRANSPORT_ERROR, text.encode()))
 
     # --- who has come ---------------------------------------------------------------------------
 

@@ -66,11 +66,12 @@ class SyncBatchNorm(_BatchNorm):
     same type and C, each has an N of its own, 0 too. Weight, bias and the running statistics are
     float32, or of a half type, whose values are then widened and rounded.
 
-    In eval() the layer is PyTorch's batch norm with the running statistics. In training it never
-    is, with one process neither.
+    In eval() the layer is PyTorch's batch norm with the running statistics. In training the library
+    computes, also where there is one process.
 
-    Errors. ValueError: the input is wrong, or there is one value per channel. SyncBatchNormError:
-    the processes differ (SBN_DISAGREEMENT names who and in what), one of them had an error
+    Errors. ValueError: an input, a parameter or a running statistic has a wrong shape, type or
+    device, or there is one value per channel. SyncBatchNormError: another number of channels,
+    or the processes differ (SBN_DISAGREEMENT names who and in what), one of them had an error
     (SBN_REMOTE_ERROR), did not come in time (SBN_TIMEOUT) or is gone (SBN_TRANSPORT_ERROR). Each
     process that takes part gets an error. After the last two the group takes no more passes.
     """
@@ -124,7 +125,7 @@ class SyncBatchNorm(_BatchNorm):
         self.number = _operators.number_of(self)
 
     def forward(self, input: Tensor, residual: Tensor | None = None) -> Tensor:
-        """Normalises `input`, adds `residual` (of its shape) and applies the activation."""
+        """Normalises input, adds residual (of its shape and type) and applies the activation."""
         if not self.training:
             return self._evaluate(input, residual)
         if self.replica is not None:
@@ -165,8 +166,8 @@ class SyncBatchNorm(_BatchNorm):
         """A forward pass in training of all replicas of this process: y of each. weight and bias
         have a row for each replica, or none."""
         group = self.group(len(inputs), backend_of(inputs))
-        self.check(inputs, residuals, weight, group)
         running = self.running()
+        self.check(inputs, residuals, weight, bias, running, group)
         affine, tracks = weight is not None, running is not None
         layer = self.layer(group, inputs[0], affine, bool(residuals), tracks)
         call = Call(layer, self.gradients, running)
@@ -208,6 +209,8 @@ class SyncBatchNorm(_BatchNorm):
         inputs: Sequence[Tensor],
         residuals: Sequence[Tensor],
         weight: Tensor | None,
+        bias: Tensor | None,
+        running: Running | None,
         group: Group,
     ) -> None:
         """Refuses what the C library cannot see, and tells the other ranks."""
@@ -219,15 +222,34 @@ class SyncBatchNorm(_BatchNorm):
                     _check_alike(input, inputs[0])
                 if residuals:
                     _check_tensor("residual", residuals[place], input)
-            if weight is not None:
-                _check_device("weight", weight, inputs[0])
+            mean, var = running.buffers if running else (None, None)
+            self._check_row("weight", weight, inputs[0])
+            self._check_row("bias", bias, inputs[0])
+            self._check_row("running_mean", mean, inputs[0])
+            self._check_row("running_var", var, inputs[0])
+            if weight is None and bias is not None:
+                raise ValueError("weight: expected one beside the bias, got None")
         except ValueError:
             if group.world_size > 1:
-                self.layer(group, None, False, False, self.running() is not None).refuse()
+                self.layer(group, None, False, False, running is not None).refuse()
             raise
 
+    def _check_row(self, name: str, tensor: Tensor | None, input: Tensor) -> None:
+        """One element for each channel, where the input is."""
+        row = (self.num_features,)
+        if tensor is None or (tensor.shape == row and tensor.is_cpu and input.is_cpu):
+            return
+        _check_device(name, tensor, input)
+        # A replica's parameters come as rows.
+        if tensor.shape[-1:] != row:
+            raise ValueError(
+                f"{name}: expected {self.num_features} elements, got {tuple(tensor.shape)}"
+            )
+
     def running(self) -> Running | None:
-        """The running statistics, for a pass."""
+        """The running statistics, for a pass; None where it tracks none."""
+        if not self.track_running_stats:
+            return None
         get = self._buffers.get
         mean, var, batches = get("running_mean"), get("running_var"), get("num_batches_tracked")
         if mean is None or var is None or batches is None:
@@ -274,8 +296,10 @@ class SyncBatchNorm(_BatchNorm):
         "features.1". Layers that are SyncBatchNorm already get process_group, timeout, gradients
         and name.
 
-        With gradients="group" DistributedDataParallel of this model averages the layers' gradients
-        not again, and does not send rank 0's weight and bias to the others when it begins.
+        With gradients="group" DistributedDataParallel of this model does not average the layers'
+        gradients again, and does not send rank 0's weight and bias to the others when it begins.
+
+        Errors. ValueError: a lazy batch norm that has not seen its first input.
         """
         made = _replace(
             module, lambda old, path: _converted(cls, old, path, process_group, timeout, gradients)

@@ -35,13 +35,15 @@ def number_of(layer: _BatchNorm) -> Tensor:
     """A number of a layer's own, in a tensor, so that layers may share a graph."""
     number = next(_numbers)
     _layers[number] = layer
-    return torch.tensor(number)
+    return torch.tensor(number, device="cpu")
 
 
 def train(layer: _BatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
     """A forward pass in training, by operators. The layer's own activation is applied, unless it
     adds a residual, too."""
-    mean, var, batches = layer.running_mean, layer.running_var, layer.num_batches_tracked
+    mean = var = batches = None
+    if layer.track_running_stats:
+        mean, var, batches = layer.running_mean, layer.running_var, layer.num_batches_tracked
     y, _saved, new_mean, new_var = torch.ops.syncbn.forward(
         input, residual, layer.weight, layer.bias, mean, var, batches, layer.number
     )
@@ -80,7 +82,7 @@ def _forward(
     if running_mean is not None and batches is not None:
         running = _passes.Running(mean, var, batches.clone(), module.momentum)
     group = module.group(1, None)
-    module.check((x,), tensors[1:], weight, group)
+    module.check((x,), tensors[1:], weight, bias, running, group)
     plain = residual is None
     made = module.layer(group, x, weight is not None, not plain, running is not None, plain)
     call = _passes.Call(made, module.gradients, running)
@@ -182,9 +184,10 @@ def _stored(call: _passes.Call) -> Tensor:
     """The saved statistics of a pass, as bytes."""
     assert call.saved is not None
     size = c_size_t()
-    _c.check(_store(call.saved.handle, None, 0, byref(size)))
-    stored = torch.empty(size.value, dtype=torch.uint8)
-    _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
+    with call.layer.group.lock:
+        _c.check(_store(call.saved.handle, None, 0, byref(size)))
+        stored = torch.empty(size.value, dtype=torch.uint8)
+        _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
     stored[_PASS_AT : _PASS_AT + _PASS_SIZE] = 0
     return stored
 

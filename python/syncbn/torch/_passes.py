@@ -147,6 +147,8 @@ def _backward(ctx: Any, *grads: Tensor) -> Any:
     call: Call = ctx.call
     settings = call.layer.settings
     weight, bias, *xs = ctx.saved_tensors
+    # Hooks of saved tensors may give them back with other strides.
+    xs = [in_layout(x, settings.layout) for x in xs]
     dys = [in_layout(dy, settings.layout) for dy in grads]
     _, wants_weight, wants_bias, *_ = ctx.needs_input_grad
     activated_sum = bool(ctx.residuals) and settings.activation != _IDENTITY
