@@ -113,6 +113,7 @@ static void check_folding(void)
 {
     enum { INNER = 2, APART = 8, OWN = 100 };
     folding good = {.layer = stage.layer};
+    sbn_batchnorm *adds = LAYER_WITH(stage.group, .name = "adds", .channels = 1, .residual = 1);
     const paired_call call = {"folding",      fold, &good, sizeof good, offsetof(folding, of),
                               sizeof *good.of};
     for (size_t r = 0; r < REPLICAS; ++r) {
@@ -126,6 +127,7 @@ static void check_folding(void)
     const refusal rows[] = {
         FOLD(layer, NULL, "layer|NULL"),
         FOLD(layer, stage.second, "no running statistics"),
+        FOLD(layer, adds, "layer \"adds\"|residual|not folded"),
         FOLD(none, 1, "foldings|2|NULL"),
         FOLD(of[1].outer, 0, "replica 1|outer|got 0"),
         FOLD(of[1].inner, 0, "inner|got 0"),
@@ -137,6 +139,7 @@ static void check_folding(void)
         FOLD(of[1].num_wait, 1, "wait_list|1 events"),
     };
     REFUSE("folding", fold, good, stage_state, rows);
+    must(sbn_batchnorm_destroy(adds), "sbn_batchnorm_destroy");
 }
 
 /* --- what may meet --- */

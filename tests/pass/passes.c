@@ -1,6 +1,6 @@
 /*
  * How passes of a layer follow each other: many forwards before their backwards, several under way; outputs
- * that are not wanted; empty batches; evaluation by the batch. Of several layers: tests/pass/branches.c.
+ * that are not wanted; masks; empty batches; evaluation by the batch. Of several layers: tests/pass/branches.c.
  */
 #include "support/ranks.h"
 #include "support/refused.h"
@@ -118,6 +118,40 @@ static void check_unwanted(const uint64_t right[BATCHES])
     sbn_saved_destroy(saved);
 }
 
+/* A forward pass that is refused leaves the mask, also where it would have needed a larger one. */
+static void check_mask(void)
+{
+    sbn_batchnorm *adds = LAYER_WITH(group, .channels = CHANNELS, .activation = SBN_LEAKY_RELU,
+                                     .residual = 1);
+    sbn_saved *saved[] = {fixture_saved(adds), fixture_saved(adds)};
+    sbn_shard small[REPLICAS], large[REPLICAS], bad[REPLICAS];
+    uint64_t digests[4];
+    for (int r = 0; r < REPLICAS; ++r) {
+        large[r] = shards[0][r];
+        large[r].residual = shards[1][r].x;
+        small[r] = large[r];
+        small[r].shape[0] = 1;
+        bad[r] = large[r];
+        bad[r].y.mem = NULL;
+    }
+    const sbn_branch branches[] = {{sizeof *branches, adds, large, saved[0], 0},
+                                   {sizeof *branches, adds, bad, saved[1], 0}};
+    for (int i = 0; i < 4; ++i) {
+        const sbn_shard *of = i < 2 ? small : large;
+        if (i == 1)
+            REFUSED(sbn_forward_branches(branches, 2, NULL), "branches[1]|y: expected a buffer");
+        else
+            must(sbn_forward(adds, of, saved[i == 3], 0, NULL), "sbn_forward");
+        reset_batches();
+        must(sbn_backward(adds, of, saved[i == 3], 0, NULL), "sbn_backward");
+        digests[i] = digest_batch(0);
+    }
+    tap_ok(digests[1] == digests[0], "the first layer's mask is what it was");
+    tap_ok(digests[2] == digests[3], "a mask that has grown serves as a new one");
+    must(sbn_saved_destroy(saved[0]), "sbn_saved_destroy");
+    fixture_end(adds, saved[1]);
+}
+
 static int holds(const slice *s, const sbn_buffer *buffer, float value)
 {
     float got[CHANNELS];
@@ -192,6 +226,7 @@ static void checks(void)
     train_in_turn(right);
     check_orders(right, digest_layer(SBN_DIGEST_START, layer, NULL));
     check_unwanted(right);
+    check_mask();
     check_empty();
     ranks_same_bits(&device, evaluate_untracked, "evaluation by batch statistics");
     slices_close(slices[0], BATCHES * REPLICAS);
