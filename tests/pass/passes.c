@@ -82,6 +82,14 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
         sbn_saved_destroy(saved[b]);
 }
 
+/* Has a pass given an event, which completes? It is gone then. */
+static int has_come(cl_event *event)
+{
+    const int come = *event && clWaitForEvents(1, event) == CL_SUCCESS;
+    events_release(event, 1);
+    return come;
+}
+
 /*
  * Some outputs, then the others, are those of both at once; each pass gives its events, also if nothing is
  * wanted.
@@ -107,8 +115,7 @@ static void check_unwanted(const uint64_t right[BATCHES])
             }
             must(sbn_backward(layer, few, saved, 0, NULL), "sbn_backward");
             for (int r = 0; r < REPLICAS; ++r)
-                come += events[r] && clWaitForEvents(1, &events[r]) == CL_SUCCESS;
-            events_release(events, REPLICAS);
+                come += has_come(&events[r]);
         }
         same += digest_batch(0) == right[0];
     }
@@ -152,17 +159,7 @@ static void check_mask(void)
     fixture_end(adds, saved[1]);
 }
 
-static int holds(const slice *s, const sbn_buffer *buffer, float value)
-{
-    float got[CHANNELS];
-    int same = 1;
-    buffer_read(s, buffer, CHANNELS, got);
-    for (size_t c = 0; c < CHANNELS; ++c)
-        same = same && got[c] == value;
-    return same;
-}
-
-/* No samples, then no positions: nothing changes, and gradients are zeros. */
+/* No samples, then no positions: nothing changes. Gradients: tests/pass/judged.c. */
 static void check_empty(void)
 {
     sbn_group *alone = fixture_group(queue, 1, SBN_FORM_AUTO);
@@ -185,19 +182,11 @@ static void check_empty(void)
         tap_ok(result.count == 0 && count == 0 && result.synchronised, "it has no values");
         tap_ok(digest_layer(SBN_DIGEST_START, empty, NULL) == running && slice_untouched(&s),
                "nothing has changed");
-        tap_ok(event && clWaitForEvents(1, &event) == CL_SUCCESS, "its event completes");
-        clReleaseEvent(event);
+        tap_ok(has_come(&event), "its event completes");
         RIGHT(sbn_backward(empty, &none, saved, 0, &result));
-        tap_ok(event && clWaitForEvents(1, &event) == CL_SUCCESS, "its event completes");
-        clReleaseEvent(event);
-        tap_ok(holds(&s, &s.shard.weight_grad, 0.0f) && holds(&s, &s.shard.bias_grad, 0.0f),
-               "its gradients are zeros");
-        slice_reset(&s);
-        must(sbn_backward(empty, &none, saved, SBN_ACCUMULATE_GRADIENTS, NULL), "sbn_backward");
-        tap_ok(slice_untouched(&s), "zeros are added where gradients accumulate");
-        must(clReleaseEvent(event), "clReleaseEvent");
+        tap_ok(has_come(&event), "its event completes");
         RIGHT(sbn_evaluate(empty, &none));
-        must(clReleaseEvent(event), "clReleaseEvent");
+        tap_ok(has_come(&event), "its event completes");
     }
     fixture_end(empty, saved);
     sbn_group_destroy(alone);
