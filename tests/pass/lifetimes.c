@@ -15,9 +15,7 @@ static slice data;
 
 static life make(void)
 {
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
-    sbn_batchnorm *layer = LAYER_WITH(group, .channels = CHANNELS, .name = "bn");
-    return (life){group, layer, fixture_saved(layer)};
+    return LIVE_WITH(fixture_group(queue, 1, SBN_FORM_AUTO), .channels = CHANNELS, .name = "bn");
 }
 
 /* It leaves the sentence of a call that failed before. */
@@ -142,8 +140,6 @@ static void check_destroyed(void)
     life l = make(), other = make();
     sbn_pass *pass;
     sbn_batchnorm *layer;
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = CHANNELS;
     RIGHT(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL));
     ENDED(sbn_saved_destroy(l.saved));
     REFUSED(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "saved|destroyed");
@@ -156,7 +152,7 @@ static void check_destroyed(void)
     REFUSED(sbn_pass_end(pass, NULL), "pass|destroyed");
     REFUSED(sbn_forward(other.layer, &data.shard, other.saved, 0, NULL), "layer|destroyed");
     REFUSED(sbn_batchnorm_set_training(other.layer, 0), "layer|destroyed");
-    REFUSED(sbn_batchnorm_create(other.group, &config, &layer), "group|destroyed");
+    REFUSED(MAKE_LAYER(&layer, other.group, .channels = CHANNELS), "group|destroyed");
     REFUSED(sbn_group_destroy(other.group), "group|destroyed");
     tap_ok(sbn_group_replicas(other.group) == 0 && sbn_batchnorm_group(other.layer) == NULL &&
                !sbn_batchnorm_is_training(other.layer),

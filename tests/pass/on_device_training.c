@@ -28,14 +28,11 @@ static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
 void training_open(training *t, const problem *p, cl_command_queue queue, int on_host)
 {
     size_t first = 0;
-    sbn_group_config of_group = SBN_GROUP_CONFIG_INIT;
     *t = (training){.p = p, .apart = !queue, .replicas = replicas_of(p)};
     for (size_t r = 0; r < t->replicas; ++r)
         t->queues[r] = t->apart ? fixture_queue(&training_device, 0) : queue;
-    of_group.queues = t->queues;
-    of_group.replicas = t->replicas;
-    of_group.form = training_form;
-    must(sbn_group_create(&of_group, &t->group), "sbn_group_create");
+    must(MAKE_GROUP(&t->group, t->queues, .replicas = t->replicas, .form = training_form),
+         "sbn_group_create");
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     t->group->combines = !on_host;
     t->layer = fixture_layer(t->group, p->channels);
