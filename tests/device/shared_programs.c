@@ -87,12 +87,6 @@ static void tell(void *context, const char *sentence)
     snprintf(of->last, sizeof of->last, "%s", sentence);
 }
 
-static int run_pass(sbn_batchnorm *layer, const sbn_shard *shard, sbn_saved *saved, int back)
-{
-    return back ? sbn_backward(layer, shard, saved, 0, NULL)
-                : sbn_forward(layer, shard, saved, 0, NULL);
-}
-
 /* The GPU form's reductions are programs for each pass and layout, built by the first pass that needs them. */
 static void check_reductions(void)
 {
@@ -126,11 +120,11 @@ static void check_reductions(void)
                        "cannot build the kernels", "a build fails in a pass");
                 wraps_fail(WRAP_BUILD, 0);
             }
-            for (int back = 0; back < 2; ++back) {
-                BUILDS(!i, run_pass(layer, &data.shard, saved, back),
-                       "%s, channels %s: a first pass builds %d", back ? "backward" : "forward",
+            for (operation op = FORWARD; op <= BACKWARD; ++op) {
+                BUILDS(!i, fixture_pass(op, layer, &data.shard, saved, 0, NULL),
+                       "%s, channels %s: a first pass builds %d", operation_names[op],
                        last ? "last" : "first", !i);
-                BUILDS(0, run_pass(layer, &data.shard, saved, back), "the second none");
+                BUILDS(0, fixture_pass(op, layer, &data.shard, saved, 0, NULL), "the second none");
             }
             fixture_end(layer, saved);
         }

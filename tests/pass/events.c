@@ -55,13 +55,9 @@ static uint64_t consume(uint64_t digest, replica *r, const sbn_buffer *buffer, s
     return sbn__digest(digest, data, sizeof(float) * count);
 }
 
-typedef enum operation { FORWARD, BACKWARD, EVALUATE, RECOMPUTE, OPERATIONS } operation;
-static const char *const names[] = {"forward", "backward", "evaluation", "recomputation"};
-
 static uint64_t run(operation op, int late)
 {
     sbn_shard shards[REPLICAS];
-    int status;
     for (int i = 0; i < REPLICAS; ++i) {
         replica *r = &replicas[i];
         slice_reset(&r->made);
@@ -74,13 +70,8 @@ static uint64_t run(operation op, int late)
         r->shard.event = &r->done;
         shards[i] = r->shard;
     }
-    switch (op) {
-    case FORWARD: status = sbn_forward(layer, shards, saved, SBN_KEEP_RUNNING_STATS, NULL); break;
-    case BACKWARD: status = sbn_backward(layer, shards, saved, 0, NULL); break;
-    case EVALUATE: status = sbn_evaluate(layer, shards); break;
-    default: status = sbn_recompute(layer, shards, saved); break;
-    }
-    must(status, names[op]);
+    const unsigned flags = op == FORWARD ? SBN_KEEP_RUNNING_STATS : 0;
+    must(fixture_pass(op, layer, shards, saved, flags, NULL), operation_names[op]);
     uint64_t digest = SBN_DIGEST_START;
     for (int i = 0; i < REPLICAS; ++i) {
         replica *r = &replicas[i];
@@ -190,7 +181,7 @@ static uint64_t check_kind(int out_of_order, int shared, int on_host, const char
     for (operation op = FORWARD; op < OPERATIONS; ++op) {
         const uint64_t late = run(op, 1), early = run(op, 0);
         tap_ok(late == early, "%s: %s: inputs by another queue, outputs to another", kind,
-               names[op]);
+               operation_names[op]);
         digest = sbn__digest(digest, &late, sizeof late);
     }
     check_row(kind);

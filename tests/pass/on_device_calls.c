@@ -22,10 +22,9 @@ static void train_ahead(training *t, sbn_saved *other)
 {
     const sbn_branch both[] = {{sizeof(sbn_branch), t->layer, t->shards, t->saved, 0},
                                {sizeof(sbn_branch), t->layer, t->shards, other, 0}};
-    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     sbn_pass *passes[2];
     int ready = 0;
-    train(t, 0, results);
+    train(t, 0);
     must(sbn_forward_begin(t->layer, t->shards, t->saved, 0, &passes[0]), "begin");
     must(sbn_forward_begin(t->layer, t->shards, other, 0, &passes[1]), "begin");
     must(sbn_pass_progress(passes[1], &ready), "progress");
@@ -35,7 +34,7 @@ static void train_ahead(training *t, sbn_saved *other)
     must(sbn_forward_branches(&both[1], 1, NULL), "branches");
     must(sbn_backward_branches(&both[1], 1, NULL), "branches");
     must(sbn_recompute(t->layer, t->shards, t->saved), "sbn_recompute");
-    train(t, SBN_ACCUMULATE_GRADIENTS, results);
+    train(t, SBN_ACCUMULATE_GRADIENTS);
 }
 
 /* What a pass calls: commands, the events in their wait lists, questions for states, flushes. */
@@ -59,16 +58,14 @@ static calls count_calls(void)
  * pass before was given an event, and each queue is flushed once. Where the host combines, it asks for
  * copies that it has waited for, and flushes for them.
  */
-static void check_pass(training *t, int is_backward, int on_host, cl_event given)
+static void check_pass(training *t, operation op, int on_host, cl_event given)
 {
     sbn_result result = SBN_RESULT_INIT;
     const long replicas = (long)t->replicas;
-    const long later = replicas * (1 + (is_backward && on_host));
+    const long later = replicas * (1 + (op == BACKWARD && on_host));
     training_wait(t, &given, given != NULL);
     const calls before = count_calls();
-    must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, 0, &result)
-                     : sbn_forward(t->layer, t->shards, t->saved, 0, &result),
-         "a pass");
+    must(fixture_pass(op, t->layer, t->shards, t->saved, 0, &result), operation_names[op]);
     const calls after = count_calls();
     const long launches = after.launches - before.launches;
     const long fills = after.fills - before.fills,
@@ -86,12 +83,12 @@ static void check_pass(training *t, int is_backward, int on_host, cl_event given
                copies == (on_host ? 2 * replicas : 0) &&
                after.flushes - before.flushes == replicas * (1 + on_host),
            "%s, %s, %s%s: %ld launches, %ld fills, %ld markers, %ld copies, %ld flushes",
-           t->p->what, is_backward ? "backward" : "forward",
-           on_host ? "the host combines" : "on devices", given ? ", behind an event" : "", launches,
-           fills, after.markers - before.markers, copies, after.flushes - before.flushes);
-    tap_ok(!in_order ||
-               (waited_for == expected && after.questions - before.questions ==
-                                              (on_host || (given && is_backward) ? replicas : 0)),
+           t->p->what, operation_names[op], on_host ? "the host combines" : "on devices",
+           given ? ", behind an event" : "", launches, fills, after.markers - before.markers,
+           copies, after.flushes - before.flushes);
+    tap_ok(!in_order || (waited_for == expected &&
+                         after.questions - before.questions ==
+                             (on_host || (given && op == BACKWARD) ? replicas : 0)),
            "which wait for %ld events, of %ld expected in order, and ask for %ld states",
            waited_for, expected, after.questions - before.questions);
 }
@@ -99,15 +96,14 @@ static void check_pass(training *t, int is_backward, int on_host, cl_event given
 void check_commands(const problem *p, cl_command_queue queue, int on_host)
 {
     training t;
-    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     training_open(&t, p, queue, on_host);
     cl_event given = fixture_gate(&training_device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     for (int i = 0; i < WARM_UP; ++i)
-        train(&t, 0, results);
+        train(&t, 0);
     for (int gives = 0; gives < 2; ++gives)
-        for (int is_backward = 0; is_backward < 2; ++is_backward)
-            check_pass(&t, is_backward, on_host, gives ? given : NULL);
+        for (operation op = FORWARD; op <= BACKWARD; ++op)
+            check_pass(&t, op, on_host, gives ? given : NULL);
     must(clReleaseEvent(given), "clReleaseEvent");
     training_close(&t);
 }

@@ -83,8 +83,9 @@ void training_wait(training *t, const cl_event *event, cl_uint count)
     }
 }
 
-void train(training *t, unsigned more, sbn_result results[2])
+void train(training *t, unsigned more)
 {
+    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     must(sbn_forward(t->layer, t->shards, t->saved, 0, &results[0]), "sbn_forward");
     must(sbn_backward(t->layer, t->shards, t->saved, more, &results[1]), "sbn_backward");
 }

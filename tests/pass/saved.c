@@ -70,20 +70,14 @@ static void check_variance(void)
 }
 
 /* All of y, or of dx, are NaN. */
-static int all_nan(const sbn_buffer *buffer)
+static void all_are_nan(const setting *as, const sbn_buffer *buffer, const char *what)
 {
     float values[SAMPLES];
     int all = 1;
     buffer_read(&data, buffer, SAMPLES, values);
     for (int i = 0; i < SAMPLES; ++i)
         all = all && isnan(values[i]);
-    return all;
-}
-
-static void all_are_nan(const setting *as, const sbn_buffer *buffer, const char *what)
-{
-    tap_ok(all_nan(buffer), "%s, %s form, %s%s%s: NaN", what,
-           as->form == SBN_FORM_CPU ? "CPU" : "GPU",
+    tap_ok(all, "%s, %s form, %s%s%s: NaN", what, as->form == SBN_FORM_CPU ? "CPU" : "GPU",
            as->layout == SBN_LAYOUT_NCHW ? "channels first" : "channels last",
            as->activation == SBN_RELU ? ", ReLU" : "", as->on_host ? ", the host combines" : "");
 }

@@ -118,6 +118,20 @@ sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels)
     return LAYER_WITH(group, .channels = channels);
 }
 
+const char *const operation_names[OPERATIONS] = {"forward", "backward", "evaluation",
+                                                 "recomputation"};
+
+int fixture_pass(operation op, sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                 unsigned flags, sbn_result *result)
+{
+    switch (op) {
+    case FORWARD: return sbn_forward(layer, shards, saved, flags, result);
+    case BACKWARD: return sbn_backward(layer, shards, saved, flags, result);
+    case EVALUATE: return sbn_evaluate(layer, shards);
+    default: return sbn_recompute(layer, shards, saved);
+    }
+}
+
 sbn_saved *fixture_saved(sbn_batchnorm *layer)
 {
     sbn_saved *made;

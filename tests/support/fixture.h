@@ -57,6 +57,12 @@ sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels);
 #define LAYER_WITH(group, ...) fixture_layer_with(group, (sbn_batchnorm_config){__VA_ARGS__})
 sbn_batchnorm *fixture_layer_with(sbn_group *group, sbn_batchnorm_config settings);
 
+/* A pass; what has no flags or result does not look at them. */
+typedef enum operation { FORWARD, BACKWARD, EVALUATE, RECOMPUTE, OPERATIONS } operation;
+extern const char *const operation_names[OPERATIONS];
+int fixture_pass(operation op, sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                 unsigned flags, sbn_result *result);
+
 /* Saved statistics of a layer, and the end of both. */
 sbn_saved *fixture_saved(sbn_batchnorm *layer);
 void fixture_end(sbn_batchnorm *layer, sbn_saved *saved);
