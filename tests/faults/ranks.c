@@ -71,7 +71,6 @@ static int split(member *m)
     sbn_group *part;
     sbn_batchnorm *layer = NULL;
     sbn_saved *saved = NULL;
-    char sentence[512];
     int status = sbn_group_split(at.groups[m->rank], &colour, &part);
     if (status)
         return status;
@@ -80,11 +79,10 @@ static int split(member *m)
         status = sbn_saved_create(layer, &saved);
     if (!status)
         status = sbn_forward(layer, &at.slices[m->rank].shard, saved, 0, NULL);
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(part);
-    return status ? sbn_set_last_error(status, sentence) : SBN_SUCCESS;
+    return status;
 }
 
 static int connect(member *m)

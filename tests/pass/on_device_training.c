@@ -4,14 +4,6 @@
 fixture training_device;
 sbn_kernel_form training_form = SBN_FORM_AUTO;
 
-static size_t replicas_of(const problem *p)
-{
-    size_t count = MOST_REPLICAS;
-    while (count > 1 && p->samples[count - 1] == 0)
-        --count;
-    return count;
-}
-
 /* Every third channel's x and dy times the problem's scale. */
 static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
 {
@@ -28,7 +20,7 @@ static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
 void training_open(training *t, const problem *p, cl_command_queue queue, int on_host)
 {
     size_t first = 0;
-    *t = (training){.p = p, .apart = !queue, .replicas = replicas_of(p)};
+    *t = (training){.p = p, .apart = !queue, .replicas = p->samples[1] ? 2 : 1};
     for (size_t r = 0; r < t->replicas; ++r)
         t->queues[r] = t->apart ? fixture_queue(&training_device, 0) : queue;
     must(MAKE_GROUP(&t->group, t->queues, .replicas = t->replicas, .form = training_form),
