@@ -15,8 +15,8 @@ branch_set *branch_set_of(const test_rank *m)
 static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     branch_set *set = context;
-    ++set->starts[tag];
-    set->words[tag] += count;
+    ++set->cost.starts[tag];
+    set->cost.words[tag] += count;
     return set->inner.start(set->inner.context, tag, words, count, request);
 }
 
@@ -140,8 +140,7 @@ void branch_set_reset(test_rank *m)
     memset(set->results, 0, sizeof set->results);
     for (size_t i = 0; i < BRANCHES_MAX; ++i)
         set->results[0][i].size = set->results[1][i].size = sizeof(sbn_result);
-    memset(set->starts, 0, sizeof set->starts);
-    memset(set->words, 0, sizeof set->words);
+    memset(&set->cost, 0, sizeof set->cost);
 }
 
 uint64_t branch_set_digest(const test_rank *m)
