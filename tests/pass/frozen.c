@@ -165,24 +165,6 @@ static int train_frozen(test_rank *m)
                                      NULL));
 }
 
-/* Rank 1 forgets. */
-static int disagree(test_rank *m)
-{
-    return m->rank == 1 ? rank_forward(m) : train_frozen(m);
-}
-
-static void check_disagreement(void)
-{
-    const size_t ones[] = {1, 1};
-    test_ranks all;
-    ranks_open(&all, &device, 2, ones, ones, NULL);
-    ranks_do(&all, disagree);
-    for (int rank = 0; rank < 2; ++rank)
-        rank_expect(&all.of[rank], SBN_DISAGREEMENT, "rank 0|frozen backward|rank 1|forward",
-                    "one is frozen, the other not");
-    ranks_close(&all);
-}
-
 static void checks(void)
 {
     slice_open(&data, &device, queue, 0, 3, RANK_CHANNELS, RANK_PLANE, 9);
@@ -193,7 +175,6 @@ static void checks(void)
     check_unread(SBN_RELU, 1);
     slice_close(&data);
     ranks_same_bits(&device, train_frozen, "the group's gradients, frozen");
-    check_disagreement();
 }
 
 int main(void)
