@@ -39,14 +39,17 @@ static void train_ahead(training *t, sbn_saved *other)
 
 /* What a pass calls: commands, the events in their wait lists, questions for states, flushes. */
 typedef struct calls {
-    long launches, fills, markers, reads, writes, waited_for, questions, flushes;
+    long launches, fills, markers, copies, waited_for, questions, flushes;
 } calls;
 
-static calls count_calls(void)
+static calls calls_since(const calls *c)
 {
-    return (calls){wraps_calls(WRAP_LAUNCH),     wraps_calls(WRAP_FILL),  wraps_calls(WRAP_MARKER),
-                   wraps_calls(WRAP_READ),       wraps_calls(WRAP_WRITE), wraps_waited_for(),
-                   wraps_calls(WRAP_EVENT_INFO), wraps_calls(WRAP_FLUSH)};
+    const long copies = wraps_calls(WRAP_READ) + wraps_calls(WRAP_WRITE);
+    return (
+        calls){wraps_calls(WRAP_LAUNCH) - c->launches, wraps_calls(WRAP_FILL) - c->fills,
+               wraps_calls(WRAP_MARKER) - c->markers,  copies - c->copies,
+               wraps_waited_for() - c->waited_for,     wraps_calls(WRAP_EVENT_INFO) - c->questions,
+               wraps_calls(WRAP_FLUSH) - c->flushes};
 }
 
 /*
@@ -64,33 +67,28 @@ static void check_pass(training *t, operation op, int on_host, cl_event given)
     const long replicas = (long)t->replicas;
     const long later = replicas * (1 + (op == BACKWARD && on_host));
     training_wait(t, &given, given != NULL);
-    const calls before = count_calls();
+    const calls before = calls_since(&(calls){.launches = 0});
     must(fixture_pass(op, t->layer, t->shards, t->saved, 0, &result), operation_names[op]);
-    const calls after = count_calls();
-    const long launches = after.launches - before.launches;
-    const long fills = after.fills - before.fills,
-               most_fills = replicas > 1 || on_host ? replicas : 0;
-    const long waited_for = after.waited_for - before.waited_for;
-    const long copies = after.reads + after.writes - before.reads - before.writes;
+    const calls made = calls_since(&before);
+    const long most_fills = replicas > 1 || on_host ? replicas : 0;
     const long least = on_host || replicas > 1 ? later : 0, others = on_host ? 0 : replicas - 1;
     const long alone = training_form == SBN_FORM_GPU ? 2 : 1;
     const long most = replicas == 1 && !on_host ? alone : 2 * replicas + later;
-    const long expected = (t->apart ? (launches - least) * others : 0) +
-                          (given ? launches + fills + replicas + copies / 2 : 0);
-    const int in_order = t->group->replicas->in_order;
-    tap_ok(launches <= most && fills <= most_fills &&
-               after.markers - before.markers == (given ? replicas : 0) &&
-               copies == (on_host ? 2 * replicas : 0) &&
-               after.flushes - before.flushes == replicas * (1 + on_host),
+    const long expected = (t->apart ? (made.launches - least) * others : 0) +
+                          (given ? made.launches + made.fills + replicas + made.copies / 2 : 0);
+    const long questions = on_host || (given && op == BACKWARD) ? replicas : 0;
+    tap_ok(made.launches <= most && made.fills <= most_fills &&
+               made.markers == (given ? replicas : 0) &&
+               made.copies == (on_host ? 2 * replicas : 0) &&
+               made.flushes == replicas * (1 + on_host),
            "%s, %s, %s%s: %ld launches, %ld fills, %ld markers, %ld copies, %ld flushes",
            t->p->what, operation_names[op], on_host ? "the host combines" : "on devices",
-           given ? ", behind an event" : "", launches, fills, after.markers - before.markers,
-           copies, after.flushes - before.flushes);
-    tap_ok(!in_order || (waited_for == expected &&
-                         after.questions - before.questions ==
-                             (on_host || (given && op == BACKWARD) ? replicas : 0)),
+           given ? ", behind an event" : "", made.launches, made.fills, made.markers, made.copies,
+           made.flushes);
+    tap_ok(!t->group->replicas->in_order ||
+               (made.waited_for == expected && made.questions == questions),
            "which wait for %ld events, of %ld expected in order, and ask for %ld states",
-           waited_for, expected, after.questions - before.questions);
+           made.waited_for, expected, made.questions);
 }
 
 void check_commands(const problem *p, cl_command_queue queue, int on_host)
