@@ -1,6 +1,6 @@
 /*
  * Planes of one element at the ends of what their sums hold (cl/cpu/rows_of_one.cl): x from 2^-17 and
- * dy to 2^7, their products from 2^-50 to 2^6, with full mantissas, so that 64 rows need every
+ * dy to 2^7, their products from 2^-49 to 2^6, with full mantissas, so that 64 rows need every
  * bit; and a step beyond. What remains where sums cancel must be that of exact sums in integers,
  * here of 128 bits. On every usable device.
  */
@@ -77,12 +77,12 @@ static const pattern patterns[] = {
 static const struct {
     pattern dy, x;
 } gradients[] = {
-    {{"dy that cancels", .large = LARGEST, .tiny = 0x1.000002p-49f},
+    {{"dy that cancels", .large = LARGEST, .tiny = 0x1.000002p-48f},
      {.large = 0.5f, .balanced = 1}},
-    {{"products that cancel", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-50f, .beside = -0x1p-50f,
+    {{"products that cancel", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
       .balanced = 1},
      {.large = 1.0f, .balanced = 1}},
-    {{"larger products", .large = 0x1.fffff8p8f, .tiny = 0x1.000002p-50f, .beside = -0x1p-50f,
+    {{"larger products", .large = 0x1.fffff8p8f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
       .balanced = 1},
      {.large = 1.0f, .balanced = 1}},
 };
