@@ -156,7 +156,7 @@ static bool fits_doubles(real pivot, real e, real d, real product)
 }
 
 /*
- * As forward_add_ones. The range is 2^-55 to 2^7 for dy, and 2^-50 to 2^7 for dy (x - mean), whose
+ * As forward_add_ones. The range is 2^-55 to 2^7 for dy, and 2^-49 to 2^7 for dy (x - mean), whose
  * lowest bit is up to 46 below its highest.
  */
 static int pass_add_ones(private wides *limbs, private const pass_tensors *tensors,

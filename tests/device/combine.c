@@ -194,15 +194,13 @@ static void checks(void)
                     {SBN_FORM_GPU, "", "GPU form"},
                     {SBN_FORM_GPU, "-D NO_DOUBLES", "GPU form, without doubles"}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
+        const sbn_kernel_form form = programs[i].form;
         sbn_group *group;
-        sbn_group_config config = fixture_config(&queue);
-        config.form = programs[i].form;
-        config.build_options = programs[i].options;
-        must(sbn_group_create(&config, &group), "sbn_group_create");
+        must(MAKE_GROUP(&group, &queue, .form = form, .build_options = programs[i].options),
+             "sbn_group_create");
         for (int backward = 0; backward < 2; ++backward) {
             sbn_replica *replica = group->replicas;
-            const int part = config.form == SBN_FORM_GPU ? sbn__part_of_reductions(backward, 0, 0)
-                                                         : 0;
+            const int part = form == SBN_FORM_GPU ? sbn__part_of_reductions(backward, 0, 0) : 0;
             must(sbn__replica_load(replica, SBN_F32, 0, part, &group->building), "kernels");
             sbn_kernels *kernels = replica->kernels[SBN_F32][sbn__variant_of(0, part)];
             check(replica, backward ? &kernels->backward_combine : &kernels->forward_combine,

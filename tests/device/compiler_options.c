@@ -49,12 +49,9 @@ static void of_device(const char *extensions, cl_device_info question, const voi
 /* Whether work-groups count slices on a device of this compute capability; 0: it has none. */
 static void fences(cl_uint capability, int expected)
 {
-    sbn_group_config config = fixture_config(&queue);
-    sbn_group *group;
-    config.form = SBN_FORM_GPU;
     if (capability > 0)
         wraps_device_says(0x4000, &capability, sizeof capability);
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_GPU);
     wraps_device_says(0, NULL, 0);
     tap_ok(group->replicas->counts_slices == expected, "capability %u: slices are counted: %d",
            (unsigned)capability, expected);
@@ -66,12 +63,10 @@ static void compile(const char *extensions, cl_device_info question, const void 
                     size_t size, int expected, const char *words)
 {
     sbn_group *group;
-    sbn_group_config config = fixture_config(&queue);
-    config.form = SBN_FORM_GPU;
-    config.build_options = "-cl-opt-disable";
     wraps_device_says(CL_DEVICE_EXTENSIONS, extensions, strlen(extensions) + 1);
     wraps_device_says(question, answer, size);
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    must(MAKE_GROUP(&group, &queue, .form = SBN_FORM_GPU, .build_options = "-cl-opt-disable"),
+         "sbn_group_create");
     expect(sbn__replica_load(group->replicas, SBN_F32, 0, sbn__part_of_reductions(0, 0, 0),
                              &group->building),
            expected, words, extensions);
@@ -124,15 +119,12 @@ static void large_buffers(void)
     static const char option[] = "-cl-intel-greater-than-4GB-buffer-required";
     sbn_group *group;
     slice data;
-    sbn_group_config config = fixture_config(&queue);
     largest(NULL, UINT64_MAX);
     say_intel();
     largest(NULL, offered);
     largest("-w", offered);
     largest(option, UINT64_MAX);
-    config.form = SBN_FORM_CPU;
-    config.program_cache = "";
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    must(MAKE_GROUP(&group, &queue, .form = SBN_FORM_CPU, .program_cache = ""), "sbn_group_create");
     wraps_device_says(0, NULL, 0);
     sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
     slice_open(&data, &device, queue, 0, 1, CHANNELS, PLANE, 1);
@@ -152,9 +144,7 @@ static void large_buffers(void)
 static void wrong_options(void)
 {
     sbn_group *group;
-    sbn_group_config config = fixture_config(&queue);
-    config.build_options = "-w -no-such-option";
-    expect(sbn_group_create(&config, &group), SBN_INVALID_ARGUMENT,
+    expect(MAKE_GROUP(&group, &queue, .build_options = "-w -no-such-option"), SBN_INVALID_ARGUMENT,
            "build_options: the compiler of device \"|does not take \"-w -no-such-option\": |"
            "no-such-option",
            "an option that the compiler does not know");

@@ -7,11 +7,9 @@ static fixture f;
 /* As many channels as there may be lack nothing but memory. */
 static void check_most_channels(sbn_group *group)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_batchnorm *layer = NULL;
-    config.channels = INT32_MAX;
     wraps_fail(WRAP_ALLOCATE, 1);
-    expect(sbn_batchnorm_create(group, &config, &layer), SBN_OUT_OF_MEMORY, "a layer",
+    expect(MAKE_LAYER(&layer, group, .channels = INT32_MAX), SBN_OUT_OF_MEMORY, "a layer",
            "2^31 - 1 channels");
     wraps_fail(WRAP_ALLOCATE, 0);
 }

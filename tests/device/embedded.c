@@ -11,10 +11,9 @@ static cl_command_queue queue;
 /* A group is refused with these words, and nothing is left of it. */
 static void refuse(const char *words, const char *place)
 {
-    sbn_group_config config = fixture_config(&queue);
     sbn_group *group = (sbn_group *)&group;
     const long before = sbn__handles_open();
-    expect(sbn_group_create(&config, &group), SBN_UNSUPPORTED_DEVICE, words, "a group");
+    expect(MAKE_GROUP(&group, &queue, .replicas = 1), SBN_UNSUPPORTED_DEVICE, words, "a group");
     tap_ok(strstr(sbn_last_error(), place) && !group && sbn__handles_open() == before,
            "<%s> is named, there is no group and nothing left of it", place);
 }

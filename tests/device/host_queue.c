@@ -56,7 +56,6 @@ static void check_threads(void)
 static void check_training(void)
 {
     float x[ELEMENTS], y[ELEMENTS], mean[CHANNELS];
-    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
     const sbn_shard shard = {.size = sizeof shard,
                              .dims = 3,
                              .shape = {SAMPLES, CHANNELS, PLANE},
@@ -65,10 +64,8 @@ static void check_training(void)
                              .y = SBN_HOST_BUFFER(y)};
     cl_command_queue queue;
     must(sbn_host_queue(&queue), "sbn_host_queue");
-    settings.channels = CHANNELS;
-    settings.affine = 0;
-    settings.eps = 0;
-    const life l = fixture_live(fixture_rank(&queue, 1, NULL), &settings);
+    const life l = LIVE_WITH(fixture_rank(&queue, 1, NULL), .channels = CHANNELS, .affine = OFF,
+                             .eps = OFF);
     for (int i = 0; i < ELEMENTS; ++i)
         x[i] = i % 2 ? 2.0f : 0.0f;
     expect(sbn_forward(l.layer, &shard, l.saved, 0, NULL), SBN_SUCCESS, "", "forward");

@@ -47,11 +47,9 @@ WRAP(cl_int, clGetProgramInfo,
 /* Makes a group and runs a forward and a backward: a digest of both. */
 static uint64_t run(const char *cache)
 {
-    sbn_group_config config = fixture_config(&queue);
     sbn_group *group;
-    config.program_cache = cache;
-    config.build_options = options;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    must(MAKE_GROUP(&group, &queue, .program_cache = cache, .build_options = options),
+         "sbn_group_create");
     if (*sbn_last_error())
         tap_ok(0, "a group was made, with a sentence: %s", sbn_last_error());
     sbn_batchnorm *layer = fixture_layer(group, CHANNELS);

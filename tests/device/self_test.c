@@ -26,27 +26,19 @@ static char name[128];
 /* A group, and a layer of it. */
 static int make(sbn_kernel_form form, sbn_type type, const char *cache)
 {
-    sbn_group_config config = fixture_config(&queue);
-    sbn_batchnorm_config layer_config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group = NULL;
     sbn_batchnorm *layer = NULL;
-    config.form = form;
-    config.program_cache = cache;
-    int status = sbn_group_create(&config, &group);
+    int status = MAKE_GROUP(&group, &queue, .form = form, .program_cache = cache);
     if (!status != (group != NULL))
         tap_ok(0, "%s, and %s group", sbn_status_name(status), group ? "a" : "no");
-    layer_config.channels = 1;
-    layer_config.type = type;
     if (group) {
-        status = sbn_batchnorm_create(group, &layer_config, &layer);
+        status = MAKE_LAYER(&layer, group, .channels = 1, .type = type);
         if (!status != (layer != NULL))
             tap_ok(0, "%s, and %s layer", sbn_status_name(status), layer ? "a" : "no");
     }
     sbn_batchnorm_destroy(layer);
-    char sentence[512];
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     sbn_group_destroy(group);
-    return status ? sbn_set_last_error(status, sentence) : SBN_SUCCESS;
+    return status;
 }
 
 static const char unoptimised[] = "-cl-opt-disable";

@@ -17,9 +17,7 @@ static cl_command_queue queue;
 
 static int make(const char *options, sbn_group **group)
 {
-    sbn_group_config config = fixture_config(&queue);
-    config.build_options = options;
-    return sbn_group_create(&config, group);
+    return MAKE_GROUP(group, &queue, .build_options = options);
 }
 
 /* One check: a call that succeeds builds so many programs. */
@@ -50,10 +48,7 @@ static void check_one_after_another(void)
 
 static int make_layer(sbn_group *group, sbn_type type, sbn_batchnorm **layer)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = 1;
-    config.type = type;
-    return sbn_batchnorm_create(group, &config, layer);
+    return MAKE_LAYER(layer, group, .channels = 1, .type = type);
 }
 
 /* Programs of other types come with the first layer that needs them; they stay with its group. */
@@ -92,36 +87,27 @@ static void tell(void *context, const char *sentence)
     snprintf(of->last, sizeof of->last, "%s", sentence);
 }
 
-static int run_pass(sbn_batchnorm *layer, const sbn_shard *shard, sbn_saved *saved, int back)
-{
-    return back ? sbn_backward(layer, shard, saved, 0, NULL)
-                : sbn_forward(layer, shard, saved, 0, NULL);
-}
-
 /* The GPU form's reductions are programs for each pass and layout, built by the first pass that needs them. */
 static void check_reductions(void)
 {
     enum { CHANNELS = 1, PLANE = 9 };
     const sbn_layout layouts[] = {SBN_LAYOUT_NCHW, SBN_LAYOUT_NHWC};
-    sbn_group_config config = fixture_config(&queue);
     sbn_group *groups[2];
     sbn_batchnorm *layers[2][2];
     slice data;
-    config.form = SBN_FORM_GPU;
     told compiling = {0, ""};
-    config.on_compile = tell;
-    config.compile_context = &compiling;
     const long builds = wraps_calls(WRAP_BUILD);
     slice_open(&data, &device, queue, 0, 2, CHANNELS, PLANE, 1);
     for (int i = 0; i < 2; ++i) {
-        BUILDS(!i, sbn_group_create(&config, &groups[i]), "GPU form, group %d: builds %d program",
-               i, !i);
-        for (int last = 0; last < 2; ++last) {
-            sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
-            of_layer.channels = CHANNELS;
-            of_layer.layout = layouts[last];
-            BUILDS(0, sbn_batchnorm_create(groups[i], &of_layer, &layers[i][last]), "a layer none");
-        }
+        BUILDS(!i,
+               MAKE_GROUP(&groups[i], &queue, .form = SBN_FORM_GPU, .on_compile = tell,
+                          .compile_context = &compiling),
+               "GPU form, group %d: builds %d program", i, !i);
+        for (int last = 0; last < 2; ++last)
+            BUILDS(0,
+                   MAKE_LAYER(&layers[i][last], groups[i], .channels = CHANNELS,
+                              .layout = layouts[last]),
+                   "a layer none");
     }
     for (int i = 0; i < 2; ++i)
         for (int last = 0; last < 2; ++last) {
@@ -134,11 +120,11 @@ static void check_reductions(void)
                        "cannot build the kernels", "a build fails in a pass");
                 wraps_fail(WRAP_BUILD, 0);
             }
-            for (int back = 0; back < 2; ++back) {
-                BUILDS(!i, run_pass(layer, &data.shard, saved, back),
-                       "%s, channels %s: a first pass builds %d", back ? "backward" : "forward",
+            for (operation op = FORWARD; op <= BACKWARD; ++op) {
+                BUILDS(!i, fixture_pass(op, layer, &data.shard, saved, 0, NULL),
+                       "%s, channels %s: a first pass builds %d", operation_names[op],
                        last ? "last" : "first", !i);
-                BUILDS(0, run_pass(layer, &data.shard, saved, back), "the second none");
+                BUILDS(0, fixture_pass(op, layer, &data.shard, saved, 0, NULL), "the second none");
             }
             fixture_end(layer, saved);
         }

@@ -118,10 +118,7 @@ static void hostile(void)
 
 static int make(sbn_group **group, sbn_kernel_form form)
 {
-    sbn_group_config config = fixture_config(&queue);
-    config.form = form;
-    config.program_cache = folder_root;
-    return sbn_group_create(&config, group);
+    return MAKE_GROUP(group, &queue, .form = form, .program_cache = folder_root);
 }
 
 /* What a new group has, and its part. */

@@ -25,7 +25,7 @@ static void begin(void)
 
 static int make(void)
 {
-    int status = stand_group(0, REPLICAS);
+    int status = STAND_GROUP(0, .replicas = REPLICAS);
     for (size_t i = 0; i < LAYERS && !status; ++i)
         status = stand_both(i, at.groups[0]);
     return status ? status : sbn_batchnorm_set_frozen(at.layers[2], 1);

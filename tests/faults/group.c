@@ -16,12 +16,10 @@ static char folder[128];
 
 static int create(int step)
 {
-    sbn_group_config settings = SBN_GROUP_CONFIG_INIT;
     (void)step;
-    settings.program_cache = folder;
     /* Elsewhere this is set and empty: no file is read. */
     unsetenv("SYNCBN_TUNING");
-    const int status = stand_group_of(0, 1, settings);
+    const int status = STAND_GROUP(0, .program_cache = folder);
     setenv("SYNCBN_TUNING", "", 1);
     return status;
 }
@@ -118,7 +116,8 @@ static void begin_three(void)
 static int split(int step)
 {
     const int colours[REPLICAS] = {0, 1, 0};
-    return step == 0 ? stand_group(0, REPLICAS) : sbn_group_split(at.groups[0], colours, parts);
+    return step == 0 ? STAND_GROUP(0, .replicas = REPLICAS)
+                     : sbn_group_split(at.groups[0], colours, parts);
 }
 
 static uint64_t split_result(void)

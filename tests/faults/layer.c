@@ -80,17 +80,14 @@ static uint64_t kept(int number)
 /* The second group has other programs. */
 static void begin_first(void)
 {
-    sbn_group_config other = SBN_GROUP_CONFIG_INIT;
-    other.build_options = "-D SBN_TEST_ANOTHER=1";
     stand_begin(0, REPLICAS);
-    must(stand_group_of(1, REPLICAS, other), "sbn_group_create");
+    must(STAND_GROUP(1, .replicas = REPLICAS, .build_options = "-D SBN_TEST_ANOTHER=1"),
+         "sbn_group_create");
 }
 
 static int step_first(int number)
 {
-    sbn_batchnorm_config settings = SBN_BATCHNORM_CONFIG_INIT;
-    settings.type = SBN_BF16;
-    return number == 0 ? stand_layer_of(0, at.groups[0], settings)
+    return number == 0 ? STAND_LAYER(0, at.groups[0], .type = SBN_BF16)
                        : sbn_batchnorm_set_group(at.layers[0], at.groups[1]);
 }
 

@@ -35,10 +35,8 @@ static void begin(void)
     stand_begin(0, 1);
     stand_begin(1, REPLICAS);
     for (size_t i = 0; i < MODEL_LAYERS; ++i) {
-        sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-        config.name = names[i];
-        config.channels = channels[i];
-        must(stand_layer_of(i, at.groups[1], config), "sbn_batchnorm_create");
+        must(STAND_LAYER(i, at.groups[1], .name = names[i], .channels = channels[i]),
+             "sbn_batchnorm_create");
         slices_reset(at.more[i], REPLICAS);
         for (size_t r = 0; r < REPLICAS; ++r)
             parameters[i][r] = (sbn_parameters){sizeof(sbn_parameters), at.more[i][r].shard.y,

@@ -94,12 +94,9 @@ static int pass(void)
 
 static int make_group(void)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.transport = &table;
-    config.timeout = 60;
     int status = make();
     if (!status)
-        status = stand_group_of(0, 1, config);
+        status = STAND_GROUP(0, .transport = &table, .timeout = 60);
     return status ? status : stand_both(0, at.groups[0]);
 }
 

@@ -59,18 +59,13 @@ static int with_events(int status)
 /* Saved statistics twice: for the passes, and for those beside them. */
 static int make(void)
 {
-    sbn_group_config group = SBN_GROUP_CONFIG_INIT;
-    sbn_batchnorm_config layer = SBN_BATCHNORM_CONFIG_INIT;
-    group.queues = at.queues + now->first_queue;
-    group.form = now->form;
-    layer.activation = now->activation;
-    layer.residual = now->residual;
-    layer.from_output = now->from_output;
-    int status = stand_group_of(0, now->replicas, group);
+    int status = STAND_GROUP(0, .queues = at.queues + now->first_queue, .replicas = now->replicas,
+                             .form = now->form);
     if (!status)
         at.groups[0]->combines = at.groups[0]->combines && !now->host_combines;
     if (!status)
-        status = stand_layer_of(0, at.groups[0], layer);
+        status = STAND_LAYER(0, at.groups[0], .activation = now->activation,
+                             .residual = now->residual, .from_output = now->from_output);
     for (size_t i = 0; i < 2 && !status; ++i)
         status = stand_saved(i, at.layers[0]);
     return status;

@@ -32,12 +32,9 @@ static void open_member(member *m)
     const size_t i = (size_t)m->rank;
     const test_rank rank = {.replicas = 1, .queue = at.queues[i]};
     sbn_transport transport = SBN_TRANSPORT_INIT;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     must(sbn_hub_transport(hub, m->rank, &transport), "sbn_hub_transport");
-    config.queues = &at.queues[i];
-    config.transport = &transport;
-    config.timeout = 1;
-    must(stand_group_of(i, 1, config), "sbn_group_create");
+    must(STAND_GROUP(i, .queues = &at.queues[i], .transport = &transport, .timeout = 1),
+         "sbn_group_create");
     must(stand_both(i, at.groups[i]), "sbn_saved_create");
     tensors_open(&m->tensors, &rank);
     tensors_fill(&m->tensors, i);
@@ -71,25 +68,21 @@ static void end(void)
 static int split(member *m)
 {
     const int colour = m->rank == 2;
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *part;
     sbn_batchnorm *layer = NULL;
     sbn_saved *saved = NULL;
-    char sentence[512];
     int status = sbn_group_split(at.groups[m->rank], &colour, &part);
     if (status)
         return status;
-    config.channels = CHANNELS;
-    status = sbn_batchnorm_create(part, &config, &layer);
+    status = MAKE_LAYER(&layer, part, .channels = CHANNELS);
     if (!status)
         status = sbn_saved_create(layer, &saved);
     if (!status)
         status = sbn_forward(layer, &at.slices[m->rank].shard, saved, 0, NULL);
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(part);
-    return status ? sbn_set_last_error(status, sentence) : SBN_SUCCESS;
+    return status;
 }
 
 static int connect(member *m)

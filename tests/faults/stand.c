@@ -35,32 +35,20 @@ void stand_close(void)
     fixture_close(&at.device);
 }
 
-int stand_group_of(size_t i, size_t replicas, sbn_group_config settings)
+int stand_group(size_t i, sbn_group_config settings)
 {
-    if (!settings.queues)
-        settings.queues = at.queues;
-    settings.replicas = replicas;
-    return at.groups[i] ? SBN_SUCCESS : sbn_group_create(&settings, &at.groups[i]);
+    const cl_command_queue *queues = settings.queues ? settings.queues : at.queues;
+    return at.groups[i] ? SBN_SUCCESS : fixture_make_group(&at.groups[i], queues, settings);
 }
 
-int stand_group(size_t i, size_t replicas)
-{
-    return stand_group_of(i, replicas, (sbn_group_config)SBN_GROUP_CONFIG_INIT);
-}
-
-int stand_layer_of(size_t i, sbn_group *group, sbn_batchnorm_config settings)
+int stand_layer(size_t i, sbn_group *group, sbn_batchnorm_config settings)
 {
     if (!settings.channels)
         settings.channels = CHANNELS;
     if (!settings.name)
         settings.name = "layer";
     settings.momentum = 0.25;
-    return at.layers[i] ? SBN_SUCCESS : sbn_batchnorm_create(group, &settings, &at.layers[i]);
-}
-
-int stand_layer(size_t i, sbn_group *group)
-{
-    return stand_layer_of(i, group, (sbn_batchnorm_config)SBN_BATCHNORM_CONFIG_INIT);
+    return at.layers[i] ? SBN_SUCCESS : fixture_make_layer(&at.layers[i], group, settings);
 }
 
 int stand_saved(size_t i, sbn_batchnorm *layer)
@@ -70,13 +58,13 @@ int stand_saved(size_t i, sbn_batchnorm *layer)
 
 int stand_both(size_t i, sbn_group *group)
 {
-    const int status = stand_layer(i, group);
+    const int status = STAND_LAYER(i, group, .channels = CHANNELS);
     return status ? status : stand_saved(i, at.layers[i]);
 }
 
 void stand_begin(size_t i, size_t replicas)
 {
-    must(stand_group(i, replicas), "sbn_group_create");
+    must(STAND_GROUP(i, .replicas = replicas), "sbn_group_create");
 }
 
 void stand_end(void)

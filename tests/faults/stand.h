@@ -27,13 +27,14 @@ int stand_open(void);
 void stand_close(void);
 
 /*
- * Make an object unless it is there: a group of the first queues, or of those that the settings name; a
- * layer of CHANNELS channels, unless its settings say how many; saved statistics.
+ * Make an object unless it is there, of settings as of MAKE_GROUP and MAKE_LAYER: a group of the first
+ * queues, unless they name others; a layer of CHANNELS channels, unless they say how many; saved
+ * statistics.
  */
-int stand_group(size_t i, size_t replicas);
-int stand_group_of(size_t i, size_t replicas, sbn_group_config settings);
-int stand_layer(size_t i, sbn_group *group);
-int stand_layer_of(size_t i, sbn_group *group, sbn_batchnorm_config settings);
+#define STAND_GROUP(i, ...) stand_group(i, (sbn_group_config){__VA_ARGS__})
+#define STAND_LAYER(i, group, ...) stand_layer(i, group, (sbn_batchnorm_config){__VA_ARGS__})
+int stand_group(size_t i, sbn_group_config settings);
+int stand_layer(size_t i, sbn_group *group, sbn_batchnorm_config settings);
 int stand_saved(size_t i, sbn_batchnorm *layer);
 
 /* A layer and its saved statistics in the same place. */

@@ -208,13 +208,11 @@ static void open_group(sbn_timeout_action action)
 {
     sbn_transport transport = SBN_TRANSPORT_INIT;
     cl_command_queue queue = fixture_queue(&device, 0);
-    sbn_group_config config = fixture_config(&queue);
     must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
     must(sbn_mpi_transport(mpi, &transport), "sbn_mpi_transport");
-    config.transport = &transport;
-    config.timeout = TIMEOUT;
-    config.on_timeout = action;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    must(MAKE_GROUP(&group, &queue, .transport = &transport, .timeout = TIMEOUT,
+                    .on_timeout = action),
+         "sbn_group_create");
     layer = LAYER_WITH(group, .channels = CHANNELS, .name = "first");
     saved = fixture_saved(layer);
     slice_open(&own, &device, queue, (size_t)rank * SAMPLES, SAMPLES, CHANNELS, PLANE, 9);

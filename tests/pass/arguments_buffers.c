@@ -7,16 +7,20 @@
 #include "group/group.h"
 #include "support/stage.h"
 
-/* Of an operation's second replica. */
+/* Of an operation's second replica: what is refused, and what is not needed. */
 #define BAD(operation, field, value, words) \
     ROW(op, operation, NULL), ROW(shards[1].field, value, "replica 1|" words)
+#define GOOD(operation, field, value) ROW(op, operation, NULL), ROW(shards[1].field, value, "")
 
 static void check_buffers(cl_mem abroad)
 {
     const sbn_shard *const good = &stage.right.shards[1];
     const sbn_buffer behind = {good->x.mem, good->x.offset + 3}, before = {good->x.mem, 4},
                      behind_dy = {good->dy.mem, good->dy.offset + 1};
+    cl_mem const no_buffer = (cl_mem)stage.group;
     const refusal rows[] = {
+        GOOD(FORWARD, residual.mem, no_buffer),
+        GOOD(BACKWARD, residual_grad.mem, no_buffer),
         BAD(FORWARD, x.mem, NULL, "x: expected a buffer, got NULL"),
         BAD(FORWARD, y.mem, NULL, "y: expected a buffer"),
         BAD(FORWARD, weight.mem, NULL, "weight: expected a buffer"),
@@ -76,8 +80,7 @@ static void check_residual(void)
         BAD(BACKWARD, residual_grad, behind_dy, "residual_grad"),
         BAD(BACKWARD, residual_grad, good->x, "residual_grad is written and must not overlap x"),
         /* It is dense: over dy where that is dense, too. */
-        ROW(op, BACKWARD, NULL),
-        ROW(shards[1].residual_grad, good->dy, ""),
+        GOOD(BACKWARD, residual_grad, good->dy),
         ROW(shards[1].dy, view, NULL),
         ROW(shards[1].residual_grad, view, NULL),
         BAD(BACKWARD, dy_pitch, 2 * CHANNELS * PLANE,
@@ -86,6 +89,9 @@ static void check_residual(void)
     must(sbn_forward(a.layer, a.shards, a.saved, 0, NULL), "sbn_forward");
     stage_reset();
     REFUSE_PASS(a, rows);
+    sbn_batchnorm_config got = SBN_BATCHNORM_CONFIG_INIT;
+    must(sbn_batchnorm_settings(a.layer, &got), "sbn_batchnorm_settings");
+    tap_ok(got.residual == 1, "sbn_batchnorm_settings gives residual");
     fixture_end(a.layer, a.saved);
 }
 

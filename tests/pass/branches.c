@@ -84,40 +84,19 @@ static int interleaved(test_rank *m)
     return rank_says(m, status);
 }
 
+/* Of what the passes have made, which is then as before them. */
 static int digest(test_rank *m)
 {
     clFinish(m->queue);
     m->digest = branch_set_digest(m);
-    return 0;
-}
-
-static int reset(test_rank *m)
-{
     branch_set_reset(m);
     return 0;
 }
 
-/* Every rank's digest after some work. */
-static void run(test_ranks *all, int (*work)(test_rank *), uint64_t *digests, const char *what)
+/* Of a forward and a backward pass, as include/syncbn/transport.h says. */
+static branch_cost cost_of(const branch_shape *shapes, size_t count)
 {
-    ranks_do(all, reset);
-    ranks_do(all, work);
-    for (int rank = 0; rank < all->count; ++rank)
-        rank_expect(&all->of[rank], SBN_SUCCESS, "", what);
-    ranks_do(all, digest);
-    for (int rank = 0; rank < all->count; ++rank)
-        digests[rank] = all->of[rank].digest;
-}
-
-/* The reductions of a forward and a backward pass, as include/syncbn/transport.h says. */
-typedef struct cost {
-    int starts[SBN_TAGS];
-    size_t words[SBN_TAGS];
-} cost;
-
-static cost cost_of(const branch_shape *shapes, size_t count)
-{
-    cost c = {{0}, {0}};
+    branch_cost c = {{0}, {0}};
     for (int back = 0; back < 2; ++back) {
         size_t words = 0, repeated = 0;
         for (size_t i = 0; i < count; ++i) {
@@ -160,7 +139,7 @@ static int right_are_wide(const test_rank *m, int ranks, const branch_shape *sha
 static void check_cost(const test_ranks *all, const branch_shape *shapes, size_t count,
                        const char *what)
 {
-    const cost c = cost_of(shapes, count);
+    const branch_cost c = cost_of(shapes, count);
     for (int rank = 0; rank < all->count; ++rank) {
         const test_rank *m = &all->of[rank];
         const branch_set *set = branch_set_of(m);
@@ -168,33 +147,42 @@ static void check_cost(const test_ranks *all, const branch_shape *shapes, size_t
                "%s: rank %d: the layers redone are those that have to be", what, rank);
         if (all->count == 1)
             continue;
-        tap_ok(!rank_is_here(m) || (memcmp(set->starts, c.starts, sizeof c.starts) == 0 &&
-                                    memcmp(set->words, c.words, sizeof c.words) == 0),
-               "%s: rank %d: expected %d headers, %d sums of %zu words, %d repeats of %zu; got %d, "
-               "%d of "
-               "%zu, %d of %zu",
-               what, rank, c.starts[0], c.starts[1], c.words[1], c.starts[2], c.words[2],
-               set->starts[0], set->starts[1], set->words[1], set->starts[2], set->words[2]);
+        const size_t *starts = set->cost.starts, *words = set->cost.words;
+        tap_ok(!rank_is_here(m) || memcmp(&set->cost, &c, sizeof c) == 0,
+               "%s: rank %d: expected %zu headers, %zu sums of %zu words, %zu repeats of %zu; got "
+               "%zu, %zu of %zu, %zu of %zu",
+               what, rank, c.starts[0], c.starts[1], c.words[1], c.starts[2], c.words[2], starts[0],
+               starts[1], words[1], starts[2], words[2]);
     }
 }
 
+/* Whichever way the passes are called, every rank has the same bits. */
 static void check(int count, const size_t *replicas, const branch_shape *shapes, size_t branches,
                   const char *what)
 {
-    uint64_t apart[RANKS_MAX], one[RANKS_MAX], two[RANKS_MAX];
-    char name[128];
+    static const struct {
+        int (*work)(test_rank *);
+        const char *name;
+    } ways[] = {{separately, "a call for each layer"},
+                {together, "one call"},
+                {interleaved, "two calls under way"}};
+    uint64_t apart[RANKS_MAX];
     test_ranks all;
     branch_sets_open(&all, &device, count, replicas, shapes, branches);
-    snprintf(name, sizeof name, "%s, a call for each layer", what);
-    run(&all, separately, apart, name);
-    snprintf(name, sizeof name, "%s, one call", what);
-    run(&all, together, one, name);
-    check_cost(&all, shapes, branches, what);
-    snprintf(name, sizeof name, "%s, two calls under way", what);
-    run(&all, interleaved, two, name);
-    for (int rank = 0; rank < count; ++rank)
-        tap_ok(one[rank] == apart[rank] && two[rank] == apart[rank],
-               "%s: rank %d: the bits of a call for each layer", what, rank);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
+        char name[128];
+        snprintf(name, sizeof name, "%s, %s", what, ways[i].name);
+        ranks_do(&all, ways[i].work);
+        for (int rank = 0; rank < count; ++rank)
+            rank_expect(&all.of[rank], SBN_SUCCESS, "", name);
+        if (ways[i].work == together)
+            check_cost(&all, shapes, branches, what);
+        ranks_do(&all, digest);
+        for (int rank = 0; rank < count; ++rank) {
+            apart[rank] = i == 0 ? all.of[rank].digest : apart[rank];
+            tap_ok(all.of[rank].digest == apart[rank], "%s: rank %d: the same bits", name, rank);
+        }
+    }
     branch_sets_close(&all);
 }
 

@@ -55,13 +55,9 @@ static uint64_t consume(uint64_t digest, replica *r, const sbn_buffer *buffer, s
     return sbn__digest(digest, data, sizeof(float) * count);
 }
 
-typedef enum operation { FORWARD, BACKWARD, EVALUATE, RECOMPUTE, OPERATIONS } operation;
-static const char *const names[] = {"forward", "backward", "evaluation", "recomputation"};
-
 static uint64_t run(operation op, int late)
 {
     sbn_shard shards[REPLICAS];
-    int status;
     for (int i = 0; i < REPLICAS; ++i) {
         replica *r = &replicas[i];
         slice_reset(&r->made);
@@ -74,13 +70,8 @@ static uint64_t run(operation op, int late)
         r->shard.event = &r->done;
         shards[i] = r->shard;
     }
-    switch (op) {
-    case FORWARD: status = sbn_forward(layer, shards, saved, SBN_KEEP_RUNNING_STATS, NULL); break;
-    case BACKWARD: status = sbn_backward(layer, shards, saved, 0, NULL); break;
-    case EVALUATE: status = sbn_evaluate(layer, shards); break;
-    default: status = sbn_recompute(layer, shards, saved); break;
-    }
-    must(status, names[op]);
+    const unsigned flags = op == FORWARD ? SBN_KEEP_RUNNING_STATS : 0;
+    must(fixture_pass(op, layer, shards, saved, flags, NULL), operation_names[op]);
     uint64_t digest = SBN_DIGEST_START;
     for (int i = 0; i < REPLICAS; ++i) {
         replica *r = &replicas[i];
@@ -100,7 +91,7 @@ static void check_row(const char *kind)
     slice rows[ROUNDS][REPLICAS];
     sbn_shard shards[ROUNDS][REPLICAS];
     cl_event events[2 * ROUNDS][REPLICAS];
-    uint64_t right = SBN_DIGEST_START, row = SBN_DIGEST_START;
+    uint64_t digests[2];
     for (int i = 0; i < ROUNDS; ++i)
         for (int r = 0; r < REPLICAS; ++r) {
             slice_open(&rows[i][r], &device, replicas[r].made.queue, (size_t)r * SAMPLES, SAMPLES,
@@ -108,25 +99,23 @@ static void check_row(const char *kind)
             shards[i][r] = rows[i][r].shard;
         }
     for (int turn = 0; turn < 2; ++turn) {
-        uint64_t *digest = turn ? &row : &right;
-        for (int i = 0; i < ROUNDS; ++i) {
+        for (int i = 0; i < 2 * ROUNDS; ++i) {
+            sbn_shard *of = shards[i / 2];
             for (int r = 0; r < REPLICAS; ++r)
-                shards[i][r].event = &events[2 * i][r];
-            must(sbn_forward(layer, shards[i], saved, 0, NULL), "sbn_forward");
-            for (int r = 0; r < REPLICAS; ++r)
-                shards[i][r].event = &events[2 * i + 1][r];
-            must(sbn_backward(layer, shards[i], saved, 0, NULL), "sbn_backward");
+                of[r].event = &events[i][r];
+            must(fixture_pass(i % 2 ? BACKWARD : FORWARD, layer, of, saved, 0, NULL), "a pass");
             for (int r = 0; !turn && r < REPLICAS; ++r)
-                must(clFinish(rows[i][r].queue), "clFinish");
+                must(clFinish(rows[i / 2][r].queue), "clFinish");
         }
         for (int i = 0; i < 2 * ROUNDS; ++i) {
             must(clWaitForEvents(REPLICAS, events[i]), "clWaitForEvents");
             events_release(events[i], REPLICAS);
         }
-        *digest = digest_slices(*digest, rows[0], ROUNDS * REPLICAS);
+        digests[turn] = digest_slices(SBN_DIGEST_START, rows[0], ROUNDS * REPLICAS);
         slices_reset(rows[0], ROUNDS * REPLICAS);
     }
-    tap_ok(row == right, "%s: %d forwards and backwards in a row, one saved", kind, ROUNDS);
+    tap_ok(digests[1] == digests[0], "%s: %d forwards and backwards in a row, one saved", kind,
+           ROUNDS);
     slices_close(rows[0], ROUNDS * REPLICAS);
 }
 
@@ -190,7 +179,7 @@ static uint64_t check_kind(int out_of_order, int shared, int on_host, const char
     for (operation op = FORWARD; op < OPERATIONS; ++op) {
         const uint64_t late = run(op, 1), early = run(op, 0);
         tap_ok(late == early, "%s: %s: inputs by another queue, outputs to another", kind,
-               names[op]);
+               operation_names[op]);
         digest = sbn__digest(digest, &late, sizeof late);
     }
     check_row(kind);

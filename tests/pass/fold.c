@@ -60,7 +60,8 @@ static sbn_batchnorm *open_layer(const char *example, sbn_type type, size_t *cha
           *var = get(example, "norm.running_var", NULL),
           *weight = get(example, "norm.weight", NULL);
     sbn_batchnorm *layer = LAYER_WITH(group, .name = example, .type = type, .channels = *channels,
-                                      .affine = weight ? 1 : OFF);
+                                      .affine = weight ? 1 : OFF,
+                                      .activation = type == SBN_F32 ? SBN_IDENTITY : SBN_RELU);
     must(sbn_batchnorm_set_running_stats(layer, mean, var, NULL), "set");
     free(mean);
     free(var);
@@ -89,7 +90,7 @@ static void fold_late(sbn_batchnorm *layer, sbn_folding foldings[REPLICAS], cons
     clReleaseCommandQueue(other);
 }
 
-/* The weights are floats, whatever the layer behind them stores. */
+/* The weights are floats, whatever the layer behind them stores; its ReLU stays behind them. */
 static void check_values(const char *example, sbn_type type, int turned)
 {
     const slice s = {.queue = queue};

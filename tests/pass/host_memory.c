@@ -36,15 +36,10 @@ static sbn_shard open_shard(void)
  */
 static life live(cl_command_queue on, int host_combines)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_group *group = fixture_group(on, 1, SBN_FORM_CPU);
     group->combines = group->combines && !host_combines;
-    config.channels = CHANNELS;
-    config.type = SBN_BF16;
-    config.layout = SBN_LAYOUT_NHWC;
-    config.residual = 1;
-    config.activation = SBN_RELU;
-    return fixture_live(group, &config);
+    return LIVE_WITH(group, .channels = CHANNELS, .type = SBN_BF16, .layout = SBN_LAYOUT_NHWC,
+                     .residual = 1, .activation = SBN_RELU);
 }
 
 /* The n-th call fails; the memory is free at once. Returns how many buffers both passes map if none does. */
@@ -92,13 +87,10 @@ static void check_condemned(cl_command_queue on, int host_combines)
 /* Weights and running statistics that a pass reads ahead of its commands: behind the wait list. */
 static void check_read_ahead(void)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_shard shard = open_shard();
     float mean[CHANNELS], var[CHANNELS];
-    config.channels = CHANNELS;
-    config.activation = SBN_LEAKY_RELU;
-    config.from_output = 1;
-    life l = fixture_live(fixture_group(queue, 1, SBN_FORM_CPU), &config);
+    life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS,
+                       .activation = SBN_LEAKY_RELU, .from_output = 1);
     const sbn_buffer *const read[] = {&shard.weight, &shard.running_mean, &shard.running_var};
     for (int i = 0; i < 3; ++i)
         for (int c = 0; c < CHANNELS; ++c)

@@ -1,7 +1,8 @@
 /*
  * Problems that every run judges: of tests/inputs it has a sample, and no recorded bits are of these. Backward
- * from the output, where y is 0 or does not give x back; a replica without values beside a NaN; clamped variances;
- * frozen layers, whose count is a process's own, so that the lists, which ranks share, have none. On PoCL.
+ * from the output, where y is 0 or does not give x back; a batch without values, and a replica beside a NaN; clamped
+ * variances; frozen layers, whose count is a process's own, so that the lists, which ranks share, have none. On
+ * PoCL.
  */
 #include "check/compare.h"
 #include "support/tap.h"
@@ -12,6 +13,8 @@ static const char *const lines[] = {
     "mb8ic16ih9iw9,leaky,output,last,data=zero,plain,form=gpu",
     "mb4ic6ih9iw9,leaky,output,data=huge",
     "mb4ic6ih9iw9,leaky,output,last,data=huge,inplace,form=gpu",
+    "mb0ic4ih3iw3",
+    "mb3ic4ih0iw3,r2,last,accumulate,form=gpu",
     "mb8ic3,split8-0,data=nan",
     "mb8ic3,relu,last,split8-0,data=nan,byhost",
     "mb8ic3,split8-0,data=nan,grad=nan,byhost,form=gpu",

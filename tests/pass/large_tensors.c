@@ -16,6 +16,7 @@
 #include "check/mix.h"
 #include "support/fixture.h"
 #include "support/sample.h"
+#include "support/wraps.h"
 
 /* 2^32 elements are no whole number of samples: an index that wraps meets another channel. */
 enum { CHANNELS = 33, SIDE = 128, PLANE = SIDE * SIDE, SAMPLE = CHANNELS * PLANE, SAMPLES = 8192 };
@@ -34,13 +35,8 @@ static fixture device;
 static cl_command_queue queue;
 static tensor large[TENSORS], one[TENSORS];
 
-cl_int __real_clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value,
-                                 size_t *needed);
-cl_int __wrap_clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value,
-                                 size_t *needed);
-
-cl_int __wrap_clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t size, void *value,
-                                 size_t *needed)
+WRAP(cl_int, clGetMemObjectInfo,
+     (cl_mem mem, cl_mem_info what, size_t size, void *value, size_t *needed))
 {
     const cl_int code = __real_clGetMemObjectInfo(mem, what, size, value, needed);
     for (int i = 0; i < TENSORS && what == CL_MEM_SIZE && code == CL_SUCCESS; ++i)
@@ -89,15 +85,15 @@ static void tensor_close(tensor *t)
     *t = (tensor){NULL, 0, NULL};
 }
 
-/* Values of bfloat16s between 1/4 and 4, of either sign. */
-static void fill(tensor *t, unsigned seed)
+/* Values of bfloat16s between 1/4 and 4, of either sign; of seed 0, zeros. */
+static void fill(const tensor *t, unsigned seed)
 {
     const size_t parts[] = {0, t->samples / 2, t->samples - 1};
     for (int p = 0; p < 3; ++p) {
         uint16_t *values = (uint16_t *)(void *)(t->at + parts[p] * sample_bytes);
         for (size_t i = 0; i < SAMPLE; ++i) {
             const uint64_t bits = mix(seed, i);
-            values[i] = (uint16_t)(0x3e80u + (bits >> 55) + (bits << 15));
+            values[i] = seed ? (uint16_t)(0x3e80u + (bits >> 55) + (bits << 15)) : 0;
         }
     }
 }
@@ -105,13 +101,6 @@ static void fill(tensor *t, unsigned seed)
 static int is_sample(const tensor *t, size_t n, const tensor *of)
 {
     return memcmp(t->at + n * sample_bytes, of->at, sample_bytes) == 0;
-}
-
-static void clear(const tensor *t)
-{
-    memset(t->at, 0, sample_bytes);
-    memset(t->at + t->samples / 2 * sample_bytes, 0, sample_bytes);
-    memset(t->at + (t->samples - 1) * sample_bytes, 0, sample_bytes);
 }
 
 /* The shards of a call: `samples` of the tensors, from `first` on. */
@@ -158,20 +147,15 @@ static int open_all(tensor *tensors, size_t samples)
     return opened;
 }
 
-static void clear_outputs(void)
-{
-    for (int i = Y; i <= DX; i += DX - Y) {
-        clear(&large[i]);
-        clear(&one[i]);
-    }
-}
-
 /* The outputs of a part's first, middle and last sample are those of a batch of one. */
 static void check(sbn_kernel_form form, sbn_layout layout, size_t replicas, part of)
 {
     static const char *const names[] = {[Y] = "y", [DX] = "dx"};
     const size_t last = of.first + of.samples - 1;
-    clear_outputs();
+    for (int i = Y; i <= DX; i += DX - Y) {
+        fill(&large[i], 0);
+        fill(&one[i], 0);
+    }
     run(form, layout, replicas, of);
     run(form, layout, replicas, (part){one, 0, 1});
     for (int i = Y; i <= DX; i += DX - Y)

@@ -35,7 +35,6 @@ pass_tests = \
 	tests/pass/branches_refused \
 	tests/pass/events \
 	tests/pass/fold \
-	tests/pass/fusion \
 	tests/pass/from_output_refused \
 	tests/pass/frozen \
 	tests/pass/host_memory \

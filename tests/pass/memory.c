@@ -91,8 +91,8 @@ static size_t peak(const sbn_buffer *values, const sbn_buffer *vectors, size_t g
             }
         }
         for (size_t g = 0; g < groups; ++g)
-            must(back ? sbn_backward(norms[g][i], shards + g, saved[g][i], 0, NULL)
-                      : sbn_forward(norms[g][i], shards + g, saved[g][i], 0, NULL),
+            must(fixture_pass(back ? BACKWARD : FORWARD, norms[g][i], shards + g, saved[g][i], 0,
+                              NULL),
                  "a pass");
         must(clFinish(queue), "clFinish");
         most = sbn_device_memory() > most ? sbn_device_memory() : most;

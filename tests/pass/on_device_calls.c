@@ -22,10 +22,9 @@ static void train_ahead(training *t, sbn_saved *other)
 {
     const sbn_branch both[] = {{sizeof(sbn_branch), t->layer, t->shards, t->saved, 0},
                                {sizeof(sbn_branch), t->layer, t->shards, other, 0}};
-    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     sbn_pass *passes[2];
     int ready = 0;
-    train(t, 0, results);
+    train(t, 0);
     must(sbn_forward_begin(t->layer, t->shards, t->saved, 0, &passes[0]), "begin");
     must(sbn_forward_begin(t->layer, t->shards, other, 0, &passes[1]), "begin");
     must(sbn_pass_progress(passes[1], &ready), "progress");
@@ -35,19 +34,22 @@ static void train_ahead(training *t, sbn_saved *other)
     must(sbn_forward_branches(&both[1], 1, NULL), "branches");
     must(sbn_backward_branches(&both[1], 1, NULL), "branches");
     must(sbn_recompute(t->layer, t->shards, t->saved), "sbn_recompute");
-    train(t, SBN_ACCUMULATE_GRADIENTS, results);
+    train(t, SBN_ACCUMULATE_GRADIENTS);
 }
 
 /* What a pass calls: commands, the events in their wait lists, questions for states, flushes. */
 typedef struct calls {
-    long launches, fills, markers, reads, writes, waited_for, questions, flushes;
+    long launches, fills, markers, copies, waited_for, questions, flushes;
 } calls;
 
-static calls count_calls(void)
+static calls calls_since(const calls *c)
 {
-    return (calls){wraps_calls(WRAP_LAUNCH),     wraps_calls(WRAP_FILL),  wraps_calls(WRAP_MARKER),
-                   wraps_calls(WRAP_READ),       wraps_calls(WRAP_WRITE), wraps_waited_for(),
-                   wraps_calls(WRAP_EVENT_INFO), wraps_calls(WRAP_FLUSH)};
+    const long copies = wraps_calls(WRAP_READ) + wraps_calls(WRAP_WRITE);
+    return (
+        calls){wraps_calls(WRAP_LAUNCH) - c->launches, wraps_calls(WRAP_FILL) - c->fills,
+               wraps_calls(WRAP_MARKER) - c->markers,  copies - c->copies,
+               wraps_waited_for() - c->waited_for,     wraps_calls(WRAP_EVENT_INFO) - c->questions,
+               wraps_calls(WRAP_FLUSH) - c->flushes};
 }
 
 /*
@@ -59,55 +61,47 @@ static calls count_calls(void)
  * pass before was given an event, and each queue is flushed once. Where the host combines, it asks for
  * copies that it has waited for, and flushes for them.
  */
-static void check_pass(training *t, int is_backward, int on_host, cl_event given)
+static void check_pass(training *t, operation op, int on_host, cl_event given)
 {
     sbn_result result = SBN_RESULT_INIT;
     const long replicas = (long)t->replicas;
-    const long later = replicas * (1 + (is_backward && on_host));
+    const long later = replicas * (1 + (op == BACKWARD && on_host));
     training_wait(t, &given, given != NULL);
-    const calls before = count_calls();
-    must(is_backward ? sbn_backward(t->layer, t->shards, t->saved, 0, &result)
-                     : sbn_forward(t->layer, t->shards, t->saved, 0, &result),
-         "a pass");
-    const calls after = count_calls();
-    const long launches = after.launches - before.launches;
-    const long fills = after.fills - before.fills,
-               most_fills = replicas > 1 || on_host ? replicas : 0;
-    const long waited_for = after.waited_for - before.waited_for;
-    const long copies = after.reads + after.writes - before.reads - before.writes;
+    const calls before = calls_since(&(calls){.launches = 0});
+    must(fixture_pass(op, t->layer, t->shards, t->saved, 0, &result), operation_names[op]);
+    const calls made = calls_since(&before);
+    const long most_fills = replicas > 1 || on_host ? replicas : 0;
     const long least = on_host || replicas > 1 ? later : 0, others = on_host ? 0 : replicas - 1;
     const long alone = training_form == SBN_FORM_GPU ? 2 : 1;
     const long most = replicas == 1 && !on_host ? alone : 2 * replicas + later;
-    const long expected = (t->apart ? (launches - least) * others : 0) +
-                          (given ? launches + fills + replicas + copies / 2 : 0);
-    const int in_order = t->group->replicas->in_order;
-    tap_ok(launches <= most && fills <= most_fills &&
-               after.markers - before.markers == (given ? replicas : 0) &&
-               copies == (on_host ? 2 * replicas : 0) &&
-               after.flushes - before.flushes == replicas * (1 + on_host),
+    const long expected = (t->apart ? (made.launches - least) * others : 0) +
+                          (given ? made.launches + made.fills + replicas + made.copies / 2 : 0);
+    const long questions = on_host || (given && op == BACKWARD) ? replicas : 0;
+    tap_ok(made.launches <= most && made.fills <= most_fills &&
+               made.markers == (given ? replicas : 0) &&
+               made.copies == (on_host ? 2 * replicas : 0) &&
+               made.flushes == replicas * (1 + on_host),
            "%s, %s, %s%s: %ld launches, %ld fills, %ld markers, %ld copies, %ld flushes",
-           t->p->what, is_backward ? "backward" : "forward",
-           on_host ? "the host combines" : "on devices", given ? ", behind an event" : "", launches,
-           fills, after.markers - before.markers, copies, after.flushes - before.flushes);
-    tap_ok(!in_order ||
-               (waited_for == expected && after.questions - before.questions ==
-                                              (on_host || (given && is_backward) ? replicas : 0)),
+           t->p->what, operation_names[op], on_host ? "the host combines" : "on devices",
+           given ? ", behind an event" : "", made.launches, made.fills, made.markers, made.copies,
+           made.flushes);
+    tap_ok(!t->group->replicas->in_order ||
+               (made.waited_for == expected && made.questions == questions),
            "which wait for %ld events, of %ld expected in order, and ask for %ld states",
-           waited_for, expected, after.questions - before.questions);
+           made.waited_for, expected, made.questions);
 }
 
 void check_commands(const problem *p, cl_command_queue queue, int on_host)
 {
     training t;
-    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     training_open(&t, p, queue, on_host);
     cl_event given = fixture_gate(&training_device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     for (int i = 0; i < WARM_UP; ++i)
-        train(&t, 0, results);
+        train(&t, 0);
     for (int gives = 0; gives < 2; ++gives)
-        for (int is_backward = 0; is_backward < 2; ++is_backward)
-            check_pass(&t, is_backward, on_host, gives ? given : NULL);
+        for (operation op = FORWARD; op <= BACKWARD; ++op)
+            check_pass(&t, op, on_host, gives ? given : NULL);
     must(clReleaseEvent(given), "clReleaseEvent");
     training_close(&t);
 }

@@ -9,21 +9,20 @@
 void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
 {
     training t;
-    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     training_open(&t, p, queue, 0);
-    train(&t, 0, results);
-    train(&t, 0, results);
-    train(&t, 0, results);
+    train(&t, 0);
+    train(&t, 0);
+    train(&t, 0);
     const uint64_t right = training_digest(SBN_DIGEST_START, &t);
     training_reset(&t);
-    train(&t, 0, results);
+    train(&t, 0);
     cl_event gate = fixture_gate(&training_device);
     training_wait(&t, &gate, 1);
     const long waits = wraps_calls(WRAP_WAIT);
-    train(&t, 0, results);
+    train(&t, 0);
     /* What comes behind waits for it by the statistics, and on a queue in order anyway. */
     training_wait(&t, &gate, (cl_uint)frees_order);
-    train(&t, 0, results);
+    train(&t, 0);
     tap_ok(wraps_calls(WRAP_WAIT) == waits, "%s: two steps are enqueued before their input comes",
            p->what);
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
@@ -40,37 +39,36 @@ void check_on_demand(const problem *p, cl_command_queue queue)
     uint64_t digests[2];
     for (int on_host = 0; on_host < 2; ++on_host) {
         training *m = &t[on_host];
-        sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
         float mean[MOST_CHANNELS], var[MOST_CHANNELS];
         int64_t batches;
         sbn_group *former, *other;
         training_open(m, p, queue, on_host);
-        train(m, 0, results);
+        train(m, 0);
         must(sbn_batchnorm_running_stats(m->layer, mean, NULL, &batches), "running stats");
         uint64_t digest = sbn__digest(SBN_DIGEST_START, mean, sizeof *mean * p->channels);
         for (size_t c = 0; c < p->channels; ++c)
             var[c] = 3.0f;
         batches += 5;
         must(sbn_batchnorm_set_running_stats(m->layer, NULL, var, &batches), "set");
-        train(m, 0, results);
+        train(m, 0);
         digest = training_digest(digest, m);
         /* Frozen, and released. */
         must(sbn_batchnorm_set_frozen(m->layer, 1), "frozen");
-        train(m, 0, results);
+        train(m, 0);
         digest = training_digest(digest, m);
         must(sbn_batchnorm_set_frozen(m->layer, 0), "released");
-        train(m, 0, results);
+        train(m, 0);
         digest = training_digest(digest, m);
         /* To another group and back, right behind a pass. */
         other = fixture_group(queue, m->replicas, SBN_FORM_AUTO);
         other->combines = !on_host;
         former = m->group;
-        train(m, 0, results);
+        train(m, 0);
         must(sbn_batchnorm_set_group(m->layer, other), "sbn_batchnorm_set_group");
-        train(m, 0, results);
+        train(m, 0);
         must(sbn_batchnorm_set_group(m->layer, former), "sbn_batchnorm_set_group");
         must(sbn_group_destroy(other), "sbn_group_destroy");
-        train(m, 0, results);
+        train(m, 0);
         digests[on_host] = training_digest(digest, m);
         training_close(m);
     }
@@ -94,11 +92,10 @@ void check_on_demand(const problem *p, cl_command_queue queue)
 void check_late_errors(const problem *p, cl_command_queue queue)
 {
     training t;
-    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     float mean[MOST_CHANNELS];
     int64_t batches = 0;
     training_open(&t, p, queue, 0);
-    train(&t, 0, results);
+    train(&t, 0);
     EXPECT_CONDEMNED(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches),
                      "running statistics of layer \"batchnorm\": a forward pass has failed",
                      "running statistics are asked for");
@@ -112,7 +109,7 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     cl_event given = fixture_gate(&training_device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     training_wait(&t, &given, 1);
-    train(&t, 0, results);
+    train(&t, 0);
     EXPECT_CONDEMNED(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
                      "backward of layer \"batchnorm\", which had only been enqueued, has failed",
                      "the next pass");
@@ -120,7 +117,7 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
     tap_ok(batches == 2, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
-    train(&t, 0, results);
+    train(&t, 0);
     EXPECT_CONDEMNED(sbn_batchnorm_set_running_stats(t.layer, NULL, NULL, &batches),
                      "running statistics of layer \"batchnorm\": a forward pass has failed",
                      "running statistics are set");
@@ -128,12 +125,12 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
     tap_ok(batches == 3, "%s: which sets nothing: %lld batches", p->what, (long long)batches);
     training_reset(&t);
-    train(&t, 0, results);
+    train(&t, 0);
     const uint64_t again = training_digest(SBN_DIGEST_START, &t);
     must(clReleaseEvent(given), "clReleaseEvent");
     training_close(&t);
     training_open(&t, p, queue, 0);
-    train(&t, 0, results);
+    train(&t, 0);
     tap_ok(training_digest(SBN_DIGEST_START, &t) == again, "%s: and passes go on", p->what);
     training_close(&t);
 }

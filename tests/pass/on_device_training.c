@@ -4,14 +4,6 @@
 fixture training_device;
 sbn_kernel_form training_form = SBN_FORM_AUTO;
 
-static size_t replicas_of(const problem *p)
-{
-    size_t count = MOST_REPLICAS;
-    while (count > 1 && p->samples[count - 1] == 0)
-        --count;
-    return count;
-}
-
 /* Every third channel's x and dy times the problem's scale. */
 static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
 {
@@ -28,14 +20,11 @@ static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
 void training_open(training *t, const problem *p, cl_command_queue queue, int on_host)
 {
     size_t first = 0;
-    sbn_group_config of_group = SBN_GROUP_CONFIG_INIT;
-    *t = (training){.p = p, .apart = !queue, .replicas = replicas_of(p)};
+    *t = (training){.p = p, .apart = !queue, .replicas = p->samples[1] ? 2 : 1};
     for (size_t r = 0; r < t->replicas; ++r)
         t->queues[r] = t->apart ? fixture_queue(&training_device, 0) : queue;
-    of_group.queues = t->queues;
-    of_group.replicas = t->replicas;
-    of_group.form = training_form;
-    must(sbn_group_create(&of_group, &t->group), "sbn_group_create");
+    must(MAKE_GROUP(&t->group, t->queues, .replicas = t->replicas, .form = training_form),
+         "sbn_group_create");
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     t->group->combines = !on_host;
     t->layer = fixture_layer(t->group, p->channels);
@@ -86,8 +75,9 @@ void training_wait(training *t, const cl_event *event, cl_uint count)
     }
 }
 
-void train(training *t, unsigned more, sbn_result results[2])
+void train(training *t, unsigned more)
 {
+    sbn_result results[2] = {SBN_RESULT_INIT, SBN_RESULT_INIT};
     must(sbn_forward(t->layer, t->shards, t->saved, 0, &results[0]), "sbn_forward");
     must(sbn_backward(t->layer, t->shards, t->saved, more, &results[1]), "sbn_backward");
 }

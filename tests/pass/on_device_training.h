@@ -44,7 +44,7 @@ void training_reset(const training *t);
 void training_wait(training *t, const cl_event *event, cl_uint count);
 
 /* A forward and a backward pass; `more` are flags of the latter. */
-void train(training *t, unsigned more, sbn_result results[2]);
+void train(training *t, unsigned more);
 
 /* What the passes have written, and what the layer and `saved` say. */
 uint64_t training_digest(uint64_t digest, const training *t);

@@ -115,6 +115,7 @@ static void check_folding(void)
     cl_event another = fixture_gate(&stage.device);
     folding good = {.layer = stage.layer,
                     .behind = {.size = sizeof(sbn_folding), .event = &another}};
+    sbn_batchnorm *adds = LAYER_WITH(stage.group, .name = "adds", .channels = 1, .residual = 1);
     const paired_call call = {"folding",      fold, &good, sizeof good, offsetof(folding, of),
                               sizeof *good.of};
     for (size_t r = 0; r < REPLICAS; ++r) {
@@ -128,6 +129,7 @@ static void check_folding(void)
     const refusal rows[] = {
         FOLD(layer, NULL, "layer|NULL"),
         FOLD(layer, stage.second, "no running statistics"),
+        FOLD(layer, adds, "layer \"adds\"|residual|not folded"),
         FOLD(none, 1, "foldings|2|NULL"),
         FOLD(of[1].outer, 0, "replica 1|outer|got 0"),
         FOLD(of[1].inner, 0, "inner|got 0"),
@@ -141,6 +143,7 @@ static void check_folding(void)
     REFUSE("folding", fold, good, stage_state, rows);
     tap_ok(another != NULL, "what lies behind the foldings is left alone");
     clReleaseEvent(another);
+    must(sbn_batchnorm_destroy(adds), "sbn_batchnorm_destroy");
 }
 
 /* --- what may meet --- */

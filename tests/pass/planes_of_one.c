@@ -1,6 +1,6 @@
 /*
  * Planes of one element at the ends of what their sums hold (cl/cpu/rows_of_one.cl): x from 2^-17 and
- * dy to 2^7, their products from 2^-50 to 2^6, with full mantissas, so that 64 rows need every
+ * dy to 2^7, their products from 2^-49 to 2^6, with full mantissas, so that 64 rows need every
  * bit; and a step beyond. What remains where sums cancel must be that of exact sums in integers,
  * here of 128 bits. On every usable device.
  */
@@ -19,22 +19,29 @@
 
 /*
  * What fills a channel: `value`, if there is one. With `tiny`, 128 rows of `large` and then as many of
- * -large, but for one row in 128, which is all that is left of the sum. Otherwise `large` everywhere, of the
- * channel's sign, but for one row that is `odd`, if that is not 0.
+ * -large, but for one row in 128, which is all that is left of the sum, and one that is `beside` it, if that
+ * is not 0. Otherwise `large` everywhere, of the channel's sign, but for one row that is `odd`, if that is
+ * not 0. If balanced, times a number of an odd mantissa whose sign changes from row to row.
  */
 typedef struct pattern {
     const char *what;
-    float large, tiny, odd;
+    float large, tiny, beside, odd;
     float (*value)(size_t row, size_t c);
+    int balanced;
 } pattern;
 
 static float value_of(const pattern *p, size_t row, size_t c)
 {
+    const float factor = !p->balanced ? 1.0f : (row + c) % 2 ? -0x1.000002p0f : 0x1.000002p0f;
     if (p->value)
         return p->value(row, c);
-    if (p->tiny != 0)
-        return row % 128 == c % 128 ? p->tiny : row / 128 % 2 ? -p->large : p->large;
-    return p->odd != 0 && row == 70 + c ? p->odd : c % 2 ? -p->large : p->large;
+    if (p->tiny != 0 && row % 128 == c % 128)
+        return factor * p->tiny;
+    if (p->beside != 0 && row % 128 == (c + 1) % 128)
+        return factor * p->beside;
+    if (p->odd != 0 && row == 70 + c)
+        return p->odd;
+    return (p->tiny != 0 ? row / 128 % 2 : c % 2) ? factor * -p->large : factor * p->large;
 }
 
 /* Of all powers between, of any mantissa and sign; some are 0. */
@@ -66,41 +73,18 @@ static const pattern patterns[] = {
     {"zeros but for one", .odd = -LEAST},
 };
 
-/* Backward's x: of mean 0, so that x - mean is x, and of an odd mantissa. */
-static float balanced(size_t row, size_t c)
-{
-    return (row + c) % 2 ? -0x1.000002p0f : 0x1.000002p0f;
-}
-
-static float half_of_it(size_t row, size_t c)
-{
-    return balanced(row, c) / 2;
-}
-
-/* A dy whose products with that x cancel, but for their lowest bits. */
-static float product(size_t row, size_t c, float large)
-{
-    const pattern cancelling = {.large = large, .tiny = 0x1.000002p-50f};
-    return balanced(row, c) *
-           (row % 128 == (c + 1) % 128 ? -0x1p-50f : value_of(&cancelling, row, c));
-}
-
-static float products(size_t row, size_t c)
-{
-    return product(row, c, 0x1.fffff8p5f);
-}
-
-static float products_above(size_t row, size_t c)
-{
-    return product(row, c, 0x1.fffff8p8f);
-}
-
+/* x - mean is x. dy cancels, or its products with x do, but for their lowest bits. */
 static const struct {
     pattern dy, x;
 } gradients[] = {
-    {{"dy that cancels", .large = LARGEST, .tiny = 0x1.000002p-49f}, {.value = half_of_it}},
-    {{"products that cancel", .value = products}, {.value = balanced}},
-    {{"larger products", .value = products_above}, {.value = balanced}},
+    {{"dy that cancels", .large = LARGEST, .tiny = 0x1.000002p-48f},
+     {.large = 0.5f, .balanced = 1}},
+    {{"products that cancel", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
+      .balanced = 1},
+     {.large = 1.0f, .balanced = 1}},
+    {{"larger products", .large = 0x1.fffff8p8f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
+      .balanced = 1},
+     {.large = 1.0f, .balanced = 1}},
 };
 
 static const char *const lines[] = {

@@ -18,7 +18,7 @@ static slice data;
 
 /* How a layer of one channel is made; on_host: the host combines. */
 typedef struct setting {
-    double eps;
+    double eps; /* OFF: 0 */
     sbn_eps_mode mode;
     sbn_activation activation;
     sbn_layout layout;
@@ -29,14 +29,9 @@ typedef struct setting {
 static life make(const setting *as)
 {
     sbn_group *group = fixture_group(queue, 1, as->form);
-    sbn_batchnorm_config of_layer = SBN_BATCHNORM_CONFIG_INIT;
     group->combines = group->combines && !as->on_host;
-    of_layer.channels = 1;
-    of_layer.eps = as->eps;
-    of_layer.eps_mode = as->mode;
-    of_layer.activation = as->activation;
-    of_layer.layout = as->layout;
-    return fixture_live(group, &of_layer);
+    return LIVE_WITH(group, .channels = 1, .eps = as->eps, .eps_mode = as->mode,
+                     .activation = as->activation, .layout = as->layout);
 }
 
 /* Half of the elements are 2^scale, half are larger by a unit in the last place. */
@@ -65,7 +60,7 @@ static void check_variance(void)
             tap_ok(0, "2^%d: mean %a of %a, variance %a of %a", scale, (double)mean, exact_mean,
                    (double)var, exact);
         far_off += exact < cut && off > exact / 2;
-        variance(0.0, scale, &mean, &var);
+        variance(OFF, scale, &mean, &var);
         if ((double)var != exact || mean != (float)exact_mean)
             tap_ok(0, "2^%d, eps 0: mean %a of %a, variance %a of %a", scale, (double)mean,
                    exact_mean, (double)var, exact);
@@ -75,20 +70,14 @@ static void check_variance(void)
 }
 
 /* All of y, or of dx, are NaN. */
-static int all_nan(const sbn_buffer *buffer)
+static void all_are_nan(const setting *as, const sbn_buffer *buffer, const char *what)
 {
     float values[SAMPLES];
     int all = 1;
     buffer_read(&data, buffer, SAMPLES, values);
     for (int i = 0; i < SAMPLES; ++i)
         all = all && isnan(values[i]);
-    return all;
-}
-
-static void all_are_nan(const setting *as, const sbn_buffer *buffer, const char *what)
-{
-    tap_ok(all_nan(buffer), "%s, %s form, %s%s%s: NaN", what,
-           as->form == SBN_FORM_CPU ? "CPU" : "GPU",
+    tap_ok(all, "%s, %s form, %s%s%s: NaN", what, as->form == SBN_FORM_CPU ? "CPU" : "GPU",
            as->layout == SBN_LAYOUT_NCHW ? "channels first" : "channels last",
            as->activation == SBN_RELU ? ", ReLU" : "", as->on_host ? ", the host combines" : "");
 }
@@ -101,7 +90,7 @@ static void check_eps(setting as)
 {
     const float zero = 0.0f;
     float tiny[SAMPLES]; /* their mean has more digits than a float */
-    as.eps = 0.0;
+    as.eps = OFF;
     const life l = make(&as);
     for (int i = 0; i < SAMPLES; ++i)
         tiny[i] = ldexpf(1.0f + 0x1p-23f * (float)(i + i / 7), -100);

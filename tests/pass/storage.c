@@ -86,19 +86,18 @@ static void check_all(runner *r, const device_info *info, sbn_kernel_form form, 
 /* By the kernels as they are, then by integers where these leave halves to others. */
 static void check_device(runner *r, const device_info *info)
 {
-    static const char *const others[] =
-        {[SBN_FORM_CPU] = "#define F16C ", [SBN_FORM_GPU] = "#define HALF_FUNCTIONS "};
+    static const char *const others[][2] = {[SBN_FORM_CPU] = {"#define F16C 1", "#define F16C 0"},
+                                            [SBN_FORM_GPU] = {"#define HALF_FUNCTIONS 1",
+                                                              "#define HALF_FUNCTIONS 0"}};
     const runner_config config = {.devices = &info->id, .num_devices = 1};
     /* A sample of a device that has the GPU form alone has two of the four. */
     const int step = sample_only() && info->form == SBN_FORM_GPU ? 3 : 1;
     for (sbn_kernel_form form = info->form; form <= SBN_FORM_GPU; ++form) {
-        char chosen[40], instead[40], error[RUNNER_ERROR];
+        char error[RUNNER_ERROR];
         runner *replaced;
         for (int which = 0; which < 4; which += step)
             check_all(r, info, form, which < 2 ? SBN_F16 : SBN_BF16, which % 2);
-        snprintf(chosen, sizeof chosen, "%s1", others[form]);
-        snprintf(instead, sizeof instead, "%s0", others[form]);
-        wraps_replace(chosen, instead);
+        wraps_replace(others[form][0], others[form][1]);
         if (tap_ok(!runner_create(&config, &replaced, error), "a runner of its own")) {
             check_all(replaced, info, form, SBN_F16, 0);
             check_all(replaced, info, form, SBN_F16, 1);

@@ -12,36 +12,15 @@ branch_set *branch_set_of(const test_rank *m)
     return &sets[m->rank];
 }
 
+/* Each rank's transport has a context of its own. */
 static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
-    branch_set *set = context;
-    ++set->starts[tag];
-    set->words[tag] += count;
-    return set->inner.start(set->inner.context, tag, words, count, request);
-}
-
-static int test(void *context, void *request, int *done)
-{
-    const branch_set *set = context;
-    return set->inner.test(set->inner.context, request, done);
-}
-
-static int missing(void *context, void *request, int *ranks)
-{
-    const branch_set *set = context;
-    return set->inner.missing(set->inner.context, request, ranks);
-}
-
-static void count_starts(branch_set *set, sbn_group *group)
-{
-    sbn_transport *transport = &group->communicator.transport;
-    set->inner = *transport;
-    if (!transport->start)
-        return;
-    transport->context = set;
-    transport->start = start;
-    transport->test = test;
-    transport->missing = transport->missing ? missing : NULL;
+    branch_set *set = sets;
+    while (set->inner.context != context)
+        ++set;
+    ++set->cost.starts[tag];
+    set->cost.words[tag] += count;
+    return set->inner.start(context, tag, words, count, request);
 }
 
 static sbn_batchnorm *make_layer(const test_rank *m, const branch_shape *shape)
@@ -87,7 +66,9 @@ static void open_set(test_rank *m, const fixture *f, const branch_shape *shapes,
     set->count = count;
     for (size_t i = 0; i < count; ++i)
         open_branch(m, f, &shapes[i], i);
-    count_starts(set, m->group);
+    sbn_transport *transport = &m->group->communicator.transport;
+    set->inner = *transport;
+    transport->start = transport->start ? start : NULL;
     branch_set_reset(m);
 }
 
@@ -101,8 +82,7 @@ static void close_set(const test_rank *m)
     for (size_t i = 0; i < set->count; ++i)
         if (i == 0 || set->layers[i] != set->layers[i - 1])
             must(sbn_batchnorm_destroy(set->layers[i]), "sbn_batchnorm_destroy");
-    if (set->inner.start)
-        m->group->communicator.transport = set->inner;
+    m->group->communicator.transport = set->inner;
 }
 
 void branch_sets_open(test_ranks *all, const fixture *f, int ranks, const size_t *replicas,
@@ -140,8 +120,7 @@ void branch_set_reset(test_rank *m)
     memset(set->results, 0, sizeof set->results);
     for (size_t i = 0; i < BRANCHES_MAX; ++i)
         set->results[0][i].size = set->results[1][i].size = sizeof(sbn_result);
-    memset(set->starts, 0, sizeof set->starts);
-    memset(set->words, 0, sizeof set->words);
+    memset(&set->cost, 0, sizeof set->cost);
 }
 
 uint64_t branch_set_digest(const test_rank *m)

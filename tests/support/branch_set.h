@@ -24,6 +24,11 @@ typedef struct branch_shape {
     int full;             /* no replica is empty */
 } branch_shape;
 
+/* Reductions, and the words in them. */
+typedef struct branch_cost {
+    size_t starts[SBN_TAGS], words[SBN_TAGS];
+} branch_cost;
+
 typedef struct branch_set {
     size_t count;
     sbn_batchnorm *layers[BRANCHES_MAX];
@@ -33,8 +38,7 @@ typedef struct branch_set {
     sbn_branch forward[BRANCHES_MAX], backward[BRANCHES_MAX];
     sbn_result results[2][BRANCHES_MAX]; /* of the last forward and backward pass */
     sbn_transport inner;
-    int starts[SBN_TAGS];
-    size_t words[SBN_TAGS];
+    branch_cost cost;
 } branch_set;
 
 /* The set of a rank that is here; its transport counts from now on. */

@@ -63,64 +63,73 @@ cl_command_queue fixture_queue(const fixture *f, int out_of_order)
     return queue;
 }
 
-sbn_group_config fixture_config(const cl_command_queue *queue)
+int fixture_make_group(sbn_group **made, const cl_command_queue *queues, sbn_group_config settings)
 {
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = queue;
-    config.replicas = 1;
-    return config;
-}
-
-static sbn_group *make_group(const cl_command_queue *queues, size_t replicas, sbn_kernel_form form,
-                             const sbn_transport *transport)
-{
-    sbn_group_config config = fixture_config(replicas ? queues : NULL);
-    sbn_group *made;
-    config.replicas = replicas;
-    config.form = form;
-    config.transport = transport;
-    must(sbn_group_create(&config, &made), "sbn_group_create");
-    return made;
+    const sbn_group_config usual = SBN_GROUP_CONFIG_INIT;
+    settings.size = usual.size;
+    settings.queues = queues;
+    settings.replicas = settings.replicas || !queues ? settings.replicas : 1;
+    settings.timeout = settings.timeout != 0 ? settings.timeout : usual.timeout;
+    return sbn_group_create(&settings, made);
 }
 
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form)
 {
     enum { MOST = 16 };
     cl_command_queue queues[MOST];
+    sbn_group *made;
     must(replicas > MOST, "a group of so many replicas");
     for (size_t r = 0; r < replicas; ++r)
         queues[r] = queue;
-    return make_group(queues, replicas, form, NULL);
+    must(MAKE_GROUP(&made, queues, .replicas = replicas, .form = form), "sbn_group_create");
+    return made;
 }
 
 sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
                         const sbn_transport *transport)
 {
-    return make_group(queues, replicas, SBN_FORM_AUTO, transport);
-}
-
-sbn_batchnorm *fixture_layer_of(sbn_group *group, const sbn_batchnorm_config *config)
-{
-    sbn_batchnorm *made;
-    must(sbn_batchnorm_create(group, config, &made), "sbn_batchnorm_create");
+    sbn_group *made;
+    must(MAKE_GROUP(&made, replicas ? queues : NULL, .replicas = replicas, .transport = transport),
+         "sbn_group_create");
     return made;
 }
 
-sbn_batchnorm *fixture_layer_with(sbn_group *group, sbn_batchnorm_config settings)
+int fixture_make_layer(sbn_batchnorm **made, sbn_group *group, sbn_batchnorm_config settings)
 {
     const sbn_batchnorm_config usual = SBN_BATCHNORM_CONFIG_INIT;
     settings.size = usual.size;
-    settings.eps = settings.eps != 0 ? settings.eps : usual.eps;
+    settings.eps = settings.eps == OFF ? 0 : settings.eps != 0 ? settings.eps : usual.eps;
     settings.momentum = settings.momentum != 0 ? settings.momentum : usual.momentum;
     settings.slope = settings.slope != 0 ? settings.slope : usual.slope;
     settings.affine = settings.affine != OFF;
     settings.track_running_stats = settings.track_running_stats != OFF;
-    return fixture_layer_of(group, &settings);
+    return sbn_batchnorm_create(group, &settings, made);
+}
+
+sbn_batchnorm *fixture_layer_with(sbn_group *group, sbn_batchnorm_config settings)
+{
+    sbn_batchnorm *made;
+    must(fixture_make_layer(&made, group, settings), "sbn_batchnorm_create");
+    return made;
 }
 
 sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels)
 {
     return LAYER_WITH(group, .channels = channels);
+}
+
+const char *const operation_names[OPERATIONS] = {"forward", "backward", "evaluation",
+                                                 "recomputation"};
+
+int fixture_pass(operation op, sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                 unsigned flags, sbn_result *result)
+{
+    switch (op) {
+    case FORWARD: return sbn_forward(layer, shards, saved, flags, result);
+    case BACKWARD: return sbn_backward(layer, shards, saved, flags, result);
+    case EVALUATE: return sbn_evaluate(layer, shards);
+    default: return sbn_recompute(layer, shards, saved);
+    }
 }
 
 sbn_saved *fixture_saved(sbn_batchnorm *layer)
@@ -136,9 +145,9 @@ void fixture_end(sbn_batchnorm *layer, sbn_saved *saved)
     must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
 }
 
-life fixture_live(sbn_group *group, const sbn_batchnorm_config *config)
+life fixture_live(sbn_group *group, sbn_batchnorm_config settings)
 {
-    life l = {.group = group, .layer = fixture_layer_of(group, config)};
+    life l = {.group = group, .layer = fixture_layer_with(group, settings)};
     l.saved = fixture_saved(l.layer);
     return l;
 }

@@ -35,35 +35,47 @@ void fixture_one_thread(void);
 
 cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 
-/* The usual settings of a group of one replica. */
-sbn_group_config fixture_config(const cl_command_queue *queue);
+/*
+ * MAKE_GROUP(&group, queues, .form = SBN_FORM_GPU), MAKE_LAYER(&layer, group, .channels = 3, .affine = OFF): their
+ * status. What is 0 is as usual, a group has one replica, and what is OFF is 0.
+ */
+enum { OFF = -1 };
+#define MAKE_GROUP(made, queues, ...) \
+    fixture_make_group(made, queues, (sbn_group_config){__VA_ARGS__})
+#define MAKE_LAYER(made, group, ...) \
+    fixture_make_layer(made, group, (sbn_batchnorm_config){__VA_ARGS__})
+int fixture_make_group(sbn_group **made, const cl_command_queue *queues, sbn_group_config settings);
+int fixture_make_layer(sbn_batchnorm **made, sbn_group *group, sbn_batchnorm_config settings);
 
 /* A group of up to 16 replicas on one queue, alone; and one on a queue each, with or without others. */
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form);
 sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
                         const sbn_transport *transport);
 
-/* A layer with the usual settings, or with those of a config. */
+/* A layer with the usual settings, or with those of MAKE_LAYER. */
 sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels);
-sbn_batchnorm *fixture_layer_of(sbn_group *group, const sbn_batchnorm_config *config);
-
-/* LAYER_WITH(group, .channels = 3, .affine = OFF): what is 0 is as usual, and a switch that is OFF is 0. */
-enum { OFF = -1 };
 #define LAYER_WITH(group, ...) fixture_layer_with(group, (sbn_batchnorm_config){__VA_ARGS__})
 sbn_batchnorm *fixture_layer_with(sbn_group *group, sbn_batchnorm_config settings);
+
+/* A pass; what has no flags or result does not look at them. */
+typedef enum operation { FORWARD, BACKWARD, EVALUATE, RECOMPUTE, OPERATIONS } operation;
+extern const char *const operation_names[OPERATIONS];
+int fixture_pass(operation op, sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
+                 unsigned flags, sbn_result *result);
 
 /* Saved statistics of a layer, and the end of both. */
 sbn_saved *fixture_saved(sbn_batchnorm *layer);
 void fixture_end(sbn_batchnorm *layer, sbn_saved *saved);
 
-/* A group with one layer and its saved statistics, in the group that it is given; and their end. */
+/* A group with one layer, of the settings of MAKE_LAYER, and its saved statistics; and their end. */
 typedef struct life {
     sbn_group *group;
     sbn_batchnorm *layer;
     sbn_saved *saved;
 } life;
 
-life fixture_live(sbn_group *group, const sbn_batchnorm_config *config);
+#define LIVE_WITH(group, ...) fixture_live(group, (sbn_batchnorm_config){__VA_ARGS__})
+life fixture_live(sbn_group *group, sbn_batchnorm_config settings);
 void fixture_die(const life *l);
 
 /* The path of a file in tests/model/data, until the next call. */

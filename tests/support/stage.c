@@ -4,8 +4,6 @@
 
 stage_objects stage;
 
-const char *const operation_names[] = {"forward", "backward", "evaluation", "recomputation"};
-
 static void fill_common(void)
 {
     float values[COMMON];
@@ -54,22 +52,13 @@ uint64_t stage_state(void)
     return digest_buffer(digest, &stage.slices[0], &(const sbn_buffer){stage.common, 0}, COMMON);
 }
 
-static int pass_in_one(const arguments *a, const sbn_shard *shards, sbn_result *result)
-{
-    switch (a->op) {
-    case FORWARD: return sbn_forward(a->layer, shards, a->saved, a->flags, result);
-    case BACKWARD: return sbn_backward(a->layer, shards, a->saved, a->flags, result);
-    case EVALUATE: return sbn_evaluate(a->layer, shards);
-    default: return sbn_recompute(a->layer, shards, a->saved);
-    }
-}
-
 int stage_pass(const void *of)
 {
     const arguments *a = of;
     const sbn_shard *shards = a->no_shards ? NULL : a->shards;
     sbn_result result = {.size = a->result};
-    const int status = !a->begun ? pass_in_one(a, shards, a->result ? &result : NULL)
+    const int status = !a->begun ? fixture_pass(a->op, a->layer, shards, a->saved, a->flags,
+                                                a->result ? &result : NULL)
                        : a->op == FORWARD
                            ? sbn_forward_begin(a->layer, shards, a->saved, a->flags, NULL)
                            : sbn_backward_begin(a->layer, shards, a->saved, a->flags, NULL);

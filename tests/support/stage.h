@@ -10,9 +10,6 @@
 
 enum { REPLICAS = 2, CHANNELS = 3, SAMPLES = 4, PLANE = 7, COMMON = 400 };
 
-typedef enum operation { FORWARD, BACKWARD, EVALUATE, RECOMPUTE } operation;
-extern const char *const operation_names[];
-
 /* A pass, in one call or only begun. */
 typedef struct arguments {
     operation op;
