@@ -28,8 +28,7 @@ problem problem_alone(const problem *p)
     alone.residual = alone.from_output = alone.in_place = 0;
     alone.gap = 0;
     alone.memory = PROBLEM_BUFFERS;
-    alone.begin = alone.stored = 0;
-    alone.given = alone.branch = 0;
+    alone.begin = alone.stored = alone.given = alone.branch = 0;
     return alone;
 }
 
@@ -41,12 +40,4 @@ void problem_set_replicas(problem *p, size_t replicas)
         memset(p->sizes, 0, sizeof p->sizes);
     }
     p->replicas = replicas;
-}
-
-int problem_equal(const problem *a, const problem *b)
-{
-    char line_a[PROBLEM_LINE], line_b[PROBLEM_LINE];
-    problem_print(a, line_a, sizeof line_a);
-    problem_print(b, line_b, sizeof line_b);
-    return strcmp(line_a, line_b) == 0;
 }

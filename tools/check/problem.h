@@ -112,9 +112,6 @@ int problem_is_fused(const problem *p);
 /* The batch norm of the problem alone: of floats in buffers, made by one call of one layer. */
 problem problem_alone(const problem *p);
 
-/* 1 if both are the same problem. */
-int problem_equal(const problem *a, const problem *b);
-
 /* Sets the number of replicas; a split (and its sizes) of another number is dropped. */
 void problem_set_replicas(problem *p, size_t replicas);
 

@@ -158,10 +158,9 @@ static int make_group(queues *q, kept_group *k)
     status = sbn_group_create(&config, &k->group);
     if (!status && k->by_host)
         k->group->combines = 0;
-    /* Without caches results bypass them, whatever their size. */
     for (size_t r = 0; !status && k->copies && r < k->here; ++r) {
         k->group->replicas[r].host_memory = SBN_HOST_MEMORY_COPIED;
-        k->group->replicas[r].cache_size = 0;
+        k->group->replicas[r].cache_size = 0; /* results of any size bypass caches */
     }
     return status;
 }

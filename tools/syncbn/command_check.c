@@ -72,7 +72,7 @@ static const char help[] =
     "  nodx, nograd    backward is not asked for dx, for the gradient of the residual\n"
     "  frozen          the layer normalises by its running statistics, which stay\n"
     "  host            tensors are in memory of the host, not in buffers\n"
-    "  copied          there, and the device's driver is taken for one that copies it\n"
+    "  copied          there, as if the device copied it and had no caches\n"
     "  byhost          the host combines what devices have summed, even if they could\n"
     "  begin           passes begin and end in two calls (in one)\n"
     "  stored          backward has statistics that were stored to bytes and loaded\n"

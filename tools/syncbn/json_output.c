@@ -139,6 +139,5 @@ void json_output_close(json_output *out)
         fclose(out->to);
     free(out->target);
     free(out->temporary);
-    out->target = out->temporary = NULL;
-    out->to = NULL;
+    *out = (json_output){.path = out->path};
 }
