@@ -130,6 +130,28 @@ static void check_flags(void)
     sbn_group_destroy(group);
 }
 
+/* A tensor that is not needed is not touched, whatever the shard says of it. */
+static void check_not_read(sbn_kernel_form form)
+{
+    sbn_group *group = fixture_group(queue, 1, form);
+    sbn_batchnorm *layer = LAYER_WITH(group, .channels = RANK_CHANNELS, .residual = 1,
+                                      .activation = SBN_RELU);
+    sbn_saved *saved = fixture_saved(layer);
+    sbn_shard shard = data.shard;
+    must(sbn_batchnorm_set_frozen(layer, 1), "sbn_batchnorm_set_frozen");
+    shard.residual = shard.dy;
+    must(sbn_forward(layer, &shard, saved, 0, NULL), "sbn_forward");
+    shard.weight_grad.mem = shard.bias_grad.mem = NULL;
+    RIGHT(sbn_backward(layer, &shard, saved, 0, NULL));
+    const uint64_t right = digest_dx();
+    shard.x.offset = (size_t)1 << 44;
+    slice_reset(&data);
+    RIGHT(sbn_backward(layer, &shard, saved, 0, NULL));
+    tap_ok(digest_dx() == right, "x is not read");
+    fixture_end(layer, saved);
+    sbn_group_destroy(group);
+}
+
 /* The second layer: what is saved of a frozen one has the count of its rank. */
 static int train_frozen(test_rank *m)
 {
@@ -162,6 +184,8 @@ static void checks(void)
     slice_open(&data, &device, queue, 0, 3, RANK_CHANNELS, RANK_PLANE, 9);
     check_alone();
     check_flags();
+    for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form)
+        check_not_read(form);
     slice_close(&data);
     ranks_same_bits(&device, train_frozen, "the group's gradients, frozen");
     check_disagreement();
