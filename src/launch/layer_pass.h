@@ -26,6 +26,8 @@ typedef struct sbn_layer_pass_kind {
     int tracks;               /* updates the running statistics */
     uint64_t least_count;     /* values per channel below which the pass is an error */
     const sbn_format *format; /* the narrow one */
+    /* Takes the running statistics that the pass is to use, when they are up to date. Or NULL. */
+    int (*take)(sbn_layer_pass *lp);
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
                   const sbn_combining *combining, const sbn_wait *wait, cl_event *event);
