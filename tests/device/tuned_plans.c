@@ -160,9 +160,23 @@ static void plans(void)
            count, differ, wrong);
 }
 
+/* Work-items of the GPU form count the elements of three rows in 32 bits: 8 images of 64 channels, 288^3. */
+static void wide_rows(void)
+{
+    static const size_t planes[] = {22369621, 288 * 288 * 288};
+    const sbn_replica replica = {.form = SBN_FORM_GPU, .compute_units = 132};
+    for (int i = 0; i < 2; ++i) {
+        const sbn_shape shape = shape_of((const size_t[]){8, 64, planes[i]}, SBN_LAYOUT_NCHW);
+        const sbn_apply_plan plan = sbn__plan_apply(&shape, &replica);
+        tap_ok(plan.walk == (i ? SBN_WALK_PLANES : SBN_WALK_ROWS), "3 rows of %zu elements: walk %d",
+               shape.row, plan.walk);
+    }
+}
+
 int main(void)
 {
     parsed();
+    wide_rows();
     plans();
     recorded();
     return tap_done();
