@@ -84,6 +84,7 @@ struct sbn_layer_pass {
      */
     const char *enqueued;
     char enqueued_of[64];
+    int may_fail; /* on a queue without order, or behind an event of the caller's */
 
     unsigned char *wide;          /* per channel: it has terms in a wide accumulator */
     size_t wide_count;            /* of them */
@@ -94,8 +95,8 @@ struct sbn_layer_pass {
 
 /*
  * Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for.
- * Unless they are `over` they are asked only where queues keep no order or an event of the caller's
- * may have failed, because a driver may have to do something to answer.
+ * Unless they are `over` they are asked only where they `may_fail`, because a driver may have to do
+ * something to answer.
  */
 int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over);
 

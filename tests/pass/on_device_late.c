@@ -118,15 +118,25 @@ void check_late_errors(const problem *p, cl_command_queue queue)
                      "the next pass");
     must(sbn_forward(t.layer, t.shards, t.saved, SBN_KEEP_RUNNING_STATS, NULL), "the one after it");
     wraps_condemn(0);
+    /* A pass that is refused in between forgets nothing of it. */
+    train(&t, 0, results);
+    training_wait(&t, NULL, 0);
+    tap_ok(sbn_forward(t.layer, NULL, t.saved, 0, NULL) == SBN_INVALID_ARGUMENT, "%s: refused",
+           p->what);
+    EXPECT_CONDEMNED(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
+                     "backward of layer \"batchnorm\", which had only been enqueued, has failed",
+                     "the next pass that is not refused");
+    wraps_condemn(0);
+    training_wait(&t, &given, 1);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
-    tap_ok(batches == 2, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
+    tap_ok(batches == 3, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
     train(&t, 0, results);
     EXPECT_CONDEMNED(sbn_batchnorm_set_running_stats(t.layer, NULL, NULL, &batches),
                      "running statistics of layer \"batchnorm\": a forward pass has failed",
                      "running statistics are set");
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
-    tap_ok(batches == 3, "%s: which sets nothing: %lld batches", p->what, (long long)batches);
+    tap_ok(batches == 4, "%s: which sets nothing: %lld batches", p->what, (long long)batches);
     training_reset(&t);
     train(&t, 0, results);
     const uint64_t again = training_digest(SBN_DIGEST_START, &t);
