@@ -110,8 +110,8 @@ void sbn__start_on_devices(sbn_pass *pass)
     take(pass, combine);
     take(pass, combine_last);
     order(pass);
-    /* The end of a pass that is made at once comes now, and flushes for both. */
-    if (!pass->at_once)
+    /* The end of a pass that is made at once comes now, and flushes for both, unless there is none. */
+    if (!pass->at_once || pass->error)
         sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
     if (pass->error)
         return;

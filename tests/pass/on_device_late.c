@@ -147,3 +147,26 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     tap_ok(training_digest(SBN_DIGEST_START, &t) == again, "%s: and passes go on", p->what);
     training_close(&t);
 }
+
+/*
+ * A command is refused: the group stays usable, and all queues are flushed, as what one has may wait for
+ * what another has.
+ */
+void check_refused_commands(const problem *p)
+{
+    training t;
+    int refused = 0, flushed = 0, status = 1;
+    training_open(&t, p, NULL, 0);
+    for (int n = 1; status && n < 20; ++n) {
+        const long before = wraps_calls(WRAP_FLUSH);
+        wraps_fail(WRAP_LAUNCH, n);
+        status = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
+        wraps_fail(WRAP_LAUNCH, 0);
+        refused += status != SBN_SUCCESS;
+        flushed += status && wraps_calls(WRAP_FLUSH) - before >= (long)t.replicas;
+    }
+    tap_ok(refused == 6 && flushed == refused,
+           "%s: behind %d of %d launches that are refused all queues are flushed", p->what, flushed,
+           refused);
+    training_close(&t);
+}
