@@ -4,6 +4,7 @@
 
 #include "launch/at_once.h"
 #include "launch/forward.h"
+#include "launch/running_table.h"
 #include "launch/tracking.h"
 #include "pass/begin.h"
 #include "tensor/shard.h"
@@ -54,15 +55,24 @@ static void commit_training(sbn_layer_pass *lp)
         sbn__batchnorm_track(lp->layer, lp->columns[MEAN], lp->columns[VAR], lp->count);
 }
 
-/* Constant statistics: nothing is combined, and the running statistics are saved as the pass's. */
-static void commit_frozen(sbn_layer_pass *lp)
+/*
+ * Constant statistics: nothing is combined, and the running statistics are saved as the pass's. The
+ * same layer may come once more in the call, with others.
+ */
+static int take_running(sbn_layer_pass *lp)
 {
     const sbn_batchnorm *layer = lp->layer;
-    for (size_t c = 0; c < layer->channels; ++c) {
+    const int status = sbn__running_given(lp->layer, lp->shards);
+    for (size_t c = 0; c < layer->channels && !status; ++c) {
         lp->columns[MEAN][c] = layer->running->mean[c];
         lp->columns[VAR][c] = layer->running->var[c];
     }
-    sbn__invstd_of(lp->columns[VAR], layer->channels, layer->eps, lp->columns[INVSTD]);
+    return status;
+}
+
+static void commit_frozen(sbn_layer_pass *lp)
+{
+    sbn__invstd_of(lp->columns[VAR], lp->layer->channels, lp->layer->eps, lp->columns[INVSTD]);
     save(lp);
 }
 
@@ -129,6 +139,7 @@ static const sbn_layer_pass_kind frozen = {
     .local = 1,
     .fills = 1,
     .has_backward = 1,
+    .take = take_running,
     .commit = commit_frozen,
 };
 

@@ -9,7 +9,7 @@
 enum { DY, DY_XMU, OWN_DY, OWN_DY_XMU };
 
 /* A row of a replica's host copy, which nothing else uses during the pass. */
-float *sbn__gradient_row(const sbn_layer_pass *lp, size_t replica, int which)
+static float *gradient_row(const sbn_layer_pass *lp, size_t replica, int which)
 {
     return sbn__channel_table_rows(&lp->gradients, replica) + (size_t)which * lp->layer->channels;
 }
@@ -19,8 +19,8 @@ static void put_gradients(const sbn_layer_pass *lp, size_t replica, const unsign
                           const double *dy, const double *dy_xmu)
 {
     const double *invstd = lp->saved->moments->invstd;
-    float *weight = sbn__gradient_row(lp, replica, SBN_ROW_WEIGHT_GRAD),
-          *bias = sbn__gradient_row(lp, replica, SBN_ROW_BIAS_GRAD);
+    float *weight = gradient_row(lp, replica, SBN_ROW_WEIGHT_GRAD),
+          *bias = gradient_row(lp, replica, SBN_ROW_BIAS_GRAD);
     for (size_t c = 0; c < lp->layer->channels; ++c) {
         if (only && !only[c])
             continue;
@@ -33,7 +33,7 @@ static void put_gradients(const sbn_layer_pass *lp, size_t replica, const unsign
 static void clear_gradients(const sbn_layer_pass *lp, size_t replica, int row)
 {
     for (; row < SBN_GRADIENT_ROWS; ++row)
-        memset(sbn__gradient_row(lp, replica, row), 0, sizeof(float) * lp->layer->channels);
+        memset(gradient_row(lp, replica, row), 0, sizeof(float) * lp->layer->channels);
 }
 
 static void put_own_gradients(const sbn_layer_pass *lp, size_t replica, const sbn_format *format,
@@ -57,8 +57,8 @@ static void put_means(const sbn_layer_pass *lp, const double *dy, const double *
     const sbn_saved_moments *saved = lp->saved->moments;
     const size_t channels = lp->layer->channels;
     const double n = (double)lp->count;
-    float *high = sbn__gradient_row(lp, 0, SBN_ROW_G_HIGH),
-          *low = sbn__gradient_row(lp, 0, SBN_ROW_G_LOW), *ks = sbn__gradient_row(lp, 0, SBN_ROW_K);
+    float *high = gradient_row(lp, 0, SBN_ROW_G_HIGH),
+          *low = gradient_row(lp, 0, SBN_ROW_G_LOW), *ks = gradient_row(lp, 0, SBN_ROW_K);
     for (size_t c = 0; c < channels; ++c) {
         const sbn_double_float g = sbn__split_double(dy[c] / n);
         const double k = saved->invstd[c] * saved->invstd[c] * dy_xmu[c] / n;
@@ -70,7 +70,7 @@ static void put_means(const sbn_layer_pass *lp, const double *dy, const double *
     }
     for (size_t r = 1; r < lp->group->replica_count; ++r)
         for (int row = SBN_ROW_G_HIGH; row <= SBN_ROW_K; ++row)
-            memcpy(sbn__gradient_row(lp, r, row), sbn__gradient_row(lp, 0, row),
+            memcpy(gradient_row(lp, r, row), gradient_row(lp, 0, row),
                    sizeof(float) * channels);
 }
 

@@ -5,9 +5,6 @@
 #include "launch/backward.h"
 #include "tensor/shard.h"
 
-/* A row of a replica's host copy, which nothing else uses during the pass. */
-float *sbn__gradient_row(const sbn_layer_pass *lp, size_t replica, int which);
-
 /* Step 2 as the layer pass's kind does. */
 void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
 void sbn__backward_write_coefficients(sbn_layer_pass *lp);

@@ -84,7 +84,7 @@ int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_r
         status = lp->kind->fills ? sbn__tracking_enqueued(lp, &combining->tracking, replica, event)
                                  : sbn__channel_table_touched(statistics, replica, event);
     /* Step 3 may have nothing to do; what it enqueues waits for this, and takes its place. */
-    if (!status && lp->at_once)
+    if (!status)
         status = sbn__keep_event(replica, &lp->last[replica->index], event);
     return status;
 }

@@ -80,10 +80,8 @@ sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *repli
 int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over)
 {
     const sbn_group *group = lp->group;
-    int status = SBN_SUCCESS, asks = over;
-    for (size_t r = 0; r < group->replica_count; ++r)
-        asks |= !group->replicas[r].in_order || lp->ready[r];
-    for (size_t r = 0; r < group->replica_count && lp->enqueued && asks; ++r) {
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < group->replica_count && lp->enqueued && (over || lp->may_fail); ++r) {
         cl_event *last = &lp->work[r].last;
         cl_int state = CL_COMPLETE;
         const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)

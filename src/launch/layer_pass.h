@@ -26,6 +26,8 @@ typedef struct sbn_layer_pass_kind {
     int tracks;               /* updates the running statistics */
     uint64_t least_count;     /* values per channel below which the pass is an error */
     const sbn_format *format; /* the narrow one */
+    /* Takes the running statistics that the pass is to use, when they are up to date. Or NULL. */
+    int (*take)(sbn_layer_pass *lp);
     /* Enqueues a replica's reduction. NULL: there is nothing to combine. */
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
                   const sbn_combining *combining, const sbn_wait *wait, cl_event *event);
@@ -82,6 +84,7 @@ struct sbn_layer_pass {
      */
     const char *enqueued;
     char enqueued_of[64];
+    int may_fail; /* on a queue without order, or behind an event of the caller's */
 
     unsigned char *wide;          /* per channel: it has terms in a wide accumulator */
     size_t wide_count;            /* of them */
@@ -92,8 +95,8 @@ struct sbn_layer_pass {
 
 /*
  * Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for.
- * Unless they are `over` they are asked only where queues keep no order or an event of the caller's
- * may have failed, because a driver may have to do something to answer.
+ * Unless they are `over` they are asked only where they `may_fail`, because a driver may have to do
+ * something to answer.
  */
 int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over);
 

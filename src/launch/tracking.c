@@ -76,7 +76,7 @@ static int update(sbn_layer_pass *lp, sbn_replica *replica, const sbn_buffer *bu
     const size_t channels = lp->layer->channels;
     const size_t begin = sizeof *values * buffer->offset, size = sizeof *values * channels;
     float *const direct = replica->host_memory == SBN_HOST_MEMORY_USED
-                              ? sbn__host_address(&lp->host[replica->index], buffer->mem)
+                              ? sbn__host_floats(&lp->host[replica->index], buffer)
                               : NULL;
     float *const at = direct ? direct : values;
     const int status = direct ? SBN_SUCCESS

@@ -33,7 +33,11 @@ int sbn__mask_prepare(sbn_mask *mask, sbn_replica *replica, const sbn_shape *sha
     const size_t words = shape->elements / row * (padded / bits) + 1;
     const size_t size = words * (size_t)sbn__mask_word(replica->form);
     mask->next = (sbn_mask_rows){row, UINT64_MAX / row, (cl_uint)(padded - row)};
-    return mask->words.size >= size ? SBN_SUCCESS : sbn__reserve(replica, &mask->larger, size);
+    if (mask->words.size < size)
+        return sbn__reserve(replica, &mask->larger, size);
+    /* Of a pass that failed. Words that were loaded since may be larger still. */
+    sbn__release_buffer(&mask->larger);
+    return SBN_SUCCESS;
 }
 
 void sbn__mask_begin(sbn_mask *mask)

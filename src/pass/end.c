@@ -99,7 +99,7 @@ static int complete_replica(sbn_pass *pass, sbn_replica *replica)
 }
 
 /*
- * Enqueues step 3 on every replica. From here on, an error of a pass with other ranks fails the
+ * Enqueues step 3 on every replica. From here on, an error of a pass that the host combines fails the
  * group.
  */
 static int finish(sbn_pass *pass)
@@ -112,13 +112,17 @@ static int finish(sbn_pass *pass)
         status = complete_replica(pass, &group->replicas[r]);
     if (!status)
         return SBN_SUCCESS;
+    /* What is on a queue may wait for what is on others. */
+    for (size_t r = 0; r < group->replica_count; ++r)
+        clFlush(group->replicas[r].queue);
     /* Coefficients may be missing on a device. */
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
         if (lp->kind->fills)
             lp->saved->filled = 0;
         sbn__withdraw_events(group, lp->shards);
     }
-    return sbn__pass_is_local(pass) ? status : sbn__communicator_fail(&group->communicator, status);
+    const int stays = sbn__pass_is_local(pass) || (group->combines && !sbn__pass_is_joined(pass));
+    return stays ? status : sbn__communicator_fail(&group->communicator, status);
 }
 
 int sbn__pass_check_results(const sbn_result *results, size_t count)

@@ -28,7 +28,8 @@ static void free_pool(sbn_pass_pool *pool)
     sbn__free(pool);
 }
 
-int sbn__passes_open(sbn_group *group)
+/* Makes the group's pool, unless it has one. */
+static int open_pool(sbn_group *group)
 {
     if (group->passes)
         return SBN_SUCCESS;
@@ -101,7 +102,7 @@ static sbn_pass *make_pass(void)
 
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
 {
-    int status = sbn__passes_open(group);
+    int status = open_pool(group);
     if (status)
         return status;
     sbn_pass *pass = group->passes->idle;

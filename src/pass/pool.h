@@ -14,9 +14,6 @@ typedef struct sbn_pass_pool {
     sbn_layer_pass *idle_layer_passes;
 } sbn_pass_pool;
 
-/* Makes the group's pool, unless it has one. */
-int sbn__passes_open(sbn_group *group);
-
 /* An idle pass of the group, or a new one, with `count` layer passes. */
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **pass);
 

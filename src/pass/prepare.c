@@ -118,6 +118,8 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
 {
     const sbn_group *group = lp->group;
     const char *operation = lp->kind->operation;
+    const unsigned needs = sbn__needs_of(lp->layer, lp->kind->needs);
+    const sbn_buffer none = SBN_BUFFER_INIT;
     int status = sbn__layer_pass_check_enqueued(lp, 0);
     if (!status)
         status = prepare_memory(lp);
@@ -141,8 +143,11 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
         status = lp->steps->prepare(lp);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_shard *shard = &lp->shards[r];
-        if (lp->layer->from_output && !lp->kind->fills)
-            shard->x = shard->y;
+        /* What is not needed has not been checked: kernels must not see it. */
+        if (!(needs & SBN_NEEDS_X))
+            shard->x = needs & SBN_READS_Y ? shard->y : none;
+        if (!(needs & SBN_NEEDS_BIAS))
+            shard->bias = none;
         if (shard->num_wait > 0)
             status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,
                                  &lp->ready[r]);

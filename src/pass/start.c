@@ -82,6 +82,9 @@ static void order(const sbn_pass *pass)
 static void note(sbn_layer_pass *lp)
 {
     lp->enqueued = lp->kind->operation;
+    lp->may_fail = 0;
+    for (size_t r = 0; r < lp->group->replica_count; ++r)
+        lp->may_fail |= !lp->group->replicas[r].in_order || lp->ready[r];
     snprintf(lp->enqueued_of, sizeof lp->enqueued_of, "%s", lp->layer->name);
 }
 
@@ -107,8 +110,8 @@ void sbn__start_on_devices(sbn_pass *pass)
     take(pass, combine);
     take(pass, combine_last);
     order(pass);
-    /* The end of a pass that is made at once comes now, and flushes for both. */
-    if (!pass->at_once)
+    /* The end of a pass that is made at once comes now, and flushes for both, unless there is none. */
+    if (!pass->at_once || pass->error)
         sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
     if (pass->error)
         return;

@@ -5,7 +5,6 @@
 #include "launch/at_once.h"
 #include "launch/combine.h"
 #include "launch/reduce.h"
-#include "launch/running_table.h"
 #include "launch/tracking.h"
 #include "pass/sums.h"
 
@@ -75,8 +74,8 @@ static int prepare_host(sbn_layer_pass *lp)
         status = sbn__channel_table_host(&lp->saved->table, 0, &host);
     if (!status && lp->kind->fills && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
-    if (!status && lp->kind->fills && lp->kind->local)
-        status = sbn__running_given(lp->layer, lp->shards);
+    if (!status && lp->kind->take)
+        status = lp->kind->take(lp);
     if (!status && !lp->kind->fills && lp->kind->reduce)
         status = sbn__saved_read(lp->saved);
     return status;

@@ -49,6 +49,8 @@ static const sbn_slice_limits slice_limits = {.fraction = 50, .few_bytes = (size
 #define ROWS_AT_ONCE 4
 /* ... planes of this many elements at least: 4 vectors for each work-item. */
 #define LEAST_PLANE (4 * (size_t)SBN_GPU_TILE)
+/* Elements of a row, at most: the last of ROWS_AT_ONCE is found by a product of 32 bits. */
+#define MOST_WIDTH (UINT32_MAX / (ROWS_AT_ONCE - 1))
 /* Elements of a work-group of an apply kernel: 4 vectors an item, twice. */
 #define APPLY_ELEMENTS (8 * (size_t)SBN_GPU_TILE)
 
@@ -165,8 +167,7 @@ sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *re
 {
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
     const size_t width = shape->channels * plane;
-    /* Rows are counted in 32 bits. */
-    if (plane > 1 && (width > INT32_MAX || (plane >= LEAST_PLANE && shape->samples < LEAST_ROWS)))
+    if (plane > 1 && (width > MOST_WIDTH || (plane >= LEAST_PLANE && shape->samples < LEAST_ROWS)))
         return plan_planes(shape, replica);
     return plan_rows(shape, replica, width);
 }

@@ -5,9 +5,16 @@
 #include "device/commands.h"
 #include "device/host_memory.h"
 
-static void *address_of(const sbn_buffer *buffer, sbn_type type)
+/* Kernels of the GPU form load vectors of so many bytes, where a buffer's begin and the offset allow it. */
+enum { VECTOR_BYTES = 16 };
+
+/*
+ * What lies before a tensor in the place where its buffer begins. A driver that copies has a place of its
+ * own for the copy, which must not have anything else.
+ */
+static size_t lead_of(const sbn_replica *replica, size_t address)
 {
-    return (char *)buffer->mem + buffer->offset * sbn__type_size(type);
+    return replica->host_memory == SBN_HOST_MEMORY_USED ? address % VECTOR_BYTES : 0;
 }
 
 static sbn_host_buffer *find(sbn_host_buffers *buffers, const void *address)
@@ -18,11 +25,12 @@ static sbn_host_buffer *find(sbn_host_buffers *buffers, const void *address)
     return NULL;
 }
 
-/* What shares its begin with others, which then all read it, gets the largest's size. */
-static void note(sbn_host_buffers *buffers, const sbn_use *use)
+/* What shares its begin with others gets the largest's size. */
+static void note(sbn_host_buffers *buffers, const sbn_replica *replica, const sbn_use *use)
 {
-    void *const address = address_of(&use->buffer, use->type);
-    const size_t size = sbn__use_end(use) - sbn__use_begin(use);
+    const size_t begin = sbn__use_begin(use), lead = lead_of(replica, begin);
+    const size_t size = sbn__use_end(use) - begin + lead;
+    void *const address = (void *)(begin - lead);
     sbn_host_buffer *buffer = find(buffers, address);
     if (!buffer) {
         buffer = &buffers->of[buffers->count++];
@@ -32,10 +40,14 @@ static void note(sbn_host_buffers *buffers, const sbn_use *use)
     buffer->written |= use->written;
 }
 
-static void replace(sbn_host_buffers *buffers, sbn_buffer *of_shard, sbn_type type)
+static void replace(sbn_host_buffers *buffers, const sbn_replica *replica, sbn_buffer *of_shard,
+                    sbn_type type)
 {
-    const sbn_host_buffer *found = of_shard->mem ? find(buffers, address_of(of_shard, type)) : NULL;
-    *of_shard = (sbn_buffer){found ? found->mem : NULL, 0};
+    const size_t size = sbn__type_size(type);
+    const size_t begin = (size_t)of_shard->mem + of_shard->offset * size;
+    const size_t lead = lead_of(replica, begin);
+    const sbn_host_buffer *found = of_shard->mem ? find(buffers, (void *)(begin - lead)) : NULL;
+    *of_shard = found ? (sbn_buffer){found->mem, lead / size} : (sbn_buffer)SBN_BUFFER_INIT;
 }
 
 static int check_views(const sbn_replica *replica, const sbn_use *uses, size_t count,
@@ -67,7 +79,7 @@ int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *s
         status = check_views(replica, uses, count, who);
     for (size_t i = 0; i < count && !status; ++i)
         if (uses[i].buffer.mem)
-            note(buffers, &uses[i]);
+            note(buffers, replica, &uses[i]);
     for (size_t i = 0; i < buffers->count && !status; ++i) {
         sbn_host_buffer *buffer = &buffers->of[i];
         status = sbn__host_memory_take(replica, buffer->address, buffer->size, &buffer->mem);
@@ -77,9 +89,9 @@ int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *s
         return status;
     }
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
-        replace(buffers, tensors[i], shape->type);
+        replace(buffers, replica, tensors[i], shape->type);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; ++i)
-        replace(buffers, floats[i], SBN_F32);
+        replace(buffers, replica, floats[i], SBN_F32);
     return SBN_SUCCESS;
 }
 
@@ -104,10 +116,10 @@ int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event la
     return !status && last ? sbn__event_done(replica, last, &done) : status;
 }
 
-void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem)
+float *sbn__host_floats(const sbn_host_buffers *buffers, const sbn_buffer *buffer)
 {
     for (size_t i = 0; i < buffers->count; ++i)
-        if (buffers->of[i].mem == mem)
-            return buffers->of[i].address;
+        if (buffers->of[i].mem == buffer->mem)
+            return (float *)buffers->of[i].address + buffer->offset;
     return NULL;
 }

@@ -1,6 +1,6 @@
 /*
  * A shard's memory of the host, from before a call's first command to behind its last. Equal
- * addresses become one buffer, so that what is in place stays so.
+ * addresses become one buffer and offset, so that what is in place stays so.
  */
 #ifndef SBN_TENSOR_HOST_H
 #define SBN_TENSOR_HOST_H
@@ -26,8 +26,8 @@ typedef struct sbn_host_buffers {
 int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *shard,
                    const sbn_shape *shape, unsigned needs, int affine, const char *who);
 
-/* The address of a buffer; NULL: it is none of these. */
-void *sbn__host_address(const sbn_host_buffers *buffers, cl_mem mem);
+/* Where the floats of a shard's buffer are; NULL: it is none of these. */
+float *sbn__host_floats(const sbn_host_buffers *buffers, const sbn_buffer *buffer);
 
 /*
  * Waits for the replica's queue, of which `last` is a command that must not have failed, or NULL; what

@@ -77,6 +77,7 @@ static void checks(void)
     for (int on_host = 0; on_host < 2; ++on_host)
         check_commands(&two, NULL, on_host);
     check_late_input(&two, NULL, 1);
+    check_refused_commands(&two);
     /* The GPU form's reductions combine, in and out of order. */
     training_form = SBN_FORM_GPU;
     for (int kind = 0; kind < 2; ++kind) {

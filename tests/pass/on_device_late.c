@@ -115,15 +115,25 @@ void check_late_errors(const problem *p, cl_command_queue queue)
                      "the next pass");
     must(sbn_forward(t.layer, t.shards, t.saved, SBN_KEEP_RUNNING_STATS, NULL), "the one after it");
     wraps_condemn(0);
+    /* A pass that is refused in between forgets nothing of it. */
+    train(&t, 0);
+    training_wait(&t, NULL, 0);
+    tap_ok(sbn_forward(t.layer, NULL, t.saved, 0, NULL) == SBN_INVALID_ARGUMENT, "%s: refused",
+           p->what);
+    EXPECT_CONDEMNED(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
+                     "backward of layer \"batchnorm\", which had only been enqueued, has failed",
+                     "the next pass that is not refused");
+    wraps_condemn(0);
+    training_wait(&t, &given, 1);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
-    tap_ok(batches == 2, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
+    tap_ok(batches == 3, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
     train(&t, 0);
     EXPECT_CONDEMNED(sbn_batchnorm_set_running_stats(t.layer, NULL, NULL, &batches),
                      "running statistics of layer \"batchnorm\": a forward pass has failed",
                      "running statistics are set");
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
-    tap_ok(batches == 3, "%s: which sets nothing: %lld batches", p->what, (long long)batches);
+    tap_ok(batches == 4, "%s: which sets nothing: %lld batches", p->what, (long long)batches);
     training_reset(&t);
     train(&t, 0);
     const uint64_t again = training_digest(SBN_DIGEST_START, &t);
@@ -132,5 +142,28 @@ void check_late_errors(const problem *p, cl_command_queue queue)
     training_open(&t, p, queue, 0);
     train(&t, 0);
     tap_ok(training_digest(SBN_DIGEST_START, &t) == again, "%s: and passes go on", p->what);
+    training_close(&t);
+}
+
+/*
+ * A command is refused: the group stays usable, and all queues are flushed, as what one has may wait for
+ * what another has.
+ */
+void check_refused_commands(const problem *p)
+{
+    training t;
+    int refused = 0, flushed = 0, status = 1;
+    training_open(&t, p, NULL, 0);
+    for (int n = 1; status && n < 20; ++n) {
+        const long before = wraps_calls(WRAP_FLUSH);
+        wraps_fail(WRAP_LAUNCH, n);
+        status = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
+        wraps_fail(WRAP_LAUNCH, 0);
+        refused += status != SBN_SUCCESS;
+        flushed += status && wraps_calls(WRAP_FLUSH) - before >= (long)t.replicas;
+    }
+    tap_ok(refused == 6 && flushed == refused,
+           "%s: behind %d of %d launches that are refused all queues are flushed", p->what, flushed,
+           refused);
     training_close(&t);
 }

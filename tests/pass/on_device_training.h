@@ -57,4 +57,7 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
 void check_late_errors(const problem *p, cl_command_queue queue);
 void check_on_demand(const problem *p, cl_command_queue queue);
 
+/* Of queues of its own. */
+void check_refused_commands(const problem *p);
+
 #endif

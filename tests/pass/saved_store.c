@@ -54,6 +54,29 @@ static void check_pass_number(void)
     sbn_group_destroy(group);
 }
 
+/* What a pass that failed had prepared for its own shape is not what a later one writes. */
+static void check_mask_of_failed_pass(void)
+{
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
+    sbn_batchnorm *layer = layer_of(group, 1, CHANNELS);
+    sbn_saved *from = fixture_saved(layer), *to = fixture_saved(layer);
+    slice data;
+    size_t size = 0;
+    sbn_shard shard = open_shard(&data), little = shard;
+    little.shape[0] = little.shape[2] = 1;
+    expect(sbn_forward(layer, &little, to, 0, NULL), SBN_TOO_FEW_VALUES, "got 1", "one value");
+    must(sbn_forward(layer, &shard, from, 0, NULL), "sbn_forward");
+    must(sbn_saved_store(from, bytes, ROOM, &size), "sbn_saved_store");
+    must(sbn_saved_load(to, bytes, size), "sbn_saved_load");
+    must(sbn_forward(layer, &shard, to, 0, NULL), "sbn_forward");
+    expect(sbn_saved_store(to, bytes, ROOM, &size), SBN_SUCCESS, "",
+           "a mask behind a pass that failed and a load");
+    slice_close(&data);
+    must(sbn_saved_destroy(from), "sbn_saved_destroy");
+    fixture_end(layer, to);
+    sbn_group_destroy(group);
+}
+
 /* --- what is refused ------------------------------------------------------------------- */
 
 /* A load of these bytes, of which one is changed. */
@@ -192,6 +215,7 @@ static void check_disagreement(void)
 static void checks(void)
 {
     check_pass_number();
+    check_mask_of_failed_pass();
     check_refused();
     ranks_same_bits(&device, train, "backward from bytes");
     check_disagreement();
