@@ -264,14 +264,20 @@ static const sbn_request *late_request(const sbn_data_parallel *parallel,
     return NULL;
 }
 
-/* The oldest bucket, if it waits only for this rank's devices. */
+/*
+ * The oldest bucket that others wait for, if it waits only for this rank's devices. One that is written
+ * holds up others only where it keeps the last place.
+ */
 static const sbn_bucket *held_by_devices(const sbn_data_parallel *parallel)
 {
-    const sbn_bucket *bucket = &parallel->buckets[parallel->oldest];
     const int full = parallel->busy == SBN_BUCKETS;
-    if (parallel->busy > 0 &&
-        (bucket->stage == SBN_BUCKET_READING || (full && bucket->stage == SBN_BUCKET_WRITING)))
-        return bucket;
+    for (size_t i = 0; i < parallel->busy; ++i) {
+        const sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS];
+        if (bucket->stage == SBN_BUCKET_READING || (full && bucket->stage == SBN_BUCKET_WRITING))
+            return bucket;
+        if (bucket->stage != SBN_BUCKET_WRITING)
+            return NULL;
+    }
     return NULL;
 }
 
