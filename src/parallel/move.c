@@ -172,6 +172,7 @@ static void leave_sums(sbn_data_parallel *parallel, sbn_bucket *bucket)
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->sums))
         return;
+    bucket->writes = 1;
     int status = sbn__bucket_write(bucket, bucket->levels.words + sbn__status_words(parallel));
     for (size_t r = 0; r < parallel->replica_count; ++r) {
         const int kept = sbn__keep_event(&parallel->replicas[r], &e->written[r], bucket->copied[r]);
@@ -190,7 +191,8 @@ static void leave_writing(sbn_data_parallel *parallel, sbn_bucket *bucket)
     const int status = sbn__bucket_copied(bucket, parallel, &done);
     if (status) {
         sbn__bucket_wait(bucket, parallel->replica_count);
-        sbn__communicator_fail(&parallel->communicator, status);
+        if (bucket->writes)
+            sbn__communicator_fail(&parallel->communicator, status);
     }
     if (!status && !done)
         return;
