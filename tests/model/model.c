@@ -148,11 +148,20 @@ static void check_dimensions(sbn_group *group)
     slice_close(&s);
 }
 
+static int replicate(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
+                     sbn_parameters *parameters)
+{
+    (void)context, (void)name, (void)layer, (void)replica, (void)parameters;
+    tap_ok(0, "a model that cannot move asks for buffers");
+    return SBN_SUCCESS;
+}
+
 /* The model's buffers are one for each replica of the group that a layer was in. */
 static void check_moved_alone(sbn_group *three, sbn_group *one)
 {
     static const char words[] = "layer \"stem\": expected a group of 3 replicas, whose buffers the "
-                                "model knows, got one of 1; move it by sbn_model_set_group";
+                                "model knows, got one of 1; move it back, then all by "
+                                "sbn_model_set_group";
     float weight[CHANNELS] = {0}, bias[CHANNELS] = {0};
     network n;
     network_open(&n, &device, queue, three, REPLICAS);
@@ -162,6 +171,10 @@ static void check_moved_alone(sbn_group *three, sbn_group *one)
     REFUSED(sbn_model_load(n.model, data_path("network_f16.safetensors"), NULL), words);
     REFUSED(sbn_model_save(n.model, "/nonexistent/file", NULL), words);
     REFUSED(sbn_model_reset_parameters(n.model), words);
+    REFUSED(sbn_model_set_group(n.model, three, NULL, NULL), words);
+    REFUSED(sbn_model_set_group(n.model, three, replicate, NULL), words);
+    tap_ok(sbn_batchnorm_group(n.layers[0]) == one && sbn_batchnorm_group(n.layers[1]) == three,
+           "all layers are where they were");
     must(sbn_batchnorm_set_group(n.layers[0], three), "sbn_batchnorm_set_group");
     expect(sbn_model_set_parameters(n.model, 0, weight, bias), SBN_SUCCESS, "", "moved back");
     network_close(&n);
