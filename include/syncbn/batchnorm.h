@@ -174,12 +174,13 @@ SBN_API int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean,
  * Sets the running statistics; a NULL leaves its part unchanged. The values of mean and variance
  * are not checked.
  *
- * Errors. SBN_INVALID_ARGUMENT: the layer has none, or the count is negative.
+ * Errors. SBN_INVALID_ARGUMENT: the layer has none, or the count is negative. In a device-combined
+ * group also the failure of an earlier pass.
  */
 SBN_API int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean,
                                             const float *var, const int64_t *num_batches_tracked);
 
-/* Sets mean 0, variance 1, no batches tracked. */
+/* Sets mean 0, variance 1, no batches tracked. Errors as of sbn_batchnorm_set_running_stats. */
 SBN_API int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer);
 
 /*

@@ -133,8 +133,8 @@ SBN_API int sbn_checkpoint_layer(const sbn_checkpoint *checkpoint, size_t index,
  * Reads a layer: `channels` floats each; any pointer may be NULL. Without a weight in the file it
  * is 1, without a bias 0, without a num_batches_tracked 0.
  *
- * Errors. SBN_KEY_MISMATCH: a tensor's shape or type is not that of the layer. SBN_IO_ERROR,
- * SBN_INVALID_ARGUMENT.
+ * Errors. SBN_KEY_MISMATCH: a tensor's shape or type is not that of the layer. SBN_INVALID_FILE:
+ * the file has become shorter. SBN_IO_ERROR, SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY.
  */
 SBN_API int sbn_checkpoint_read(const sbn_checkpoint *checkpoint, size_t index, float *weight,
                                 float *bias, float *mean, float *var, int64_t *num_batches_tracked);

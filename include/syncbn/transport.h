@@ -98,7 +98,7 @@ typedef struct sbn_transport {
  *                                   1 + 9 per channel backward
  *   wide accumulators               1, and for each layer that has some 1 + 24 per channel of
  *                                   these
- *   a disagreement                  21 per rank, for each layer up to the one that differs
+ *   a disagreement                  26 per rank, for each layer up to the one that differs
  *   sbn_group_split                 two headers; 1 per rank; 1 per colour of each rank
  *   sbn_data_parallel_create        those of a split; then 2 per rank
  *   an exchange                     5 per rank

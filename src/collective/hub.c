@@ -32,7 +32,6 @@ typedef struct meeting {
 typedef struct request {
     meeting *meeting;
     int64_t *words;
-    size_t count;
     int tag;
 } request;
 
@@ -161,7 +160,7 @@ static int start(void *context, int tag, int64_t *words, size_t count, void **ha
     if (status != SBN_SUCCESS)
         return status;
     ++self->started[tag];
-    self->requests[tag][place] = (request){m, words, count, tag};
+    self->requests[tag][place] = (request){m, words, tag};
     *handle = &self->requests[tag][place];
     return SBN_SUCCESS;
 }
@@ -183,7 +182,7 @@ static int test(void *context, void *handle, int *done)
     pthread_mutex_lock(&hub->mutex);
     *done = m->arrived == hub->world_size;
     if (*done) {
-        memcpy(pending->words, m->sum.words, sizeof(int64_t) * pending->count);
+        memcpy(pending->words, m->sum.words, sizeof(int64_t) * m->count);
         if (++m->taken == hub->world_size)
             end_meeting(hub, pending->tag, m);
     }

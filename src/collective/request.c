@@ -111,9 +111,11 @@ static void pause_polling(double waited)
 int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, const sbn_request *late)
 {
     const double waited = sbn__seconds() - deadline->since;
-    if (c->completed != deadline->completed) {
+    if (sbn__communicator_is_aborted(c)) {
+        return 1;
+    } else if (c->completed != deadline->completed) {
         *deadline = sbn__deadline_start(c);
-    } else if (waited > c->timeout || sbn__communicator_is_aborted(c)) {
+    } else if (waited > c->timeout) {
         return 1;
     } else if (!deadline->asked && is_time_to_ask(c, waited)) {
         int *ranks = sbn__allocate(sizeof *ranks * (size_t)c->transport.world_size);

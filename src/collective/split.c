@@ -128,13 +128,15 @@ static int exchange_colours(splitting *s)
 {
     if (s->pairs == 0)
         return SBN_SUCCESS;
+    /* A rank has a colour once. */
+    const size_t most = (size_t)sbn__communicator_world_size(s->parent);
     int status = reserve(s, s->pairs);
     s->owners = sbn__allocate(sizeof *s->owners * s->pairs);
     s->colours = sbn__allocate(sizeof *s->colours * s->pairs);
     int made = s->owners && s->colours;
     for (size_t i = 0; i < s->count; ++i) {
         int **ranks = &s->subsets[i].communicator.names;
-        *ranks = sbn__allocate(sizeof **ranks * s->pairs);
+        *ranks = sbn__allocate(sizeof **ranks * most);
         made = made && *ranks;
     }
     if (!status && !made)

@@ -107,7 +107,7 @@ static inline int sbn__int192_n2_variance(sbn_int192 sum, sbn_int192 squares, ui
     *result = 0.0;
     if (squares.high < 0)
         return 1;
-    if (sum.high != (int64_t)sum.high || squares.high >> 127)
+    if (sum.high != (int64_t)sum.high)
         return 0;
     sbn_uint128 s = (sbn_uint128)sum.high << 64 | sum.low;
     if (sum.high < 0)

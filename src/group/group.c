@@ -1,6 +1,5 @@
 #include "group/group.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

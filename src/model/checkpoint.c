@@ -35,15 +35,30 @@ static int find_tensors(const sbn_tensor_header *header, found *layer)
     return SBN_SUCCESS;
 }
 
-/* Compares numbers within names by value: "features.2" before "features.10". */
-static int compare_names(const char *a, const char *b)
+/*
+ * Compares numbers within names by value, wherever they differ: "bn1_a" before "bn2", and that before
+ * "bn10".
+ */
+static int compare_names(const char *one, const char *two)
 {
-    while (*a && *a == *b)
-        ++a, ++b;
-    const size_t digits_a = strspn(a, "0123456789"), digits_b = strspn(b, "0123456789");
-    if (digits_a > 0 && digits_b > 0 && digits_a != digits_b)
-        return digits_a < digits_b ? -1 : 1;
-    return (unsigned char)*a - (unsigned char)*b;
+    static const char digits[] = "0123456789";
+    const char *a = one, *b = two;
+    int order = 0;
+    while (!order && *a && *b) {
+        if (strspn(a, digits) == 0 || strspn(b, digits) == 0) {
+            order = (unsigned char)*a++ - (unsigned char)*b++;
+            continue;
+        }
+        a += strspn(a, "0");
+        b += strspn(b, "0");
+        const size_t length = strspn(a, digits), other = strspn(b, digits);
+        order = length != other ? (length > other) - (length < other) : memcmp(a, b, length);
+        a += length;
+        b += other;
+    }
+    if (!order)
+        order = (unsigned char)*a - (unsigned char)*b;
+    return order ? order : strcmp(one, two);
 }
 
 static int by_name(const void *a, const void *b)

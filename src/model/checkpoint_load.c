@@ -148,14 +148,16 @@ static int put_parameters(const sbn_entry *entry, const values *v)
                                  v->has[SBN_BIAS] ? v->floats + channels : NULL);
 }
 
-static void put_statistics(const sbn_entry *entry, const values *v)
+/* Fails where a device has failed in an earlier pass, which is told once. */
+static int put_statistics(const sbn_entry *entry, const values *v)
 {
     const float *mean = v->floats + SBN_MEAN * entry->layer->channels;
     const float *var = v->floats + SBN_VAR * entry->layer->channels;
-    if (entry->layer->tracks)
-        sbn_batchnorm_set_running_stats(entry->layer, v->has[SBN_MEAN] ? mean : NULL,
-                                        v->has[SBN_VAR] ? var : NULL,
-                                        v->has[SBN_BATCHES] ? &v->batches : NULL);
+    if (!entry->layer->tracks)
+        return SBN_SUCCESS;
+    return sbn_batchnorm_set_running_stats(entry->layer, v->has[SBN_MEAN] ? mean : NULL,
+                                           v->has[SBN_VAR] ? var : NULL,
+                                           v->has[SBN_BATCHES] ? &v->batches : NULL);
 }
 
 static int read_and_put(load *l)
@@ -168,12 +170,13 @@ static int read_and_put(load *l)
     if (!status)
         status = judge_unexpected(l);
     if (!status && l->problems > 0)
-        status = sbn__fail(SBN_KEY_MISMATCH, "%s: %zu keys do not fit the model: %s%s",
-                           l->file.path, l->problems, l->first, l->problems > 1 ? ", ..." : "");
+        status = sbn__fail(SBN_KEY_MISMATCH, "%s: %zu %s not fit the model: %s%s", l->file.path,
+                           l->problems, l->problems > 1 ? "keys do" : "key does", l->first,
+                           l->problems > 1 ? ", ..." : "");
+    for (size_t i = 0; i < size && !status; ++i)
+        status = put_statistics(&l->model->entries[i], &all[i]);
     for (size_t i = 0; i < size && !status; ++i)
         status = put_parameters(&l->model->entries[i], &all[i]);
-    for (size_t i = 0; i < size && !status; ++i)
-        put_statistics(&l->model->entries[i], &all[i]);
     for (size_t i = 0; all && i < size; ++i)
         sbn__free(all[i].floats);
     sbn__free(all);

@@ -142,7 +142,7 @@ int sbn__check_replicas(const sbn_entry *entry)
     if (entry->replicas != replicas)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "layer \"%s\": expected a group of %zu replicas, whose buffers the model "
-                         "knows, got one of %zu; move it by sbn_model_set_group",
+                         "knows, got one of %zu; move it back, then all by sbn_model_set_group",
                          entry->name, entry->replicas, replicas);
     return SBN_SUCCESS;
 }

@@ -31,6 +31,8 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn re
                    void *context, successor *next)
 {
     int status = sbn__check_idle(entry->layer, "moving it to another group");
+    if (!status && entry->parameters)
+        status = sbn__check_replicas(entry);
     if (status || !entry->parameters)
         return status;
     const size_t channels = entry->layer->channels;

@@ -161,7 +161,6 @@ static int finish(sbn_mpi *mpi)
 
 int sbn_mpi_destroy(sbn_mpi *mpi)
 {
-    sbn_set_last_error(SBN_SUCCESS, "");
     if (!mpi)
         return SBN_SUCCESS;
     const int status = sbn__mpi_check_thread(mpi);

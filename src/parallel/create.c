@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/versioned_struct.h"
 #include "collective/split.h"
 #include "parallel/average.h"
 #include "parallel/bucket.h"
@@ -180,9 +179,7 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     if (!status)
         status = made ? open_parallel(made, group, &config) : sbn__fail_memory(operation);
     /* Other ranks learn of an error from the collective, if this rank can take part in it. */
-    if (sbn__communicator_is_joined(parent) && (parent->dead || group->passes_under_way > 0))
-        status = status ? status : SBN_GROUP_FAILED;
-    else
+    if (!sbn__communicator_is_joined(parent) || (!parent->dead && group->passes_under_way == 0))
         status = join(made, group, status);
     if (!status && made->replica_count > 0)
         status = meet(made);

@@ -172,6 +172,7 @@ static void leave_sums(sbn_data_parallel *parallel, sbn_bucket *bucket)
     sbn_exchange *e = bucket->exchange;
     if (!arrived(parallel, &bucket->sums))
         return;
+    bucket->writes = 1;
     int status = sbn__bucket_write(bucket, bucket->levels.words + sbn__status_words(parallel));
     for (size_t r = 0; r < parallel->replica_count; ++r) {
         const int kept = sbn__keep_event(&parallel->replicas[r], &e->written[r], bucket->copied[r]);
@@ -190,7 +191,8 @@ static void leave_writing(sbn_data_parallel *parallel, sbn_bucket *bucket)
     const int status = sbn__bucket_copied(bucket, parallel, &done);
     if (status) {
         sbn__bucket_wait(bucket, parallel->replica_count);
-        sbn__communicator_fail(&parallel->communicator, status);
+        if (bucket->writes)
+            sbn__communicator_fail(&parallel->communicator, status);
     }
     if (!status && !done)
         return;
@@ -264,14 +266,20 @@ static const sbn_request *late_request(const sbn_data_parallel *parallel,
     return NULL;
 }
 
-/* The oldest bucket, if it waits only for this rank's devices. */
+/*
+ * The oldest bucket that others wait for, if it waits only for this rank's devices. One that is written
+ * holds up others only where it keeps the last place.
+ */
 static const sbn_bucket *held_by_devices(const sbn_data_parallel *parallel)
 {
-    const sbn_bucket *bucket = &parallel->buckets[parallel->oldest];
     const int full = parallel->busy == SBN_BUCKETS;
-    if (parallel->busy > 0 &&
-        (bucket->stage == SBN_BUCKET_READING || (full && bucket->stage == SBN_BUCKET_WRITING)))
-        return bucket;
+    for (size_t i = 0; i < parallel->busy; ++i) {
+        const sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS];
+        if (bucket->stage == SBN_BUCKET_READING || (full && bucket->stage == SBN_BUCKET_WRITING))
+            return bucket;
+        if (bucket->stage != SBN_BUCKET_WRITING)
+            return NULL;
+    }
     return NULL;
 }
 

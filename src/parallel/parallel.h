@@ -64,6 +64,7 @@ typedef struct sbn_bucket {
     sbn_exchange *exchange; /* until it is being written */
     size_t tensor, first;   /* where it begins */
     size_t floats, blocks;
+    int writes;         /* its copies are results, which other ranks take for given */
     sbn_staging *host;  /* per replica: its floats */
     cl_event *copied;   /* per replica: its last copy */
     sbn_request levels; /* who has failed; then a range for each block */

@@ -222,6 +222,8 @@ static void check_room(void)
                strstr(sentence, "(elements a block 0 on rank 0, 4 on rank 1, 8 on rank 2, "),
            "4095 values: as many as fit: %s", sentence);
     free(s.mismatch);
+    tap_ok(sbn__mismatch_words(3) == 3 * 26, "a slot has as many words as transport.h says: %d",
+           (int)sbn__mismatch_words(3) / 3);
     const int ranks[] = {0, 2, 4};
     char list[10];
     const size_t length = sbn__ranks_print(ranks, 3, list, sizeof list);

@@ -127,6 +127,10 @@ static void check_life(void)
         must(sbn__request_start(&joined[rank], &other[rank], SBN_TAG_HEADER, WORDS), "start");
     }
     must(sbn__request_poll(&joined[0], &other[0], &done), "poll");
+    const atomic_int aborted = 1;
+    joined[0].abort_flag = &aborted;
+    tap_ok(sbn__deadline_passed(&joined[0], &deadline, &waited), "another completes, but an abort");
+    joined[0].abort_flag = NULL;
     tap_ok(done && !sbn__deadline_passed(&joined[0], &deadline, &waited), "another completes");
     pause_for(0.5);
     tap_ok(!sbn__deadline_passed(&joined[0], &deadline, &waited), "0.5 s after that");

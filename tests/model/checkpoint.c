@@ -3,6 +3,7 @@
  * loaded into every replica, and inspected without a model.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,33 @@ static void check_checkpoint(void)
     sbn_checkpoint_destroy(checkpoint);
 }
 
+/* Numbers are compared by value, whatever comes behind them; a file may have names in any order. */
+static void check_order(void)
+{
+    static const char *const names[] = {"bn01",     "bn1",      "bn1_a",     "bn002",
+                                        "bn10",     "conv1_bn", "conv2_bn",  "conv2_bn_a",
+                                        "conv9_bn", "conv9bn",  "conv10_bn", "conv11_bn"};
+    enum { NAMES = sizeof names / sizeof *names };
+    char header[4096] = "{";
+    sbn_checkpoint *checkpoint;
+    sbn_layer_info layer = SBN_LAYER_INFO_INIT;
+    for (size_t i = 0, at = 1; i < NAMES; ++i)
+        for (int which = 0; which < 2; ++which)
+            at += (size_t)sprintf(header + at,
+                                  "\"%s.running_%s\":{\"dtype\":\"F32\",\"shape\":[0],"
+                                  "\"data_offsets\":[0,0]}%s",
+                                  names[5 * i % NAMES], which ? "var" : "mean",
+                                  i + 1 < NAMES || !which ? "," : "}");
+    file_network_write(header, 0);
+    must(sbn_checkpoint_create(file_network_path, &checkpoint), "create");
+    for (size_t i = 0; i < NAMES; ++i) {
+        must(sbn_checkpoint_layer(checkpoint, i, &layer), "get");
+        tap_ok(strcmp(layer.name, names[i]) == 0, "layer %d: expected %s, got %s", (int)i, names[i],
+               layer.name);
+    }
+    sbn_checkpoint_destroy(checkpoint);
+}
+
 /* A rank that only takes part has running statistics to load, and no weight to save. */
 static void check_none(void)
 {
@@ -125,6 +153,7 @@ int main(void)
     check_loaded("network_bf16.safetensors", 0x1p-8, 3);
     check_loaded("network_v1.safetensors", 0.0, 0);
     check_checkpoint();
+    check_order();
     check_none();
     return file_network_end();
 }

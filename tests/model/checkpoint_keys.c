@@ -52,7 +52,7 @@ static void check_keys(void)
     for (int strict = 0; strict < 2; ++strict) {
         config = logging(&l, strict);
         expect(sbn_model_load(n.model, data_path("network_f32.safetensors"), &config),
-               SBN_KEY_MISMATCH, "4 keys|\"4.1.weight\"|[7], got F32 of [6]",
+               SBN_KEY_MISMATCH, "4 keys do not fit|\"4.1.weight\"|[7], got F32 of [6]",
                "wrong shapes, strict or not");
         check_log(&l, 4,
                   "shape 4.1.weight|shape 4.1.bias|shape 4.1.running_mean|shape 4.1.running_var",
@@ -122,7 +122,8 @@ static void check_types(void)
     } files[] = {
         {"integers as a mean", ONE("1.running_mean", "I32", "[4]", 16), SBN_KEY_MISMATCH,
          "\"1.running_mean\"|F32, F16 or BF16 of shape [4]|I32 of [4]"},
-        {"doubles", ONE("1.running_var", "F64", "[4]", 32), SBN_KEY_MISMATCH, "F64 of [4]"},
+        {"doubles", ONE("1.running_var", "F64", "[4]", 32), SBN_KEY_MISMATCH,
+         "1 key does not fit the model: \"1.running_var\"|F64 of [4]"},
         {"two dimensions", ONE("1.weight", "F32", "[4,1]", 16), SBN_KEY_MISMATCH, "F32 of [4, 1]"},
         {"no channel", ONE("1.weight", "F32", "[0]", 0), SBN_KEY_MISMATCH, "F32 of [0]"},
         {"a real count", ONE("1.num_batches_tracked", "F32", "[]", 4), SBN_KEY_MISMATCH,

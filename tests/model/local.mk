@@ -17,6 +17,7 @@ tests_model_draft_SOURCES = \
 	tests/support/system_calls.c \
 	tests/support/system_calls.h
 tests_model_draft_LDFLAGS = $(system_wraps)
+tests_model_model_LDFLAGS = $(wraps)
 tests_model_safetensors_SOURCES = \
 	tests/model/safetensors.c \
 	tests/model/safetensors_liars.c \

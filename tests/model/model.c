@@ -6,6 +6,7 @@
 
 #include "support/network.h"
 #include "support/refused.h"
+#include "support/wraps.h"
 
 static fixture device;
 static cl_command_queue queue;
@@ -138,11 +139,20 @@ static void check_dimensions(sbn_group *group)
     slice_close(&s);
 }
 
+static int replicate(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
+                     sbn_parameters *parameters)
+{
+    (void)context, (void)name, (void)layer, (void)replica, (void)parameters;
+    tap_ok(0, "a model that cannot move asks for buffers");
+    return SBN_SUCCESS;
+}
+
 /* The model's buffers are one for each replica of the group that a layer was in. */
 static void check_moved_alone(sbn_group *three, sbn_group *one)
 {
     static const char words[] = "layer \"stem\": expected a group of 3 replicas, whose buffers the "
-                                "model knows, got one of 1; move it by sbn_model_set_group";
+                                "model knows, got one of 1; move it back, then all by "
+                                "sbn_model_set_group";
     float weight[CHANNELS] = {0}, bias[CHANNELS] = {0};
     network n;
     network_open(&n, &device, queue, three, REPLICAS);
@@ -152,9 +162,43 @@ static void check_moved_alone(sbn_group *three, sbn_group *one)
     REFUSED(sbn_model_load(n.model, data_path("network_f16.safetensors"), NULL), words);
     REFUSED(sbn_model_save(n.model, "/nonexistent/file", NULL), words);
     REFUSED(sbn_model_reset_parameters(n.model), words);
+    REFUSED(sbn_model_set_group(n.model, three, NULL, NULL), words);
+    REFUSED(sbn_model_set_group(n.model, three, replicate, NULL), words);
+    tap_ok(sbn_batchnorm_group(n.layers[0]) == one && sbn_batchnorm_group(n.layers[1]) == three,
+           "all layers are where they were");
     must(sbn_batchnorm_set_group(n.layers[0], three), "sbn_batchnorm_set_group");
     expect(sbn_model_set_parameters(n.model, 0, weight, bias), SBN_SUCCESS, "", "moved back");
     network_close(&n);
+}
+
+/* A pass that fails on its device after it has returned: a load that meets that says so, and loads nothing. */
+static void check_late_error(sbn_group *group)
+{
+    sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
+    sbn_batchnorm *layer = LAYER_WITH(group, .channels = CHANNELS, .affine = OFF);
+    sbn_saved *saved = fixture_saved(layer);
+    sbn_model *model;
+    slice s;
+    int64_t batches;
+    lenient.strict = 0;
+    must(sbn_model_create(&model), "sbn_model_create");
+    must(sbn_model_add(model, "1", layer, NULL), "sbn_model_add");
+    slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
+    must(sbn_forward(layer, &s.shard, saved, 0, NULL), "sbn_forward");
+    wraps_condemn(1);
+    expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient),
+           CL_OUT_OF_RESOURCES,
+           "running statistics of layer \"batchnorm\": a forward pass has failed", "a load");
+    wraps_condemn(0);
+    must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "get");
+    tap_ok(batches == 1, "which loads nothing: %d batches", (int)batches);
+    expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient), SBN_SUCCESS, "",
+           "the next load");
+    must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "get");
+    tap_ok(batches == 3, "which does: %d batches", (int)batches);
+    slice_close(&s);
+    must(sbn_model_destroy(model), "sbn_model_destroy");
+    fixture_end(layer, saved);
 }
 
 static void checks(void)
@@ -166,6 +210,7 @@ static void checks(void)
     check_parameters(three);
     check_dimensions(group);
     check_moved_alone(three, group);
+    check_late_error(group);
     sbn_group_destroy(group);
     sbn_group_destroy(three);
 }

@@ -75,11 +75,14 @@ static void check_refused(void)
     REFUSED(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "comm: expected at most 4095 ranks, got 4096");
     pretend_size = 0;
     REFUSED(sbn_mpi_transport(NULL, &table), "mpi: expected a pointer|got NULL");
-    RIGHT(sbn_mpi_destroy(NULL));
+    tap_ok(sbn_mpi_destroy(NULL) == SBN_SUCCESS, "nothing is destroyed");
     MPI_Comm_free(&between);
     MPI_Comm_free(&half);
     RIGHT(sbn_mpi_create(MPI_COMM_WORLD, &mpi));
-    sbn_mpi_destroy(mpi);
+    REFUSED(sbn_mpi_transport(mpi, NULL), "transport: expected a pointer|got NULL");
+    tap_ok(sbn_mpi_destroy(mpi) == SBN_SUCCESS &&
+               holds_words(sbn_last_error(), "transport: expected a pointer|got NULL"),
+           "a failure's sentence stays when all is destroyed: %s", sbn_last_error());
 }
 
 /* --- groups --- */
@@ -168,7 +171,7 @@ static void check_table(void)
     text_instead = NULL;
     must(table.start(table.context, SBN_TAG_WORDS, words, 1, &request), "start");
     late_tests = 3;
-    expect(sbn_mpi_destroy(mpi), SBN_SUCCESS, "", "what was started is waited for");
+    must(sbn_mpi_destroy(mpi), "what was started is waited for");
     tap_ok(late_tests == 0 && words[0] == mpi_job_size(), "until it has ended: %d", (int)words[0]);
     late_tests = 0;
 }

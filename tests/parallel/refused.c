@@ -117,6 +117,29 @@ static void check_calls(test_ranks *all)
     RANKS_REFUSE(all, &exchange, rows);
 }
 
+/* The first copy from rank 1's device fails there, after it has been enqueued: as one that is refused. */
+static int read_fails(test_rank *m)
+{
+    arguments a;
+    right(m, &a);
+    reset(m);
+    wraps_condemn(m->rank == ODD_RANK);
+    call(m, &a);
+    wraps_condemn(0);
+    return m->status;
+}
+
+static void check_read(test_ranks *all)
+{
+    ranks_do(all, read_fails);
+    ranks_expect(all, CL_OUT_OF_RESOURCES, "replica 0: a command failed on the device",
+                 SBN_REMOTE_ERROR,
+                 "rank 1 reported CL_OUT_OF_RESOURCES in averaging of 7 tensors, 6149 floats",
+                 "a copy to the host fails");
+    ranks_do(all, begin_and_go_on);
+    ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", "afterwards");
+}
+
 /* Results cannot be given on rank 1: it says so, and what follows fails on all. */
 static failure at_end;
 
@@ -164,6 +187,7 @@ static void checks(void)
                  SBN_REMOTE_ERROR, "rank 1 called sbn_data_parallel_create and reported",
                  "a wrong configuration");
     ranks_do(&all, exchange_join);
+    check_read(&all);
     ranks_do(&all, begin_and_go_on);
     mean = exchanges_digest(&all, "averaged");
     check_calls(&all);

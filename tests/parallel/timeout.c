@@ -1,12 +1,14 @@
 /*
  * Ranks that do not join an exchange, and transports that fail: the other ranks return with a
  * sentence, and their sbn_data_parallel has failed; batch norm, which has requests of its own, goes
- * on.
+ * on. Waits for a rank's own devices have no timeout.
  */
+#include <pthread.h>
 #include <stdio.h>
 
 #include "group/group.h"
 #include "support/exchanges.h"
+#include "support/stalls.h"
 
 static fixture device;
 
@@ -102,9 +104,62 @@ static void check_breaking(int fail_start, int fail_test)
     ranks_close(&all);
 }
 
+/* --- this rank's own devices ------------------------------------------------------- */
+
+static void *open_late(void *gate)
+{
+    pause_for(0.6);
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    return gate;
+}
+
+/* The copies back of the first averaging stand behind the second one's in the library's queue. */
+static void check_own_devices(void)
+{
+    enum { REPLICAS = 2 };
+    const test_rank rank = {.replicas = REPLICAS, .queue = fixture_queue(&device, 0)};
+    const cl_command_queue queues[REPLICAS] = {rank.queue, rank.queue};
+    sbn_group_config config = fixture_config(queues);
+    sbn_group *group;
+    sbn_data_parallel *parallel;
+    exchange_tensors t[2];
+    sbn_exchange *exchanges[2];
+    pthread_t opener;
+    cl_event gates[2];
+    config.replicas = REPLICAS;
+    config.timeout = 0.3;
+    must(sbn_group_create(&config, &group), "sbn_group_create");
+    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
+    for (int i = 0; i < 2; ++i) {
+        tensors_open(&t[i], &rank);
+        tensors_fill(&t[i], 0);
+        gates[i] = fixture_gate(&device);
+        t[i].of[0].num_wait = 1;
+        t[i].of[0].wait_list = &gates[i];
+    }
+    for (int i = 0; i < 2; ++i)
+        must(sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
+                                         &exchanges[i]),
+             "begin");
+    must(clSetUserEventStatus(gates[0], CL_COMPLETE), "clSetUserEventStatus");
+    must(pthread_create(&opener, NULL, open_late, gates[1]), "pthread_create");
+    expect(sbn_exchange_end(exchanges[0]), SBN_SUCCESS, "", "the first averaging");
+    expect(sbn_exchange_end(exchanges[1]), SBN_SUCCESS, "",
+           "one whose input comes after the timeout");
+    must(pthread_join(opener, NULL), "pthread_join");
+    for (int i = 0; i < 2; ++i) {
+        tensors_close(&t[i]);
+        clReleaseEvent(gates[i]);
+    }
+    sbn_data_parallel_destroy(parallel);
+    sbn_group_destroy(group);
+    clReleaseCommandQueue(rank.queue);
+}
+
 static void checks(void)
 {
     check_absent();
+    check_own_devices();
     /* The first is sbn_data_parallel_create's, then a header, levels, sums, ... */
     for (int n = 1; n <= 6; ++n)
         check_breaking(n, 0);
