@@ -9,12 +9,14 @@
 enum { VECTOR_BYTES = 16 };
 
 /*
- * What lies before a tensor in the place where its buffer begins. A driver that copies has a place of its
- * own for the copy, which must not have anything else.
+ * What lies before a tensor in the place where its buffer begins: nothing where it need not, for memory of
+ * several buffers is undefined in OpenCL, though not where a driver uses it as it is.
  */
 static size_t lead_of(const sbn_replica *replica, size_t address)
 {
-    return replica->host_memory == SBN_HOST_MEMORY_USED ? address % VECTOR_BYTES : 0;
+    return replica->form == SBN_FORM_GPU && replica->host_memory == SBN_HOST_MEMORY_USED
+               ? address % VECTOR_BYTES
+               : 0;
 }
 
 static sbn_host_buffer *find(sbn_host_buffers *buffers, const void *address)
