@@ -133,6 +133,8 @@ static void recorded(void)
         "GPU 16x96x784 first: 96x2 of 1x32, tail; r 74x4x1 of 4; 0",
         "CPU 16x40x256 first: 1x8 of 40x2; f 16x1x1 of 10240; 1",
         "GPU 16x40x256 first: 3x8 of 16x2, tail; r 10x4x1 of 4; 0",
+        "GPU 8x64x22369621 first: 64x256 of 1x2736, tail; r 1398102x1x1 of 8; 0",
+        "GPU 8x64x22369622 first: 64x256 of 1x2736, tail; p 64x2428x8 of 9216; 0",
         "CPU 64x256x196 last: 1x8 of 256x8; r 1x16x1 of 784, streamed; 0",
         "GPU 64x256x196 last: 16x16 of 16x4, tail; r 1x628x1 of 20; 0",
         "CPU 64x512x49 last: 1x8 of 512x8; r 1x16x1 of 196; 0",
@@ -202,7 +204,6 @@ static void plans(void)
            count, differ, wrong);
 }
 
-<<<<<<< HEAD
 /* 2^56 elements, which no buffer has. */
 static void limits(void)
 {
@@ -213,29 +214,13 @@ static void limits(void)
         sbn_shape shape;
         expect(sbn__shape_of(&shape, &shard, 1 << 30, SBN_LAYOUT_NCHW, SBN_F32, "shape"),
                more ? SBN_INVALID_ARGUMENT : SBN_SUCCESS, more ? "too large" : "", "a shape");
-=======
-/* Work-items of the GPU form count the elements of three rows in 32 bits: 8 images of 64 channels, 288^3. */
-static void wide_rows(void)
-{
-    static const size_t planes[] = {22369621, 288 * 288 * 288};
-    const sbn_replica replica = {.form = SBN_FORM_GPU, .compute_units = 132};
-    for (int i = 0; i < 2; ++i) {
-        const sbn_shape shape = shape_of((const size_t[]){8, 64, planes[i]}, SBN_LAYOUT_NCHW);
-        const sbn_apply_plan plan = sbn__plan_apply(&shape, &replica);
-        tap_ok(plan.walk == (i ? SBN_WALK_PLANES : SBN_WALK_ROWS), "3 rows of %zu elements: walk %d",
-               shape.row, plan.walk);
->>>>>>> h-r2
     }
 }
 
 int main(void)
 {
     parsed();
-<<<<<<< HEAD
     limits();
-=======
-    wide_rows();
->>>>>>> h-r2
     plans();
     recorded();
     return tap_done();

@@ -119,16 +119,13 @@ static void check_own_devices(void)
     enum { REPLICAS = 2 };
     const test_rank rank = {.replicas = REPLICAS, .queue = fixture_queue(&device, 0)};
     const cl_command_queue queues[REPLICAS] = {rank.queue, rank.queue};
-    sbn_group_config config = fixture_config(queues);
     sbn_group *group;
     sbn_data_parallel *parallel;
     exchange_tensors t[2];
     sbn_exchange *exchanges[2];
     pthread_t opener;
     cl_event gates[2];
-    config.replicas = REPLICAS;
-    config.timeout = 0.3;
-    must(sbn_group_create(&config, &group), "sbn_group_create");
+    must(MAKE_GROUP(&group, queues, .replicas = REPLICAS, .timeout = 0.3), "sbn_group_create");
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
     for (int i = 0; i < 2; ++i) {
         tensors_open(&t[i], &rank);
