@@ -1,6 +1,6 @@
 /*
- * Moves a model to another group: everything that can be refused is checked for all layers first;
- * then the layers move with their new buffers; then values are copied.
+ * Moves a model to another group: everything that can fail is done for all layers first; then the
+ * layers move with their new buffers; then values are copied.
  */
 #include <string.h>
 
@@ -11,6 +11,7 @@
 typedef struct successor {
     float *values; /* weight and bias on the host */
     sbn_parameters *parameters;
+    sbn_layer_move move;
 } successor;
 
 static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replicate, void *context,
@@ -30,7 +31,7 @@ static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replic
 static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replicate,
                    void *context, successor *next)
 {
-    int status = sbn__check_idle(entry->layer, "moving it to another group");
+    int status = sbn__layer_move_prepare(&next->move, entry->layer, group);
     if (!status && entry->parameters)
         status = sbn__check_replicas(entry);
     if (status || !entry->parameters)
@@ -62,29 +63,10 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn re
     return status;
 }
 
-/* Moves all layers or none. */
-static int move(sbn_model *model, sbn_group *group, sbn_group **former)
+/* Moves the layer, and replaces the old buffers by the new ones. */
+static void settle(sbn_entry *entry, sbn_group *group, successor *next)
 {
-    int status = SBN_SUCCESS;
-    size_t moved = 0;
-    while (moved < model->size && !status) {
-        sbn_batchnorm *layer = model->entries[moved].layer;
-        former[moved] = layer->group;
-        status = sbn_batchnorm_set_group(layer, group);
-        moved += !status;
-    }
-    if (!status)
-        return SBN_SUCCESS;
-    char sentence[SBN_SENTENCE_SIZE];
-    strcpy(sentence, sbn_last_error());
-    while (moved-- > 0)
-        sbn_batchnorm_set_group(model->entries[moved].layer, former[moved]);
-    return sbn__fail(status, "%s", sentence);
-}
-
-/* Replaces the old buffers by the new ones. */
-static void settle(sbn_entry *entry, const sbn_group *group, successor *next)
-{
+    sbn__layer_move_finish(&next->move, entry->layer, group);
     sbn__parameters_drop(entry->parameters, entry->replicas);
     entry->parameters = next->parameters;
     entry->replicas = group->replica_count;
@@ -108,22 +90,19 @@ int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn rep
     if (status)
         return status;
     successor *next = sbn__allocate(sizeof *next * model->size);
-    sbn_group **former = sbn__allocate(sizeof *former * model->size);
-    if (!next || !former)
+    if (!next)
         status = sbn__fail_memory("a model");
     for (size_t i = 0; i < model->size && !status; ++i)
         status = prepare(&model->entries[i], group, replicate, context, &next[i]);
-    if (!status)
-        status = move(model, group, former);
     for (size_t i = 0; i < model->size && !status; ++i)
         settle(&model->entries[i], group, &next[i]);
     for (size_t i = 0; replicate && i < model->size && !status; ++i)
         status = copy(&model->entries[i], &next[i]);
     for (size_t i = 0; next && i < model->size; ++i) {
+        sbn__layer_move_drop(&next[i].move);
         sbn__parameters_drop(next[i].parameters, group->replica_count);
         sbn__free(next[i].values);
     }
     sbn__free(next);
-    sbn__free(former);
     return status;
 }
