@@ -16,7 +16,8 @@ static void save(const sbn_layer_pass *lp, int by_host)
         return;
     saved->filled = 1;
     saved->frozen = lp->kind->local;
-    saved->pass = lp->call.number;
+    /* Where a frozen layer occurs is each rank's affair. */
+    saved->pass = lp->kind->local ? 0 : lp->call.number;
     saved->place = lp->place;
     saved->count = lp->count;
     memcpy(saved->shapes, lp->shapes, sizeof *saved->shapes * lp->group->replica_count);
