@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "group/group.h"
+#include "layer/running.h"
 #include "pass/on_device_training.h"
 #include "support/wraps.h"
 
@@ -165,5 +166,75 @@ void check_refused_commands(const problem *p)
     tap_ok(refused == 6 && flushed == refused,
            "%s: behind %d of %d launches that are refused all queues are flushed", p->what, flushed,
            refused);
+    training_close(&t);
+}
+
+/* As the device has left it where an update has not run. */
+static void take_back(const training *t, const float *mean, const float *var, int64_t batches)
+{
+    const size_t row = sizeof(float) * t->p->channels;
+    const cl_mem mem = t->layer->running->device.mem;
+    const cl_command_queue queue = t->queues[0];
+    must(clFinish(queue), "clFinish");
+    must(clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, row, mean, 0, NULL, NULL), "write");
+    must(clEnqueueWriteBuffer(queue, mem, CL_TRUE, row, row, var, 0, NULL, NULL), "write");
+    must(clEnqueueWriteBuffer(queue, mem, CL_TRUE, 2 * row, sizeof batches, &batches, 0, NULL,
+                              NULL),
+         "write");
+}
+
+/* The first question for a state is the next pass's for the command that has updated the statistics. */
+static void condemn_update(const training *t)
+{
+    cl_int state;
+    wraps_condemn(1);
+    must(clGetEventInfo(t->layer->running->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                        &state, NULL),
+         "clGetEventInfo");
+}
+
+/* A pass that has failed late, or when its last command had been enqueued, is counted as the device counts it. */
+void check_failed_updates(const problem *p, cl_command_queue queue)
+{
+    training t;
+    float mean[MOST_CHANNELS], var[MOST_CHANNELS];
+    int64_t batches = 0;
+    training_open(&t, p, queue, 0);
+    train(&t, 0);
+    must(sbn_batchnorm_running_stats(t.layer, mean, var, &batches), "running stats");
+    cl_event given = fixture_gate(&training_device);
+    must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
+    training_wait(&t, &given, 1);
+    must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "sbn_forward");
+    take_back(&t, mean, var, batches);
+    condemn_update(&t);
+    /* In the same memory it is told. */
+    const int told = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
+    const long waited = wraps_waited_for_condemned();
+    must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "the one after it");
+    tap_ok(told == CL_OUT_OF_RESOURCES && wraps_waited_for_condemned() == waited,
+           "%s: no later pass waits for an update that has failed: %s", p->what,
+           sbn_strerror(told));
+    wraps_condemn(0);
+    must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
+    tap_ok(batches == 2, "%s: nor counts it: %lld batches", p->what, (long long)batches);
+    int right = 1, failed = 0;
+    for (int n = 1; n < 16; ++n) {
+        int64_t after;
+        wraps_fail(WRAP_RETAIN_EVENT, n);
+        failed += sbn_forward(t.layer, t.shards, t.saved, 0, NULL) != SBN_SUCCESS;
+        wraps_fail(WRAP_RETAIN_EVENT, 0);
+        must(clFinish(t.queues[0]), "clFinish");
+        must(clEnqueueReadBuffer(t.queues[0], t.layer->running->device.mem, CL_TRUE,
+                                 2 * sizeof(float) * p->channels, sizeof batches, &batches, 0, NULL,
+                                 NULL),
+             "read");
+        must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "the one after it");
+        must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &after), "running stats");
+        right = right && after == batches + 1;
+    }
+    tap_ok(right && failed > 1, "%s: %d of 15 passes are refused, and the next is counted", p->what,
+           failed);
+    must(clReleaseEvent(given), "clReleaseEvent");
     training_close(&t);
 }

@@ -176,6 +176,9 @@ void wraps_hold(int kind, long more);
 void wraps_condemn(int n);
 int wraps_condemned(void);
 
+/* Events in wait lists, since the program began, that had been found to have failed. */
+long wraps_waited_for_condemned(void);
+
 /*
  * What clGetDeviceInfo answers to a question, of three at most, instead of the device's own answer;
  * NULL: no more to any.
