@@ -3,6 +3,7 @@
 
 #include "group/group.h"
 #include "layer/running.h"
+#include "layer/saved.h"
 #include "pass/on_device_training.h"
 #include "support/wraps.h"
 
@@ -183,13 +184,12 @@ static void take_back(const training *t, const float *mean, const float *var, in
          "write");
 }
 
-/* The first question for a state is the next pass's for the command that has updated the statistics. */
-static void condemn_update(const training *t)
+/* This command has failed. */
+static void condemn(cl_event event)
 {
     cl_int state;
     wraps_condemn(1);
-    must(clGetEventInfo(t->layer->running->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
-                        &state, NULL),
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
          "clGetEventInfo");
 }
 
@@ -207,7 +207,7 @@ void check_failed_updates(const problem *p, cl_command_queue queue)
     training_wait(&t, &given, 1);
     must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "sbn_forward");
     take_back(&t, mean, var, batches);
-    condemn_update(&t);
+    condemn(t.layer->running->last);
     /* In the same memory it is told. */
     const int told = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
     const long waited = wraps_waited_for_condemned();
@@ -236,5 +236,30 @@ void check_failed_updates(const problem *p, cl_command_queue queue)
     tap_ok(right && failed > 1, "%s: %d of 15 passes are refused, and the next is counted", p->what,
            failed);
     must(clReleaseEvent(given), "clReleaseEvent");
+    training_close(&t);
+}
+
+/* What is loaded takes the place of what was saved, however the passes that used that have ended. */
+void check_loading(const problem *p, cl_command_queue queue)
+{
+    static unsigned char bytes[1 << 12];
+    training t;
+    size_t size;
+    training_open(&t, p, queue, 0);
+    train(&t, 0);
+    const uint64_t right = training_digest(SBN_DIGEST_START, &t);
+    must(sbn_saved_store(t.saved, bytes, sizeof bytes, &size), "sbn_saved_store");
+    for (int written = 0; written < 2; ++written) {
+        training_reset(&t);
+        train(&t, 0);
+        condemn(written ? t.saved->table.written[0] : t.saved->table.last[0]);
+        const int status = sbn_saved_load(t.saved, bytes, size);
+        tap_ok(!status, "%s: saved statistics are loaded behind %s that failed: %s", p->what,
+               written ? "a forward pass" : "a pass", sbn_strerror(status));
+        wraps_condemn(0);
+        tap_ok(!sbn_backward(t.layer, t.shards, t.saved, 0, NULL) &&
+                   training_digest(SBN_DIGEST_START, &t) == right,
+               "%s: and a backward pass reads them", p->what);
+    }
     training_close(&t);
 }

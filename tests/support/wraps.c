@@ -31,7 +31,7 @@ static cl_int enqueued(cl_int code, cl_uint count, const cl_event *list, const c
 {
     atomic_fetch_add(&waited_for, count);
     for (cl_uint i = 0; i < count; ++i)
-        atomic_fetch_add(&waited_for_condemned, condemned && list[i] == condemned);
+        atomic_fetch_add(&waited_for_condemned, wraps_has_condemned(list[i]));
     wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && event);
     return code;
 }
@@ -116,6 +116,11 @@ void wraps_condemn(int n)
 int wraps_condemned(void)
 {
     return condemned != NULL;
+}
+
+int wraps_has_condemned(cl_event event)
+{
+    return condemned && event == condemned;
 }
 
 /* A thread that asks for a command until it has ended has asked once: how often depends on time. */

@@ -75,7 +75,10 @@ WRAP(cl_int, clEnqueueUnmapMemObject,
 
 WRAP(cl_int, clWaitForEvents, (cl_uint count, const cl_event *list))
 {
-    const cl_int code = __real_clWaitForEvents(count, list);
+    cl_int code = __real_clWaitForEvents(count, list);
+    for (cl_uint i = 0; i < count; ++i)
+        if (wraps_has_condemned(list[i]))
+            code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     return wraps_fails(WRAP_WAIT) ? CL_OUT_OF_RESOURCES : code;
 }
 
