@@ -82,6 +82,27 @@ static int prepare_host(sbn_layer_pass *lp)
     return status;
 }
 
+/*
+ * What a pass has left that the host combined, and that has told its errors: a command that failed is not
+ * waited for. Behind a pass that devices combined, sbn__layer_pass_check_enqueued has asked.
+ */
+static int prepare_devices(sbn_layer_pass *lp)
+{
+    const sbn_group *group = lp->group;
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < group->replica_count && !lp->enqueued && !status; ++r) {
+        sbn_work *work = &lp->work[r];
+        cl_int state = CL_COMPLETE;
+        if (work->last)
+            status = sbn__event_state(&group->replicas[r], work->last, &state);
+        if (status || state >= 0)
+            continue;
+        sbn__release_event(&work->last);
+        work->wide_is_clear = 0;
+    }
+    return status;
+}
+
 static int reduce_to_host(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const int status = sbn__reduce(lp, replica);
@@ -109,6 +130,7 @@ static const sbn_steps host_combines = {
 };
 
 static const sbn_steps devices_combine = {
+    .prepare = prepare_devices,
     .reduce = sbn__reduce_on_device,
     .combine = sbn__device_combine,
     .commit = commit_on_devices,
@@ -116,12 +138,14 @@ static const sbn_steps devices_combine = {
 };
 
 static const sbn_steps reduction_combines = {
+    .prepare = prepare_devices,
     .combine = sbn__reduce_and_combine,
     .commit = commit_on_devices,
     .apply = apply_behind_devices,
 };
 
 static const sbn_steps one_launch = {
+    .prepare = prepare_devices,
     .combine = sbn__whole,
     .commit = commit_on_devices,
     .apply = has_applied,

@@ -263,3 +263,28 @@ void check_loading(const problem *p, cl_command_queue queue)
     }
     training_close(&t);
 }
+
+/* A pass that the host combines has told its error: the next one, in the same memory, does not wait for that. */
+void check_failed_on_host(const problem *p, cl_command_queue queue)
+{
+    training t;
+    const long waited = wraps_waited_for_condemned();
+    int failed = 0;
+    training_open(&t, p, queue, 0);
+    train(&t, 0);
+    for (int n = 1, more = 1; more; ++n) {
+        must(sbn_batchnorm_set_frozen(t.layer, 1), "frozen");
+        train(&t, 0);
+        wraps_condemn(n);
+        failed += sbn_backward(t.layer, t.shards, t.saved, 0, NULL) != SBN_SUCCESS;
+        more = wraps_condemned();
+        must(sbn_batchnorm_set_frozen(t.layer, 0), "released");
+        must(sbn_forward(t.layer, t.shards, t.saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
+        wraps_condemn(0);
+    }
+    const long late = wraps_waited_for_condemned() - waited;
+    tap_ok(failed > 0 && late == 0,
+           "%s: %d passes fail where the host combines, and %ld commands wait for what has failed",
+           p->what, failed, late);
+    training_close(&t);
+}
