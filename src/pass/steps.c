@@ -71,8 +71,11 @@ static int prepare_host(sbn_layer_pass *lp)
     lp->enqueued = NULL;
     for (size_t r = 0; r < replicas && !status; ++r)
         status = sbn__channel_table_host(&lp->gradients, r, &host);
-    if (!status && lp->kind->fills && replicas > 0)
+    if (!status && lp->kind->fills && replicas > 0) {
         status = sbn__channel_table_host(&lp->saved->table, 0, &host);
+        /* The pass that filled it has failed, which is told once. */
+        lp->saved->filled = lp->saved->filled && !status;
+    }
     if (!status && lp->kind->fills && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
     if (!status && lp->kind->take)

@@ -288,3 +288,21 @@ void check_failed_on_host(const problem *p, cl_command_queue queue)
            p->what, failed, late);
     training_close(&t);
 }
+
+/* Of a forward pass that has failed nothing is read, also when the next one has told that it failed. */
+void check_failed_forward(const problem *p, cl_command_queue queue)
+{
+    training t;
+    float mean[MOST_CHANNELS];
+    training_open(&t, p, queue, 0);
+    train(&t, 0);
+    condemn(t.saved->table.written[0]);
+    must(sbn_batchnorm_set_frozen(t.layer, 1), "frozen");
+    const int told = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
+    tap_ok(told && sbn_saved_stats(t.saved, mean, NULL, NULL),
+           "%s: what a pass saved that failed: %s", p->what, sbn_strerror(told));
+    wraps_condemn(0);
+    must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "once more");
+    must(sbn_saved_stats(t.saved, mean, NULL, NULL), "sbn_saved_stats");
+    training_close(&t);
+}
