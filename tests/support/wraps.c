@@ -126,6 +126,12 @@ int wraps_has_condemned(cl_event event)
 /* A thread that asks for a command until it has ended has asked once: how often depends on time. */
 static _Thread_local cl_event asked;
 
+void wraps_forget(cl_event event)
+{
+    if (event == asked)
+        asked = NULL;
+}
+
 WRAP(cl_int, clGetEventInfo,
      (cl_event event, cl_event_info what, size_t size, void *value, size_t *needed))
 {

@@ -177,6 +177,9 @@ void wraps_condemn(int n);
 int wraps_condemned(void);
 int wraps_has_condemned(cl_event event);
 
+/* For a function that is wrapped: an event is released, and another one may get its address. */
+void wraps_forget(cl_event event);
+
 /* Events in wait lists, since the program began, that had been found to have failed. */
 long wraps_waited_for_condemned(void);
 
