@@ -8,12 +8,16 @@ int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size
     if (staging->at && staging->size >= size)
         return SBN_SUCCESS;
     sbn__staging_release(staging);
-    cl_int code;
+    cl_int code = clRetainCommandQueue(replica->transfer_queue);
+    if (code != CL_SUCCESS)
+        return sbn__fail_cl(replica, "clRetainCommandQueue", code);
+    sbn__handle_opened();
     staging->queue = replica->transfer_queue;
     staging->mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size,
                                   NULL, &code);
     if (code != CL_SUCCESS) {
         staging->mem = NULL;
+        sbn__staging_release(staging);
         return sbn__fail(code, "replica %zu: clCreateBuffer for the host: %s", replica->index,
                          sbn_strerror(code));
     }
@@ -38,6 +42,10 @@ void sbn__staging_release(sbn_staging *staging)
     }
     if (staging->mem) {
         clReleaseMemObject(staging->mem);
+        sbn__handle_closed();
+    }
+    if (staging->queue) {
+        clReleaseCommandQueue(staging->queue);
         sbn__handle_closed();
     }
     *staging = (sbn_staging){0};

@@ -14,11 +14,16 @@ int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn
     if (!status && work->wide_is_clear && work->wide.size == before)
         return SBN_SUCCESS;
     work->wide_is_clear = 0;
+    /* Not behind the caller's events: if one fails, later passes that need zeros run all the same. */
+    const sbn_wait given = sbn__layer_pass_wait(lp, replica);
+    sbn_wait own = {{NULL}, 0};
+    for (cl_uint i = given.count; i < wait->count; ++i)
+        sbn__wait_add(&own, wait->events[i]);
     if (!status)
-        status = sbn__clear(replica, work->wide.mem, work->wide.size, wait, cleared);
+        status = sbn__clear(replica, work->wide.mem, work->wide.size, &own, cleared);
     if (!status) {
         work->wide_is_clear = 1;
-        *wait = sbn__layer_pass_wait(lp, replica);
+        *wait = given;
         sbn__wait_behind(wait, replica, replica, *cleared);
     }
     return status;

@@ -58,8 +58,11 @@ void sbn__tracking_wait(const sbn_layer_pass *lp, const sbn_tracking_arguments *
 int sbn__tracking_enqueued(sbn_layer_pass *lp, const sbn_tracking_arguments *tracking,
                            sbn_replica *replica, cl_event event)
 {
-    int status = tracking->counts ? sbn__running_updated(lp->layer->running, lp->group, event)
-                                  : SBN_SUCCESS;
+    int may_fail = 0, status = SBN_SUCCESS;
+    for (size_t r = 0; r < lp->group->replica_count; ++r)
+        may_fail |= !lp->group->replicas[r].in_order || lp->ready[r];
+    if (tracking->counts)
+        status = sbn__running_updated(lp->layer->running, lp->group, event, may_fail);
     if (!status && tracking->tracks && lp->shapes[replica->index].elements == 0)
         status = sbn__keep_event(replica, &lp->last[replica->index], event);
     return status;

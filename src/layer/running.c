@@ -25,6 +25,7 @@ void sbn__running_drop_copy(sbn_running *running)
     sbn__release_event(&running->last);
     sbn__release_buffer(&running->device);
     running->device_is_stale = 1;
+    running->count_is_stale = 0;
 }
 
 void sbn__running_destroy(sbn_running *running)
@@ -65,6 +66,15 @@ static int move(const sbn_running *running, const sbn_replica *replica, int to_h
                    : sbn__write_now(replica, replica->transfer_queue, mem, at, size, host, WHAT);
 }
 
+static int move_count(sbn_running *running, const sbn_replica *replica, int to_host)
+{
+    const int status = move(running, replica, to_host, 2 * sizeof(float) * running->channels,
+                            sizeof running->batches, &running->batches);
+    if (!status)
+        running->count_is_stale = 0;
+    return status;
+}
+
 /* Both copies' rows and count. */
 static int move_all(sbn_running *running, const sbn_replica *replica, int to_host)
 {
@@ -72,9 +82,7 @@ static int move_all(sbn_running *running, const sbn_replica *replica, int to_hos
     int status = move(running, replica, to_host, 0, row, running->mean);
     if (!status)
         status = move(running, replica, to_host, row, row, running->var);
-    return status ? status
-                  : move(running, replica, to_host, 2 * row, sizeof running->batches,
-                         &running->batches);
+    return status ? status : move_count(running, replica, to_host);
 }
 
 int sbn__running_read(sbn_running *running, const sbn_group *group, const char *layer)
@@ -91,11 +99,32 @@ int sbn__running_read(sbn_running *running, const sbn_group *group, const char *
     return status;
 }
 
+/*
+ * An update that has failed has counted nothing, and what waits for it would fail, too. Whoever made it
+ * is told by others.
+ */
+static int recount(sbn_running *running, const sbn_replica *replica)
+{
+    cl_int state = CL_COMPLETE;
+    int status = running->last && running->may_fail
+                     ? sbn__event_state(replica, running->last, &state)
+                     : SBN_SUCCESS;
+    if (!status && state < 0) {
+        sbn__release_event(&running->last);
+        running->count_is_stale = 1;
+    }
+    if (status || !running->count_is_stale)
+        return status;
+    if (running->last)
+        clWaitForEvents(1, &running->last);
+    return move_count(running, replica, 1);
+}
+
 int sbn__running_send(sbn_running *running, const sbn_group *group, const char *layer)
 {
     sbn_replica *replica = group->replicas;
     if (!running->device_is_stale)
-        return SBN_SUCCESS;
+        return recount(running, replica);
     const size_t size = 2 * sizeof(float) * running->channels + sizeof running->batches;
     int status = wait_for_updates(running, group, layer);
     if (!status)
@@ -106,10 +135,18 @@ int sbn__running_send(sbn_running *running, const sbn_group *group, const char *
     return status;
 }
 
-int sbn__running_updated(sbn_running *running, const sbn_group *group, cl_event event)
+int sbn__running_updated(sbn_running *running, const sbn_group *group, cl_event event, int may_fail)
 {
     running->host_is_stale = 1;
+    running->may_fail = may_fail;
     return sbn__keep_event(group->replicas, &running->last, event);
+}
+
+void sbn__running_doubt(sbn_running *running)
+{
+    if (running->device_is_stale)
+        return;
+    running->host_is_stale = running->count_is_stale = 1;
 }
 
 void sbn__running_count(sbn_running *running)

@@ -17,8 +17,10 @@ struct sbn_running {
     float *given; /* room for what the caller gives; NULL until it is needed */
     size_t channels;
     int host_is_stale, device_is_stale;
+    int count_is_stale;       /* the host's: the device may have counted more batches, or fewer */
     sbn_device_buffer device; /* both rows, then the count of batches */
     cl_event last;            /* the last command that updates it */
+    int may_fail;             /* ... on a queue without order, or behind an event of the caller's */
     unsigned version;         /* how often the host's copy has changed */
 };
 
@@ -29,11 +31,18 @@ void sbn__running_destroy(sbn_running *running);
 /* Waits for the device's updates and brings the host's copy up to date. `layer` is its name. */
 int sbn__running_read(sbn_running *running, const sbn_group *group, const char *layer);
 
-/* Brings the device's copy up to date: blocks only where the host's has changed. */
+/*
+ * Brings the device's copy up to date, and the host's count where an update has failed: blocks only for
+ * one of these. What an update waits for afterwards has not failed.
+ */
 int sbn__running_send(sbn_running *running, const sbn_group *group, const char *layer);
 
-/* A command that updates the device's copy has been enqueued. */
-int sbn__running_updated(sbn_running *running, const sbn_group *group, cl_event event);
+/* A command that updates the device's copy has been enqueued; `may_fail` as above. */
+int sbn__running_updated(sbn_running *running, const sbn_group *group, cl_event event,
+                         int may_fail);
+
+/* An error: the device's copy may have been updated since, or not. */
+void sbn__running_doubt(sbn_running *running);
 
 /* Drops the device's copy, when the host's is up to date: the layer leaves the group. */
 void sbn__running_drop_copy(sbn_running *running);

@@ -139,6 +139,8 @@ static int give_results(const sbn_pass *pass, sbn_result *results)
     for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         ++count;
     const int status = sbn__pass_check_results(results, count);
+    for (sbn_layer_pass *lp = pass->layer_passes; lp && status; lp = lp->next)
+        sbn__withdraw_events(pass->group, lp->shards);
     if (!results || status)
         return status;
     size_t i = 0;

@@ -139,7 +139,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         lp->own += lp->shapes[r].values;
     lp->steps = sbn__steps_of(lp, devices, at_once);
-    if (!status && lp->steps->prepare)
+    if (!status)
         status = lp->steps->prepare(lp);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_shard *shard = &lp->shards[r];

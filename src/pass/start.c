@@ -48,8 +48,11 @@ static int track(sbn_layer_pass *lp, sbn_replica *replica)
     sbn__running_count(running);
     if (!status)
         status = lp->steps->combine(lp, replica, 1);
-    if (status)
+    /* The command may have been enqueued nevertheless. */
+    if (status) {
         running->batches = before;
+        sbn__running_doubt(running);
+    }
     return status;
 }
 

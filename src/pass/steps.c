@@ -16,7 +16,8 @@ static void save(const sbn_layer_pass *lp, int by_host)
         return;
     saved->filled = 1;
     saved->frozen = lp->kind->local;
-    saved->pass = lp->call.number;
+    /* Where a frozen layer occurs is each rank's affair. */
+    saved->pass = lp->kind->local ? 0 : lp->call.number;
     saved->place = lp->place;
     saved->count = lp->count;
     memcpy(saved->shapes, lp->shapes, sizeof *saved->shapes * lp->group->replica_count);
@@ -70,14 +71,38 @@ static int prepare_host(sbn_layer_pass *lp)
     lp->enqueued = NULL;
     for (size_t r = 0; r < replicas && !status; ++r)
         status = sbn__channel_table_host(&lp->gradients, r, &host);
-    if (!status && lp->kind->fills && replicas > 0)
+    if (!status && lp->kind->fills && replicas > 0) {
         status = sbn__channel_table_host(&lp->saved->table, 0, &host);
+        /* The pass that filled it has failed, which is told once. */
+        lp->saved->filled = lp->saved->filled && !status;
+    }
     if (!status && lp->kind->fills && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
     if (!status && lp->kind->take)
         status = lp->kind->take(lp);
     if (!status && !lp->kind->fills && lp->kind->reduce)
         status = sbn__saved_read(lp->saved);
+    return status;
+}
+
+/*
+ * What a pass has left that the host combined, and that has told its errors: a command that failed is not
+ * waited for. Behind a pass that devices combined, sbn__layer_pass_check_enqueued has asked.
+ */
+static int prepare_devices(sbn_layer_pass *lp)
+{
+    const sbn_group *group = lp->group;
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < group->replica_count && !lp->enqueued && !status; ++r) {
+        sbn_work *work = &lp->work[r];
+        cl_int state = CL_COMPLETE;
+        if (work->last)
+            status = sbn__event_state(&group->replicas[r], work->last, &state);
+        if (status || state >= 0)
+            continue;
+        sbn__release_event(&work->last);
+        work->wide_is_clear = 0;
+    }
     return status;
 }
 
@@ -108,6 +133,7 @@ static const sbn_steps host_combines = {
 };
 
 static const sbn_steps devices_combine = {
+    .prepare = prepare_devices,
     .reduce = sbn__reduce_on_device,
     .combine = sbn__device_combine,
     .commit = commit_on_devices,
@@ -115,12 +141,14 @@ static const sbn_steps devices_combine = {
 };
 
 static const sbn_steps reduction_combines = {
+    .prepare = prepare_devices,
     .combine = sbn__reduce_and_combine,
     .commit = commit_on_devices,
     .apply = apply_behind_devices,
 };
 
 static const sbn_steps one_launch = {
+    .prepare = prepare_devices,
     .combine = sbn__whole,
     .commit = commit_on_devices,
     .apply = has_applied,

@@ -8,7 +8,7 @@
 #include "launch/layer_pass.h"
 
 typedef struct sbn_steps {
-    /* Brings the copies up to date that the host is to read or write. Or NULL. */
+    /* Brings the copies up to date that the host is to read or write, and forgets what has failed. */
     int (*prepare)(sbn_layer_pass *lp);
     /* Enqueues step 1 on a replica. NULL: the command that combines does it. */
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica);

@@ -53,13 +53,19 @@ static void check_handles(void)
 /* At the end it is too late to refuse a wrong result: the pass has ended nevertheless. */
 static void check_end(void)
 {
-    const sbn_shard *const shards = stage.right.shards;
+    sbn_shard shards[REPLICAS];
+    cl_event event = NULL;
     sbn_result result = {sizeof result - 1, 77, 5, 5};
     sbn_pass *pass;
     int ready = 7;
+    memcpy(shards, stage.right.shards, sizeof shards);
+    shards[0].event = &event;
     must(sbn_forward_begin(stage.layer, shards, stage.saved, SBN_KEEP_RUNNING_STATS, &pass),
          "sbn_forward_begin");
     REFUSED(sbn_pass_end(pass, &result), "result: size|got");
+    tap_ok(!event, "after an error there is no event");
+    for (int r = 0; r < REPLICAS; ++r)
+        must(clFinish(stage.slices[r].queue), "clFinish");
     tap_ok(!slice_untouched(&stage.slices[0]) && result.count == 77,
            "the pass has ended nevertheless, the result is untouched");
     REFUSED(sbn_pass_progress(pass, &ready), "pass|ended");

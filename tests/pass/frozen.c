@@ -198,6 +198,33 @@ static int train_frozen(test_rank *m)
                                      NULL));
 }
 
+/* Where a frozen layer occurs is each rank's affair: rank 1 makes its pass beside another layer's. */
+static int train_beside(test_rank *m)
+{
+    sbn_shard beside = m->shards[0];
+    beside.y = beside.dx;
+    const sbn_branch both[] = {{sizeof *both, m->layer, m->shards, m->saved, 0},
+                               {sizeof *both, m->second, &beside, m->second_saved, 0}};
+    must(sbn_batchnorm_set_frozen(m->second, 1), "sbn_batchnorm_set_frozen");
+    must(rank_forward(m), "a pass before");
+    must(sbn_forward_branches(both, 1 + (size_t)m->rank, NULL), "sbn_forward_branches");
+    if (m->rank == 0)
+        must(sbn_forward_branches(&both[1], 1, NULL), "sbn_forward_branches");
+    return rank_says(m, sbn_backward(m->second, m->shards, m->second_saved, SBN_GLOBAL_GRADIENTS,
+                                     NULL));
+}
+
+static void check_beside(void)
+{
+    const size_t ones[] = {1, 1};
+    test_ranks all;
+    ranks_open(&all, &device, 2, ones, ones, NULL);
+    ranks_do(&all, train_beside);
+    for (int rank = 0; rank < 2; ++rank)
+        rank_expect(&all.of[rank], SBN_SUCCESS, "", "frozen beside another layer on one rank");
+    ranks_close(&all);
+}
+
 static void checks(void)
 {
     slice_open(&data, &device, queue, 0, 3, RANK_CHANNELS, RANK_PLANE, 9);
@@ -211,6 +238,7 @@ static void checks(void)
     }
     slice_close(&data);
     ranks_same_bits(&device, train_frozen, "the group's gradients, frozen");
+    check_beside();
 }
 
 int main(void)

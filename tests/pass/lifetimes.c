@@ -4,6 +4,55 @@
  * then frees everything. A model of many layers.
  */
 #include "support/refused.h"
+#include "support/wraps.h"
+
+/* References to queues that the program and the library hold; what is done on one that is gone. */
+static struct {
+    cl_command_queue queue;
+    int held;
+} queues[64];
+static size_t queue_count;
+static int used_when_gone;
+
+static void hold(cl_command_queue of, int more)
+{
+    size_t i = 0;
+    while (i < queue_count && queues[i].queue != of)
+        ++i;
+    must(i < 64 ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "queues");
+    queues[i].queue = of;
+    queues[i].held += more;
+    queue_count += i == queue_count;
+    used_when_gone += more == 0 && queues[i].held == 0;
+}
+
+WRAP(cl_command_queue, clCreateCommandQueue,
+     (cl_context context, cl_device_id of, cl_command_queue_properties properties, cl_int *code))
+{
+    const cl_command_queue made = __real_clCreateCommandQueue(context, of, properties, code);
+    hold(made, 1);
+    return made;
+}
+
+WRAP(cl_int, clRetainCommandQueue, (cl_command_queue of))
+{
+    hold(of, 1);
+    return __real_clRetainCommandQueue(of);
+}
+
+WRAP(cl_int, clReleaseCommandQueue, (cl_command_queue of))
+{
+    hold(of, -1);
+    return __real_clReleaseCommandQueue(of);
+}
+
+WRAP(cl_int, clEnqueueUnmapMemObject,
+     (cl_command_queue on, cl_mem buffer, void *at, cl_uint count, const cl_event *list,
+      cl_event *event))
+{
+    hold(on, 0);
+    return __real_clEnqueueUnmapMemObject(on, buffer, at, count, list, event);
+}
 
 enum { CHANNELS = 3, SAMPLES = 4, PLANE = 7 };
 
@@ -93,6 +142,8 @@ static void check_moved(void)
     l.group = other.group;
     RIGHT(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL));
     fixture_die(&l);
+    tap_ok(used_when_gone == 0, "%d commands on a queue of the group that is no more",
+           used_when_gone);
 }
 
 /* Averaging under way, in a group that stays as long as it can be averaged in. */

@@ -49,6 +49,8 @@ pass_tests = \
 check_PROGRAMS += $(pass_tests)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_host_memory_LDFLAGS = $(wraps)
+tests_pass_lifetimes_LDFLAGS = $(addprefix $(wrap), \
+	clCreateCommandQueue clRetainCommandQueue clReleaseCommandQueue clEnqueueUnmapMemObject)
 tests_pass_on_device_SOURCES = \
 	tests/pass/on_device.c \
 	tests/pass/on_device_calls.c \

@@ -72,6 +72,12 @@ static void checks(void)
         check_on_demand(&large, queues[kind]);
         check_late_errors(&one, queues[kind]);
         check_late_errors(&two, queues[kind]);
+        check_failed_forward(&two, queues[kind]);
+        check_failed_on_host(&one, queues[kind]);
+        check_failed_on_host(&two, queues[kind]);
+        check_loading(&two, queues[kind]);
+        check_failed_updates(&one, queues[kind]);
+        check_failed_updates(&two, queues[kind]);
     }
     check_devices();
     for (int on_host = 0; on_host < 2; ++on_host)

@@ -57,9 +57,9 @@ static calls calls_since(const calls *c)
  * and the apply; where a replica is alone one launch, or two in the GPU form, whose reduction combines;
  * where the host combines the store of the gradients of weight and bias, too. The wide accumulators of
  * several are made 0 before. On queues in order a command waits for those that other queues have, each
- * of which is the last of one, and for what the caller gave; nothing is asked for its state unless the
- * pass before was given an event, and each queue is flushed once. Where the host combines, it asks for
- * copies that it has waited for, and flushes for them.
+ * of which is the last of one, and for what the caller gave, except where it makes accumulators 0; nothing
+ * is asked for its state unless the pass before was given an event, and each queue is flushed once. Where
+ * the host combines, it asks for copies that it has waited for, and flushes for them.
  */
 static void check_pass(training *t, operation op, int on_host, cl_event given)
 {
@@ -75,7 +75,7 @@ static void check_pass(training *t, operation op, int on_host, cl_event given)
     const long alone = training_form == SBN_FORM_GPU ? 2 : 1;
     const long most = replicas == 1 && !on_host ? alone : 2 * replicas + later;
     const long expected = (t->apart ? (made.launches - least) * others : 0) +
-                          (given ? made.launches + made.fills + replicas + made.copies / 2 : 0);
+                          (given ? made.launches + replicas + made.copies / 2 : 0);
     const long questions = on_host || (given && op == BACKWARD) ? replicas : 0;
     tap_ok(made.launches <= most && made.fills <= most_fills &&
                made.markers == (given ? replicas : 0) &&

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "group/group.h"
+#include "layer/running.h"
+#include "layer/saved.h"
 #include "pass/on_device_training.h"
 #include "support/wraps.h"
 
@@ -165,5 +167,142 @@ void check_refused_commands(const problem *p)
     tap_ok(refused == 6 && flushed == refused,
            "%s: behind %d of %d launches that are refused all queues are flushed", p->what, flushed,
            refused);
+    training_close(&t);
+}
+
+/* As the device has left it where an update has not run. */
+static void take_back(const training *t, const float *mean, const float *var, int64_t batches)
+{
+    const size_t row = sizeof(float) * t->p->channels;
+    const cl_mem mem = t->layer->running->device.mem;
+    const cl_command_queue queue = t->queues[0];
+    must(clFinish(queue), "clFinish");
+    must(clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, row, mean, 0, NULL, NULL), "write");
+    must(clEnqueueWriteBuffer(queue, mem, CL_TRUE, row, row, var, 0, NULL, NULL), "write");
+    must(clEnqueueWriteBuffer(queue, mem, CL_TRUE, 2 * row, sizeof batches, &batches, 0, NULL,
+                              NULL),
+         "write");
+}
+
+/* This command has failed. */
+static void condemn(cl_event event)
+{
+    cl_int state;
+    wraps_condemn(1);
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
+         "clGetEventInfo");
+}
+
+/* A pass that has failed late, or when its last command had been enqueued, is counted as the device counts it. */
+void check_failed_updates(const problem *p, cl_command_queue queue)
+{
+    training t;
+    float mean[MOST_CHANNELS], var[MOST_CHANNELS];
+    int64_t batches = 0;
+    training_open(&t, p, queue, 0);
+    train(&t, 0);
+    must(sbn_batchnorm_running_stats(t.layer, mean, var, &batches), "running stats");
+    cl_event given = fixture_gate(&training_device);
+    must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
+    training_wait(&t, &given, 1);
+    must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "sbn_forward");
+    take_back(&t, mean, var, batches);
+    condemn(t.layer->running->last);
+    /* In the same memory it is told. */
+    const int told = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
+    const long waited = wraps_waited_for_condemned();
+    must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "the one after it");
+    tap_ok(told == CL_OUT_OF_RESOURCES && wraps_waited_for_condemned() == waited,
+           "%s: no later pass waits for an update that has failed: %s", p->what,
+           sbn_strerror(told));
+    wraps_condemn(0);
+    must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
+    tap_ok(batches == 2, "%s: nor counts it: %lld batches", p->what, (long long)batches);
+    int right = 1, failed = 0;
+    for (int n = 1; n < 16; ++n) {
+        int64_t after;
+        wraps_fail(WRAP_RETAIN_EVENT, n);
+        failed += sbn_forward(t.layer, t.shards, t.saved, 0, NULL) != SBN_SUCCESS;
+        wraps_fail(WRAP_RETAIN_EVENT, 0);
+        must(clFinish(t.queues[0]), "clFinish");
+        must(clEnqueueReadBuffer(t.queues[0], t.layer->running->device.mem, CL_TRUE,
+                                 2 * sizeof(float) * p->channels, sizeof batches, &batches, 0, NULL,
+                                 NULL),
+             "read");
+        must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "the one after it");
+        must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &after), "running stats");
+        right = right && after == batches + 1;
+    }
+    tap_ok(right && failed > 1, "%s: %d of 15 passes are refused, and the next is counted", p->what,
+           failed);
+    must(clReleaseEvent(given), "clReleaseEvent");
+    training_close(&t);
+}
+
+/* What is loaded takes the place of what was saved, however the passes that used that have ended. */
+void check_loading(const problem *p, cl_command_queue queue)
+{
+    static unsigned char bytes[1 << 12];
+    training t;
+    size_t size;
+    training_open(&t, p, queue, 0);
+    train(&t, 0);
+    const uint64_t right = training_digest(SBN_DIGEST_START, &t);
+    must(sbn_saved_store(t.saved, bytes, sizeof bytes, &size), "sbn_saved_store");
+    for (int written = 0; written < 2; ++written) {
+        training_reset(&t);
+        train(&t, 0);
+        condemn(written ? t.saved->table.written[0] : t.saved->table.last[0]);
+        const int status = sbn_saved_load(t.saved, bytes, size);
+        tap_ok(!status, "%s: saved statistics are loaded behind %s that failed: %s", p->what,
+               written ? "a forward pass" : "a pass", sbn_strerror(status));
+        wraps_condemn(0);
+        tap_ok(!sbn_backward(t.layer, t.shards, t.saved, 0, NULL) &&
+                   training_digest(SBN_DIGEST_START, &t) == right,
+               "%s: and a backward pass reads them", p->what);
+    }
+    training_close(&t);
+}
+
+/* A pass that the host combines has told its error: the next one, in the same memory, does not wait for that. */
+void check_failed_on_host(const problem *p, cl_command_queue queue)
+{
+    training t;
+    const long waited = wraps_waited_for_condemned();
+    int failed = 0;
+    training_open(&t, p, queue, 0);
+    train(&t, 0);
+    for (int n = 1, more = 1; more; ++n) {
+        must(sbn_batchnorm_set_frozen(t.layer, 1), "frozen");
+        train(&t, 0);
+        wraps_condemn(n);
+        failed += sbn_backward(t.layer, t.shards, t.saved, 0, NULL) != SBN_SUCCESS;
+        more = wraps_condemned();
+        must(sbn_batchnorm_set_frozen(t.layer, 0), "released");
+        must(sbn_forward(t.layer, t.shards, t.saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
+        wraps_condemn(0);
+    }
+    const long late = wraps_waited_for_condemned() - waited;
+    tap_ok(failed > 0 && late == 0,
+           "%s: %d passes fail where the host combines, and %ld commands wait for what has failed",
+           p->what, failed, late);
+    training_close(&t);
+}
+
+/* Of a forward pass that has failed nothing is read, also when the next one has told that it failed. */
+void check_failed_forward(const problem *p, cl_command_queue queue)
+{
+    training t;
+    float mean[MOST_CHANNELS];
+    training_open(&t, p, queue, 0);
+    train(&t, 0);
+    condemn(t.saved->table.written[0]);
+    must(sbn_batchnorm_set_frozen(t.layer, 1), "frozen");
+    const int told = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
+    tap_ok(told && sbn_saved_stats(t.saved, mean, NULL, NULL),
+           "%s: what a pass saved that failed: %s", p->what, sbn_strerror(told));
+    wraps_condemn(0);
+    must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "once more");
+    must(sbn_saved_stats(t.saved, mean, NULL, NULL), "sbn_saved_stats");
     training_close(&t);
 }

@@ -12,17 +12,26 @@ WRAP(void *, sbn__allocate, (size_t size))
     return block;
 }
 
-static atomic_long waited_for;
+static atomic_long waited_for, waited_for_condemned;
+static _Thread_local int until_condemned;
+static _Thread_local cl_event condemned;
 
 long wraps_waited_for(void)
 {
     return atomic_load(&waited_for);
 }
 
+long wraps_waited_for_condemned(void)
+{
+    return atomic_load(&waited_for_condemned);
+}
+
 /* Counts the events that a command waits for, and the one that it may have made; returns its status. */
-static cl_int enqueued(cl_int code, cl_uint count, const cl_event *event)
+static cl_int enqueued(cl_int code, cl_uint count, const cl_event *list, const cl_event *event)
 {
     atomic_fetch_add(&waited_for, count);
+    for (cl_uint i = 0; i < count; ++i)
+        atomic_fetch_add(&waited_for_condemned, wraps_has_condemned(list[i]));
     wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && event);
     return code;
 }
@@ -32,7 +41,7 @@ static cl_int enqueued(cl_int code, cl_uint count, const cl_event *event)
     { \
         if (wraps_fails(function)) \
             return CL_OUT_OF_RESOURCES; \
-        return enqueued(__real_##f arguments, count, event); \
+        return enqueued(__real_##f arguments, count, list, event); \
     }
 
 WRAP_CREATE(cl_mem, clCreateBuffer, WRAP_CREATE_BUFFER, CL_MEM_OBJECT_ALLOCATION_FAILURE,
@@ -91,13 +100,10 @@ WRAP(cl_int, clRetainEvent, (cl_event event))
 {
     if (wraps_fails(WRAP_RETAIN_EVENT))
         return CL_OUT_OF_HOST_MEMORY;
-    return enqueued(__real_clRetainEvent(event), 0, &event);
+    return enqueued(__real_clRetainEvent(event), 0, NULL, &event);
 }
 
 WRAP_CALL(cl_int, clFlush, WRAP_FLUSH, CL_OUT_OF_RESOURCES, (cl_command_queue queue), (queue))
-
-static _Thread_local int until_condemned;
-static _Thread_local cl_event condemned;
 
 void wraps_condemn(int n)
 {
@@ -112,8 +118,19 @@ int wraps_condemned(void)
     return condemned != NULL;
 }
 
+int wraps_has_condemned(cl_event event)
+{
+    return condemned && event == condemned;
+}
+
 /* A thread that asks for a command until it has ended has asked once: how often depends on time. */
 static _Thread_local cl_event asked;
+
+void wraps_forget(cl_event event)
+{
+    if (event == asked)
+        asked = NULL;
+}
 
 WRAP(cl_int, clGetEventInfo,
      (cl_event event, cl_event_info what, size_t size, void *value, size_t *needed))

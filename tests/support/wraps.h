@@ -171,10 +171,17 @@ void wraps_hold(int kind, long more);
 
 /*
  * The n-th question from now for a command's state finds that it has failed on the device, and so do
- * all later ones for that command; n = 0: none will. Has one?
+ * all later ones for that command, and waits for it; n = 0: none will. Has one, or this one?
  */
 void wraps_condemn(int n);
 int wraps_condemned(void);
+int wraps_has_condemned(cl_event event);
+
+/* For a function that is wrapped: an event is released, and another one may get its address. */
+void wraps_forget(cl_event event);
+
+/* Events in wait lists, since the program began, that had been found to have failed. */
+long wraps_waited_for_condemned(void);
 
 /*
  * What clGetDeviceInfo answers to a question, of three at most, instead of the device's own answer;

@@ -75,7 +75,10 @@ WRAP(cl_int, clEnqueueUnmapMemObject,
 
 WRAP(cl_int, clWaitForEvents, (cl_uint count, const cl_event *list))
 {
-    const cl_int code = __real_clWaitForEvents(count, list);
+    cl_int code = __real_clWaitForEvents(count, list);
+    for (cl_uint i = 0; i < count; ++i)
+        if (wraps_has_condemned(list[i]))
+            code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     return wraps_fails(WRAP_WAIT) ? CL_OUT_OF_RESOURCES : code;
 }
 
@@ -114,6 +117,10 @@ WRAP_RETAIN(clRetainCommandQueue, cl_command_queue, WRAP_RETAIN_QUEUE)
 WRAP_RETAIN(clRetainMemObject, cl_mem, WRAP_RETAIN_BUFFER)
 WRAP_RELEASE(clReleaseCommandQueue, cl_command_queue, WRAP_RELEASE_QUEUE)
 WRAP_RELEASE(clReleaseMemObject, cl_mem, WRAP_RELEASE_BUFFER)
-WRAP_RELEASE(clReleaseEvent, cl_event, WRAP_RELEASE_EVENT)
+WRAP(cl_int, clReleaseEvent, (cl_event event))
+{
+    wraps_forget(event);
+    return released(__real_clReleaseEvent(event), WRAP_RELEASE_EVENT);
+}
 WRAP_RELEASE(clReleaseKernel, cl_kernel, WRAP_RELEASE_KERNEL)
 WRAP_RELEASE(clReleaseProgram, cl_program, WRAP_RELEASE_PROGRAM)
