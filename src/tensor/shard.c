@@ -153,15 +153,10 @@ int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buff
     return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clEnqueueReadBuffer", code);
 }
 
-int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last)
+int sbn__make_last(sbn_replica *replica, const sbn_shard *shard, cl_event *last)
 {
-    if (!shard->event)
-        return SBN_SUCCESS;
-    const int status = *last ? SBN_SUCCESS
-                             : sbn__marker(replica, shard->num_wait, shard->wait_list, last);
-    if (!status)
-        sbn__give_event(shard->event, last);
-    return status;
+    return shard->event && !*last ? sbn__marker(replica, shard->num_wait, shard->wait_list, last)
+                                  : SBN_SUCCESS;
 }
 
 static int are_readable(const sbn_group *group, const sbn_shard *shards)

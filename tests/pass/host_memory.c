@@ -3,6 +3,9 @@
  * the commands run. What is refused: tests/pass/arguments_buffers.c. The bits of the same tensors in
  * buffers: tests/pass/same.
  */
+#include <pthread.h>
+#include <time.h>
+
 #include "base/memory.h"
 #include "group/group.h"
 #include "support/refused.h"
@@ -123,10 +126,60 @@ static void check_read_ahead(void)
     fixture_die(&l);
 }
 
+static void *open_late(void *gate)
+{
+    const struct timespec late = {0, 50000000};
+    nanosleep(&late, NULL);
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    return NULL;
+}
+
+/* 1 if the event has completed when the call returns, though its wait list does so late. */
+static int is_complete(const life *l, sbn_shard *shard, int trains)
+{
+    cl_event gate = fixture_gate(&device), event = NULL;
+    cl_int state = CL_QUEUED;
+    pthread_t thread;
+    shard->num_wait = 1;
+    shard->wait_list = &gate;
+    shard->event = &event;
+    must(pthread_create(&thread, NULL, open_late, gate), "pthread_create");
+    must(trains ? sbn_forward(l->layer, shard, l->saved, 0, NULL) : sbn_evaluate(l->layer, shard),
+         trains ? "sbn_forward" : "sbn_evaluate");
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
+         "clGetEventInfo");
+    must(pthread_join(thread, NULL), "pthread_join");
+    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    clReleaseEvent(event);
+    clReleaseEvent(gate);
+    return state == CL_COMPLETE;
+}
+
+/* An empty shard has no command of its own, and perhaps no buffer. */
+static void check_empty(cl_command_queue on, const char *order)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = CHANNELS;
+    life l = fixture_live(fixture_group(on, 1, SBN_FORM_CPU), &config);
+    sbn_shard bare = {.size = sizeof bare,
+                      .dims = 3,
+                      .shape = {0, CHANNELS, PLANE},
+                      .memory = SBN_MEMORY_HOST};
+    sbn_shard full = open_shard();
+    full.shape[0] = 0;
+    for (int trains = 0; trains < 2; ++trains)
+        tap_ok(is_complete(&l, &bare, trains) + is_complete(&l, &full, trains) == 2,
+               "%s, %s: the event of an empty shard has completed, too", order,
+               trains ? "forward" : "evaluation");
+    fixture_die(&l);
+}
+
 static void checks(void)
 {
     check_read_ahead();
     cl_command_queue unordered = fixture_queue(&device, 1);
+    check_empty(queue, "in order");
+    check_empty(unordered, "out of order");
     for (int host_combines = 0; host_combines < 2; ++host_combines) {
         check_condemned(queue, host_combines);
         check_condemned(unordered, host_combines);
