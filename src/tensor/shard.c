@@ -137,19 +137,31 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
     return SBN_SUCCESS;
 }
 
+/* A queue in order covers inputs in memory of the host without a wait list, too. */
+static int wait_for_inputs(const sbn_replica *replica, const sbn_shard *shard)
+{
+    cl_int code = shard->num_wait > 0 ? clWaitForEvents(shard->num_wait, shard->wait_list)
+                                      : CL_SUCCESS;
+    if (code != CL_SUCCESS)
+        return sbn__fail_cl(replica, "clWaitForEvents", code);
+    code = replica->in_order ? clFinish(replica->queue) : CL_SUCCESS;
+    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFinish", code);
+}
+
 int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buffer *buffer,
                     size_t count, float *out)
 {
-    cl_int code = CL_SUCCESS;
     if (shard->memory == SBN_MEMORY_HOST) {
-        if (shard->num_wait > 0)
-            code = clWaitForEvents(shard->num_wait, shard->wait_list);
-        memcpy(out, (const float *)(const void *)buffer->mem + buffer->offset, sizeof *out * count);
-        return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clWaitForEvents", code);
+        const int status = wait_for_inputs(replica, shard);
+        if (!status)
+            memcpy(out, (const float *)(const void *)buffer->mem + buffer->offset,
+                   sizeof *out * count);
+        return status;
     }
-    code = clEnqueueReadBuffer(replica->queue, buffer->mem, CL_TRUE, sizeof *out * buffer->offset,
-                               sizeof *out * count, out, shard->num_wait,
-                               shard->num_wait ? shard->wait_list : NULL, NULL);
+    const cl_int code = clEnqueueReadBuffer(replica->queue, buffer->mem, CL_TRUE,
+                                            sizeof *out * buffer->offset, sizeof *out * count, out,
+                                            shard->num_wait,
+                                            shard->num_wait ? shard->wait_list : NULL, NULL);
     return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clEnqueueReadBuffer", code);
 }
 

@@ -4,6 +4,7 @@
  * buffers: tests/pass/same.
  */
 #include <pthread.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/memory.h"
@@ -174,8 +175,36 @@ static void check_empty(cl_command_queue on, const char *order)
     fixture_die(&l);
 }
 
+/* On a queue in order, statistics and weights that an earlier command of the caller's writes need no wait list. */
+static void check_behind_the_queue(void)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_shard shard = open_shard();
+    float old[CHANNELS] = {0, 0, 0, 0, 0}, late[CHANNELS] = {1, 2, 3, 4, 5}, mean[CHANNELS];
+    float *const given = (float *)shard.running_mean.mem + shard.running_mean.offset;
+    cl_int code;
+    pthread_t thread;
+    config.channels = CHANNELS;
+    life l = fixture_live(fixture_group(queue, 1, SBN_FORM_CPU), &config);
+    cl_mem source = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof late, late, &code);
+    must(code, "clCreateBuffer");
+    cl_event gate = fixture_gate(&device);
+    memcpy(given, old, sizeof old);
+    must(clEnqueueReadBuffer(queue, source, CL_FALSE, 0, sizeof late, given, 1, &gate, NULL),
+         "clEnqueueReadBuffer");
+    must(pthread_create(&thread, NULL, open_late, gate), "pthread_create");
+    must(sbn_evaluate(l.layer, &shard), "sbn_evaluate");
+    must(pthread_join(thread, NULL), "pthread_join");
+    must(sbn_batchnorm_running_stats(l.layer, mean, NULL, NULL), "sbn_batchnorm_running_stats");
+    tap_ok(memcmp(mean, late, sizeof late) == 0, "evaluation reads statistics behind the queue");
+    clReleaseMemObject(source);
+    clReleaseEvent(gate);
+    fixture_die(&l);
+}
+
 static void checks(void)
 {
+    check_behind_the_queue();
     check_read_ahead();
     cl_command_queue unordered = fixture_queue(&device, 1);
     check_empty(queue, "in order");
