@@ -140,12 +140,11 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
 /* A queue in order covers inputs in memory of the host without a wait list, too. */
 static int wait_for_inputs(const sbn_replica *replica, const sbn_shard *shard)
 {
-    cl_int code = shard->num_wait > 0 ? clWaitForEvents(shard->num_wait, shard->wait_list)
-                                      : CL_SUCCESS;
+    const cl_int code = shard->num_wait > 0 ? clWaitForEvents(shard->num_wait, shard->wait_list)
+                                            : CL_SUCCESS;
     if (code != CL_SUCCESS)
         return sbn__fail_cl(replica, "clWaitForEvents", code);
-    code = replica->in_order ? clFinish(replica->queue) : CL_SUCCESS;
-    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFinish", code);
+    return replica->in_order ? sbn__finish(replica) : SBN_SUCCESS;
 }
 
 int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buffer *buffer,

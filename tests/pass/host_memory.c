@@ -202,9 +202,47 @@ static void check_behind_the_queue(void)
     fixture_die(&l);
 }
 
+/* An empty shard has no sums that its queue is waited for: its statistics are behind that queue all the same. */
+static void check_empty_behind_the_queue(void)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    float late[CHANNELS] = {1, 2, 3, 4, 5}, mean[CHANNELS] = {0}, var[CHANNELS];
+    sbn_shard shards[2] = {open_shard(),
+                           {.size = sizeof *shards,
+                            .dims = 3,
+                            .shape = {0, CHANNELS, PLANE},
+                            .memory = SBN_MEMORY_HOST,
+                            .running_mean = SBN_HOST_BUFFER(mean),
+                            .running_var = SBN_HOST_BUFFER(var)}};
+    const cl_command_queue queues[2] = {queue, fixture_queue(&device, 0)};
+    float *const given = (float *)shards->running_mean.mem + shards->running_mean.offset;
+    cl_int code;
+    pthread_t thread;
+    config.channels = CHANNELS;
+    life l = fixture_live(fixture_rank(queues, 2, NULL), &config);
+    l.group->combines = 0;
+    cl_mem source = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof late, late, &code);
+    must(code, "clCreateBuffer");
+    cl_event gate = fixture_gate(&device);
+    memcpy(given, late, sizeof late);
+    memcpy(var, (float *)shards->running_var.mem + shards->running_var.offset, sizeof var);
+    must(clEnqueueReadBuffer(queues[1], source, CL_FALSE, 0, sizeof mean, mean, 1, &gate, NULL),
+         "clEnqueueReadBuffer");
+    must(pthread_create(&thread, NULL, open_late, gate), "pthread_create");
+    must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
+    must(pthread_join(thread, NULL), "pthread_join");
+    tap_ok(memcmp(mean, given, sizeof mean) == 0 && memcmp(mean, late, sizeof late) != 0,
+           "forward updates an empty shard's statistics behind the queue");
+    clReleaseMemObject(source);
+    clReleaseEvent(gate);
+    fixture_die(&l);
+    clReleaseCommandQueue(queues[1]);
+}
+
 static void checks(void)
 {
     check_behind_the_queue();
+    check_empty_behind_the_queue();
     check_read_ahead();
     cl_command_queue unordered = fixture_queue(&device, 1);
     check_empty(queue, "in order");
