@@ -122,6 +122,12 @@ int sbn__flush(sbn_replica *replica)
     return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFlush", code);
 }
 
+int sbn__finish(const sbn_replica *replica)
+{
+    const cl_int code = clFinish(replica->queue);
+    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFinish", code);
+}
+
 int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state)
 {
     const cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state,

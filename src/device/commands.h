@@ -67,6 +67,7 @@ int sbn__clear(sbn_replica *replica, cl_mem buffer, size_t size, const sbn_wait 
 int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);
 
 int sbn__flush(sbn_replica *replica);
+int sbn__finish(const sbn_replica *replica);
 
 /* The state of a command: CL_COMPLETE to CL_QUEUED, negative if it failed. */
 int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state);

@@ -22,10 +22,12 @@ static int apply_replica(sbn_batchnorm *layer, sbn_shard shard, sbn_channel_tabl
     if (!status && shape->elements > 0)
         status = sbn__forward_launch(replica, layer, &shard, shape, coefficients, SBN_NORMALISE,
                                      NULL, ready, &applied);
+    if (!status)
+        status = sbn__make_last(replica, &shard, &applied);
     const int completed = sbn__host_close(&host, replica, applied);
     status = status ? status : completed;
     if (!status)
-        status = sbn__hand_over(replica, &shard, &applied);
+        sbn__give_event(shard.event, &applied);
     sbn__release_event(&ready);
     sbn__release_event(&applied);
     return status ? status : sbn__flush(replica);

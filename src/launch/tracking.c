@@ -102,6 +102,9 @@ int sbn__tracking_on_host(sbn_layer_pass *lp, sbn_replica *replica)
     /* The columns have served. */
     float *const values = (float *)lp->columns[0];
     int status = ready ? sbn__event_wait(replica, ready) : SBN_SUCCESS;
+    /* Of others the sums have come, behind what a queue in order had to do before. */
+    if (!status && replica->in_order && lp->shapes[replica->index].elements == 0)
+        status = sbn__finish(replica);
     if (!status)
         status = update(lp, replica, &shard->running_mean, moments->mean, 1.0, values);
     return status ? status

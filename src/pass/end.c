@@ -62,21 +62,22 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
     return SBN_SUCCESS;
 }
 
-static int hand_over(sbn_layer_pass *lp, sbn_replica *replica)
+static void hand_over(sbn_layer_pass *lp, size_t r)
 {
-    const size_t r = replica->index;
-    const int status = sbn__hand_over(replica, &lp->shards[r], &lp->last[r]);
+    sbn__give_event(lp->shards[r].event, &lp->last[r]);
     sbn__release_event(&lp->last[r]);
-    return status;
 }
 
 static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 {
+    const size_t r = replica->index;
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
         status = lp->steps->apply(lp, replica);
-        if (!status && lp->host[replica->index].count == 0)
-            status = hand_over(lp, replica);
+        if (!status)
+            status = sbn__make_last(replica, &lp->shards[r], &lp->last[r]);
+        if (!status && !lp->host[r].open)
+            hand_over(lp, r);
     }
     return status ? status : sbn__flush(replica);
 }
@@ -87,13 +88,13 @@ static int complete_replica(sbn_pass *pass, sbn_replica *replica)
     const size_t r = replica->index;
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
-        if (lp->host[r].count == 0)
+        if (!lp->host[r].open)
             continue;
         status = sbn__host_close(&lp->host[r], replica, lp->last[r]);
         if (!status)
             status = sbn__layer_pass_check_enqueued(lp, 1);
         if (!status)
-            status = hand_over(lp, replica);
+            hand_over(lp, r);
     }
     return status;
 }

@@ -73,8 +73,10 @@ int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *s
                                   &shard->bias_grad, &shard->running_mean, &shard->running_var};
     sbn_use uses[SBN_MAX_USES];
     buffers->count = 0;
+    buffers->open = 0;
     if (shard->memory != SBN_MEMORY_HOST)
         return SBN_SUCCESS;
+    buffers->open = 1;
     const size_t count = sbn__list_uses(uses, shard, shape, needs, affine);
     int status = sbn__host_memory_try(replica);
     if (!status)
@@ -100,7 +102,7 @@ int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *s
 int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event last)
 {
     int done, status = SBN_SUCCESS;
-    if (buffers->count == 0)
+    if (!buffers->open)
         return SBN_SUCCESS;
     if (last && replica->wakes_late)
         status = sbn__event_await(replica, last);
@@ -115,6 +117,7 @@ int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event la
             sbn__host_memory_give(replica, buffer->address, buffer->size, buffer->mem);
     }
     buffers->count = 0;
+    buffers->open = 0;
     return !status && last ? sbn__event_done(replica, last, &done) : status;
 }
 

@@ -16,7 +16,8 @@ typedef struct sbn_host_buffer {
 
 typedef struct sbn_host_buffers {
     sbn_host_buffer of[SBN_MAX_USES + 1];
-    size_t count; /* 0: the shard is not in memory of the host */
+    size_t count; /* may be 0, of an empty shard */
+    int open;     /* 0: the shard is not in memory of the host */
 } sbn_host_buffers;
 
 /*

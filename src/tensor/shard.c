@@ -137,31 +137,37 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
     return SBN_SUCCESS;
 }
 
+/* A queue in order covers inputs in memory of the host without a wait list, too. */
+static int wait_for_inputs(const sbn_replica *replica, const sbn_shard *shard)
+{
+    const cl_int code = shard->num_wait > 0 ? clWaitForEvents(shard->num_wait, shard->wait_list)
+                                            : CL_SUCCESS;
+    if (code != CL_SUCCESS)
+        return sbn__fail_cl(replica, "clWaitForEvents", code);
+    return replica->in_order ? sbn__finish(replica) : SBN_SUCCESS;
+}
+
 int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buffer *buffer,
                     size_t count, float *out)
 {
-    cl_int code = CL_SUCCESS;
     if (shard->memory == SBN_MEMORY_HOST) {
-        if (shard->num_wait > 0)
-            code = clWaitForEvents(shard->num_wait, shard->wait_list);
-        memcpy(out, (const float *)(const void *)buffer->mem + buffer->offset, sizeof *out * count);
-        return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clWaitForEvents", code);
+        const int status = wait_for_inputs(replica, shard);
+        if (!status)
+            memcpy(out, (const float *)(const void *)buffer->mem + buffer->offset,
+                   sizeof *out * count);
+        return status;
     }
-    code = clEnqueueReadBuffer(replica->queue, buffer->mem, CL_TRUE, sizeof *out * buffer->offset,
-                               sizeof *out * count, out, shard->num_wait,
-                               shard->num_wait ? shard->wait_list : NULL, NULL);
+    const cl_int code = clEnqueueReadBuffer(replica->queue, buffer->mem, CL_TRUE,
+                                            sizeof *out * buffer->offset, sizeof *out * count, out,
+                                            shard->num_wait,
+                                            shard->num_wait ? shard->wait_list : NULL, NULL);
     return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clEnqueueReadBuffer", code);
 }
 
-int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last)
+int sbn__make_last(sbn_replica *replica, const sbn_shard *shard, cl_event *last)
 {
-    if (!shard->event)
-        return SBN_SUCCESS;
-    const int status = *last ? SBN_SUCCESS
-                             : sbn__marker(replica, shard->num_wait, shard->wait_list, last);
-    if (!status)
-        sbn__give_event(shard->event, last);
-    return status;
+    return shard->event && !*last ? sbn__marker(replica, shard->num_wait, shard->wait_list, last)
+                                  : SBN_SUCCESS;
 }
 
 static int are_readable(const sbn_group *group, const sbn_shard *shards)

@@ -31,10 +31,10 @@ int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buff
                     size_t count, float *out);
 
 /*
- * Gives the caller's event the replica's last command, and takes that over; NULL: there was no
- * command, and the event covers the wait list only.
+ * The replica's last command, for a caller who asks for an event. NULL: there was no command, and a
+ * marker that covers the wait list takes its place.
  */
-int sbn__hand_over(sbn_replica *replica, const sbn_shard *shard, cl_event *last);
+int sbn__make_last(sbn_replica *replica, const sbn_shard *shard, cl_event *last);
 
 /* Sets *event to NULL until there is a command for it. `shards` may be NULL. */
 void sbn__forget_events(const sbn_group *group, const sbn_shard *shards);

@@ -3,6 +3,10 @@
  * the commands run. What is refused: tests/pass/arguments_buffers.c. The bits of the same tensors in
  * buffers: tests/pass/same.
  */
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
 #include "base/memory.h"
 #include "group/group.h"
 #include "support/refused.h"
@@ -115,10 +119,126 @@ static void check_read_ahead(void)
     fixture_die(&l);
 }
 
+static void *open_late(void *gate)
+{
+    const struct timespec late = {0, 50000000};
+    nanosleep(&late, NULL);
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    return NULL;
+}
+
+/* 1 if the event has completed when the call returns, though its wait list does so late. */
+static int is_complete(const life *l, sbn_shard *shard, int trains)
+{
+    cl_event gate = fixture_gate(&device), event = NULL;
+    cl_int state = CL_QUEUED;
+    pthread_t thread;
+    shard->num_wait = 1;
+    shard->wait_list = &gate;
+    shard->event = &event;
+    must(pthread_create(&thread, NULL, open_late, gate), "pthread_create");
+    must(trains ? sbn_forward(l->layer, shard, l->saved, 0, NULL) : sbn_evaluate(l->layer, shard),
+         trains ? "sbn_forward" : "sbn_evaluate");
+    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
+         "clGetEventInfo");
+    must(pthread_join(thread, NULL), "pthread_join");
+    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    clReleaseEvent(event);
+    clReleaseEvent(gate);
+    return state == CL_COMPLETE;
+}
+
+/* An empty shard has no command of its own, and perhaps no buffer. */
+static void check_empty(cl_command_queue on, const char *order)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    config.channels = CHANNELS;
+    life l = fixture_live(fixture_group(on, 1, SBN_FORM_CPU), &config);
+    sbn_shard bare = {.size = sizeof bare,
+                      .dims = 3,
+                      .shape = {0, CHANNELS, PLANE},
+                      .memory = SBN_MEMORY_HOST};
+    sbn_shard full = open_shard();
+    full.shape[0] = 0;
+    for (int trains = 0; trains < 2; ++trains)
+        tap_ok(is_complete(&l, &bare, trains) + is_complete(&l, &full, trains) == 2,
+               "%s, %s: the event of an empty shard has completed, too", order,
+               trains ? "forward" : "evaluation");
+    fixture_die(&l);
+}
+
+/* On a queue in order, statistics and weights that an earlier command of the caller's writes need no wait list. */
+static void check_behind_the_queue(void)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    sbn_shard shard = open_shard();
+    float old[CHANNELS] = {0, 0, 0, 0, 0}, late[CHANNELS] = {1, 2, 3, 4, 5}, mean[CHANNELS];
+    float *const given = (float *)shard.running_mean.mem + shard.running_mean.offset;
+    cl_int code;
+    pthread_t thread;
+    config.channels = CHANNELS;
+    life l = fixture_live(fixture_group(queue, 1, SBN_FORM_CPU), &config);
+    cl_mem source = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof late, late, &code);
+    must(code, "clCreateBuffer");
+    cl_event gate = fixture_gate(&device);
+    memcpy(given, old, sizeof old);
+    must(clEnqueueReadBuffer(queue, source, CL_FALSE, 0, sizeof late, given, 1, &gate, NULL),
+         "clEnqueueReadBuffer");
+    must(pthread_create(&thread, NULL, open_late, gate), "pthread_create");
+    must(sbn_evaluate(l.layer, &shard), "sbn_evaluate");
+    must(pthread_join(thread, NULL), "pthread_join");
+    must(sbn_batchnorm_running_stats(l.layer, mean, NULL, NULL), "sbn_batchnorm_running_stats");
+    tap_ok(memcmp(mean, late, sizeof late) == 0, "evaluation reads statistics behind the queue");
+    clReleaseMemObject(source);
+    clReleaseEvent(gate);
+    fixture_die(&l);
+}
+
+/* An empty shard has no sums that its queue is waited for: its statistics are behind that queue all the same. */
+static void check_empty_behind_the_queue(void)
+{
+    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
+    float late[CHANNELS] = {1, 2, 3, 4, 5}, mean[CHANNELS] = {0}, var[CHANNELS];
+    sbn_shard shards[2] = {open_shard(),
+                           {.size = sizeof *shards,
+                            .dims = 3,
+                            .shape = {0, CHANNELS, PLANE},
+                            .memory = SBN_MEMORY_HOST,
+                            .running_mean = SBN_HOST_BUFFER(mean),
+                            .running_var = SBN_HOST_BUFFER(var)}};
+    const cl_command_queue queues[2] = {queue, fixture_queue(&device, 0)};
+    float *const given = (float *)shards->running_mean.mem + shards->running_mean.offset;
+    cl_int code;
+    pthread_t thread;
+    config.channels = CHANNELS;
+    life l = fixture_live(fixture_rank(queues, 2, NULL), &config);
+    l.group->combines = 0;
+    cl_mem source = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof late, late, &code);
+    must(code, "clCreateBuffer");
+    cl_event gate = fixture_gate(&device);
+    memcpy(given, late, sizeof late);
+    memcpy(var, (float *)shards->running_var.mem + shards->running_var.offset, sizeof var);
+    must(clEnqueueReadBuffer(queues[1], source, CL_FALSE, 0, sizeof mean, mean, 1, &gate, NULL),
+         "clEnqueueReadBuffer");
+    must(pthread_create(&thread, NULL, open_late, gate), "pthread_create");
+    must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
+    must(pthread_join(thread, NULL), "pthread_join");
+    tap_ok(memcmp(mean, given, sizeof mean) == 0 && memcmp(mean, late, sizeof late) != 0,
+           "forward updates an empty shard's statistics behind the queue");
+    clReleaseMemObject(source);
+    clReleaseEvent(gate);
+    fixture_die(&l);
+    clReleaseCommandQueue(queues[1]);
+}
+
 static void checks(void)
 {
+    check_behind_the_queue();
+    check_empty_behind_the_queue();
     check_read_ahead();
     cl_command_queue unordered = fixture_queue(&device, 1);
+    check_empty(queue, "in order");
+    check_empty(unordered, "out of order");
     for (int host_combines = 0; host_combines < 2; ++host_combines) {
         check_condemned(queue, host_combines);
         check_condemned(unordered, host_combines);
