@@ -77,6 +77,14 @@ sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *repli
     return wait;
 }
 
+int sbn__layer_pass_may_fail(const sbn_layer_pass *lp)
+{
+    for (size_t r = 0; r < lp->group->replica_count; ++r)
+        if (!lp->group->replicas[r].in_order || lp->ready[r])
+            return 1;
+    return 0;
+}
+
 int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over)
 {
     const sbn_group *group = lp->group;

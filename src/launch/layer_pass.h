@@ -84,7 +84,7 @@ struct sbn_layer_pass {
      */
     const char *enqueued;
     char enqueued_of[64];
-    int may_fail; /* on a queue without order, or behind an event of the caller's */
+    int may_fail; /* as sbn__layer_pass_may_fail of that pass */
 
     unsigned char *wide;          /* per channel: it has terms in a wide accumulator */
     size_t wide_count;            /* of them */
@@ -105,6 +105,9 @@ int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over);
  * runs where an event of the caller's has failed.
  */
 sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica);
+
+/* 1 if commands of the pass may fail by an event: on a queue without order, or one of the caller's. */
+int sbn__layer_pass_may_fail(const sbn_layer_pass *lp);
 
 /* 1 if it is combined with other ranks; 1 if it is combined with other ranks or replicas. */
 int sbn__layer_pass_is_joined(const sbn_layer_pass *lp);

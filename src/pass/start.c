@@ -85,9 +85,7 @@ static void order(const sbn_pass *pass)
 static void note(sbn_layer_pass *lp)
 {
     lp->enqueued = lp->kind->operation;
-    lp->may_fail = 0;
-    for (size_t r = 0; r < lp->group->replica_count; ++r)
-        lp->may_fail |= !lp->group->replicas[r].in_order || lp->ready[r];
+    lp->may_fail = sbn__layer_pass_may_fail(lp);
     snprintf(lp->enqueued_of, sizeof lp->enqueued_of, "%s", lp->layer->name);
 }
 
