@@ -11,7 +11,7 @@ typedef struct sbn_staging {
     void *at;
     size_t size;
     cl_mem mem;
-    cl_command_queue queue; /* the replica's transfer_queue, retained: saved statistics may outlive it */
+    cl_command_queue queue; /* transfer_queue, retained: saved statistics may outlive the replica */
 } sbn_staging;
 
 /* Makes room for `size` bytes. If it must grow, the content is lost. */

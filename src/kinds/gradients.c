@@ -57,8 +57,8 @@ static void put_means(const sbn_layer_pass *lp, const double *dy, const double *
     const sbn_saved_moments *saved = lp->saved->moments;
     const size_t channels = lp->layer->channels;
     const double n = (double)lp->count;
-    float *high = gradient_row(lp, 0, SBN_ROW_G_HIGH),
-          *low = gradient_row(lp, 0, SBN_ROW_G_LOW), *ks = gradient_row(lp, 0, SBN_ROW_K);
+    float *high = gradient_row(lp, 0, SBN_ROW_G_HIGH), *low = gradient_row(lp, 0, SBN_ROW_G_LOW),
+          *ks = gradient_row(lp, 0, SBN_ROW_K);
     for (size_t c = 0; c < channels; ++c) {
         const sbn_double_float g = sbn__split_double(dy[c] / n);
         const double k = saved->invstd[c] * saved->invstd[c] * dy_xmu[c] / n;
@@ -70,8 +70,7 @@ static void put_means(const sbn_layer_pass *lp, const double *dy, const double *
     }
     for (size_t r = 1; r < lp->group->replica_count; ++r)
         for (int row = SBN_ROW_G_HIGH; row <= SBN_ROW_K; ++row)
-            memcpy(gradient_row(lp, r, row), gradient_row(lp, 0, row),
-                   sizeof(float) * channels);
+            memcpy(gradient_row(lp, r, row), gradient_row(lp, 0, row), sizeof(float) * channels);
 }
 
 void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)

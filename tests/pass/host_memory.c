@@ -151,9 +151,7 @@ static int is_complete(const life *l, sbn_shard *shard, int trains)
 /* An empty shard has no command of its own, and perhaps no buffer. */
 static void check_empty(cl_command_queue on, const char *order)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    config.channels = CHANNELS;
-    life l = fixture_live(fixture_group(on, 1, SBN_FORM_CPU), &config);
+    life l = LIVE_WITH(fixture_group(on, 1, SBN_FORM_CPU), .channels = CHANNELS);
     sbn_shard bare = {.size = sizeof bare,
                       .dims = 3,
                       .shape = {0, CHANNELS, PLANE},
@@ -170,14 +168,12 @@ static void check_empty(cl_command_queue on, const char *order)
 /* On a queue in order, statistics and weights that an earlier command of the caller's writes need no wait list. */
 static void check_behind_the_queue(void)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     sbn_shard shard = open_shard();
     float old[CHANNELS] = {0, 0, 0, 0, 0}, late[CHANNELS] = {1, 2, 3, 4, 5}, mean[CHANNELS];
     float *const given = (float *)shard.running_mean.mem + shard.running_mean.offset;
     cl_int code;
     pthread_t thread;
-    config.channels = CHANNELS;
-    life l = fixture_live(fixture_group(queue, 1, SBN_FORM_CPU), &config);
+    life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS);
     cl_mem source = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof late, late, &code);
     must(code, "clCreateBuffer");
     cl_event gate = fixture_gate(&device);
@@ -197,7 +193,6 @@ static void check_behind_the_queue(void)
 /* An empty shard has no sums that its queue is waited for: its statistics are behind that queue all the same. */
 static void check_empty_behind_the_queue(void)
 {
-    sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     float late[CHANNELS] = {1, 2, 3, 4, 5}, mean[CHANNELS] = {0}, var[CHANNELS];
     sbn_shard shards[2] = {open_shard(),
                            {.size = sizeof *shards,
@@ -210,8 +205,7 @@ static void check_empty_behind_the_queue(void)
     float *const given = (float *)shards->running_mean.mem + shards->running_mean.offset;
     cl_int code;
     pthread_t thread;
-    config.channels = CHANNELS;
-    life l = fixture_live(fixture_rank(queues, 2, NULL), &config);
+    life l = LIVE_WITH(fixture_rank(queues, 2, NULL), .channels = CHANNELS);
     l.group->combines = 0;
     cl_mem source = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof late, late, &code);
     must(code, "clCreateBuffer");
