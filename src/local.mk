@@ -138,6 +138,7 @@ libsyncbn_core_la_SOURCES = \
 	src/layer/saved.h \
 	src/layer/saved_store.c \
 	src/layer/state.c \
+	src/layer/state.h \
 	src/tensor/host.c \
 	src/tensor/host.h \
 	src/tensor/invertible.c \

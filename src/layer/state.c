@@ -1,4 +1,6 @@
 /* What a layer is set to: training or evaluation, frozen or not, and its group. */
+#include "layer/state.h"
+
 #include "base/memory.h"
 #include "layer/running.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "layer/state.h"
 #include "model/model.h"
 
 /* A layer will have these in its new group. */
