@@ -10,12 +10,10 @@
 #include <string.h>
 
 #include "check/mix.h"
-#include "support/fixture.h"
+#include "support/main.h"
 
 enum { WORLD_SIZE = 3, RANK = 1, CHANNELS = 3, SAMPLES = 2, PLANE = 5 };
 
-static fixture device;
-static cl_command_queue queue;
 static uint64_t seed, place;
 static size_t succeeded, failed, broken_promises;
 
@@ -205,23 +203,20 @@ static void try_once(uint64_t number)
     seed = number;
     place = 0;
     fill_table(&own, &transport);
-    sbn_group *group = fixture_rank(&queue, 1, &transport);
-    sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
-    sbn_saved *saved = fixture_saved(layer);
+    const life l = LIVE_WITH(fixture_rank(&queue, 1, &transport), .channels = CHANNELS);
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 0);
     for (int call = 0; call < 3; ++call)
         switch (below(3)) {
-        case 0: pass_calls(layer, saved, &s); break;
-        case 1: split_calls(group, 3); break;
-        default: parallel_calls(group, &s);
+        case 0: pass_calls(l.layer, l.saved, &s); break;
+        case 1: split_calls(l.group, 3); break;
+        default: parallel_calls(l.group, &s);
         }
     clFinish(queue);
     slice_close(&s);
-    fixture_end(layer, saved);
-    must(sbn_group_destroy(group), "sbn_group_destroy");
+    fixture_die(&l);
 }
 
-static void checks(void)
+void checks(void)
 {
     const char *given = getenv("FOREIGN_WORDS");
     const uint64_t rounds = given ? strtoull(given, NULL, 10) : 1000;
@@ -235,9 +230,4 @@ static void checks(void)
            (unsigned long long)rounds, succeeded, failed);
     tap_ok(broken_promises == 0, "%zu calls without a sentence, or against the transport's rules",
            broken_promises);
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

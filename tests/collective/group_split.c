@@ -3,29 +3,24 @@
  * at once, each with the statistics of its own samples; a layer that moves to a subgroup and back;
  * and ranks that disagree about a split.
  */
+#include "support/main.h"
 #include "support/refused_ranks.h"
 
 enum { RANKS = 4, MOST_PARTS = 3 };
-
-static fixture device;
 
 /* Replicas of each rank and samples of each replica, in order: 5 replicas, 16 samples. */
 static const size_t replicas[RANKS] = {2, 1, 0, 2}, samples[] = {3, 1, 4, 2, 6};
 
 /* One subgroup's layer and what belongs to it, on one rank. */
 typedef struct section {
-    sbn_group *group;
-    sbn_batchnorm *layer;
-    sbn_saved *saved;
+    life l;
     sbn_shard shards[RANK_REPLICAS];
     sbn_pass *pass;
 } section;
 
-static void open_section(section *s, sbn_group *group)
+static life live_in(sbn_group *group)
 {
-    s->group = group;
-    s->layer = fixture_layer(group, RANK_CHANNELS);
-    s->saved = fixture_saved(s->layer);
+    return LIVE_WITH(group, .channels = RANK_CHANNELS);
 }
 
 /* Every replica has a handle of its own to destroy. */
@@ -56,8 +51,7 @@ static int colour_alone, moves_alone;
 static int train_alone(test_rank *m)
 {
     sbn_shard some[RANK_REPLICAS];
-    section s = {0};
-    open_section(&s, m->group);
+    const life s = live_in(m->group);
     for (size_t r = 0; r < m->replicas; ++r) {
         some[r] = m->shards[r];
         some[r].shape[0] *= colours_of_all[r] == colour_alone;
@@ -88,10 +82,10 @@ static size_t gather_sections(const test_rank *m, sbn_group *const *subgroups, s
         size_t i = 0;
         if (!subgroups[r])
             continue;
-        while (i < count && sections[i].group != subgroups[r])
+        while (i < count && sections[i].l.group != subgroups[r])
             ++i;
         if (i == count)
-            open_section(&sections[count++], subgroups[r]);
+            sections[count++].l = live_in(subgroups[r]);
         section *s = &sections[i];
         size_t at = 0;
         while (at < RANK_REPLICAS && s->shards[at].dims)
@@ -109,14 +103,14 @@ static size_t gather_sections(const test_rank *m, sbn_group *const *subgroups, s
 static int use_subgroups(test_rank *m)
 {
     sbn_group *subgroups[RANK_REPLICAS];
-    section sections[MOST_PARTS] = {{0}};
+    section sections[MOST_PARTS] = {{.pass = NULL}};
     sbn_pass *whole;
     m->digest = 0;
     if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         return m->status;
     const size_t count = gather_sections(m, subgroups, sections);
     for (size_t i = 0; i < count; ++i)
-        must(sbn_forward_begin(sections[i].layer, sections[i].shards, sections[i].saved, 0,
+        must(sbn_forward_begin(sections[i].l.layer, sections[i].shards, sections[i].l.saved, 0,
                                &sections[i].pass),
              "a subgroup's pass");
     must(sbn_forward_begin(m->layer, m->shards, m->saved, 0, &whole), "the whole's pass");
@@ -124,9 +118,9 @@ static int use_subgroups(test_rank *m)
         must(sbn_pass_end(sections[i].pass, NULL), "the end of a subgroup's pass");
     must(sbn_pass_end(whole, NULL), "the end of the whole's pass");
     for (size_t i = 0; i < count; ++i) {
-        if (sbn_group_rank(sections[i].group) == 0)
-            m->digest += digest_layer(SBN_DIGEST_START, sections[i].layer, sections[i].saved);
-        fixture_end(sections[i].layer, sections[i].saved);
+        if (sbn_group_rank(sections[i].l.group) == 0)
+            m->digest += digest_layer(SBN_DIGEST_START, sections[i].l.layer, sections[i].l.saved);
+        fixture_end(sections[i].l.layer, sections[i].l.saved);
     }
     destroy_parts(m, subgroups);
     return SBN_SUCCESS;
@@ -166,11 +160,10 @@ static void check_subgroups(test_ranks *all)
 static int move_layer(test_rank *m)
 {
     sbn_group *subgroups[RANK_REPLICAS];
-    section s = {0};
     m->digest = 0;
     if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         return m->status;
-    open_section(&s, m->group);
+    const life s = live_in(m->group);
     must(sbn_forward(s.layer, m->shards, s.saved, 0, NULL), "on the whole");
     if (m->replicas) {
         must(sbn_batchnorm_set_group(s.layer, subgroups[0]), "to a subgroup");
@@ -239,7 +232,7 @@ static void check_disagreements(test_ranks *all)
     check_colours(all, any_colours, 2, "after disagreements");
 }
 
-static void checks(void)
+void checks(void)
 {
     static const size_t whole[] = {sizeof samples / sizeof *samples};
     test_ranks all;
@@ -253,9 +246,4 @@ static void checks(void)
     sbn_group_destroy(other);
     ranks_close(&alone);
     ranks_close(&all);
-}
-
-int main(int argc, char **argv)
-{
-    return ranks_main(argc, argv, &device, checks);
 }

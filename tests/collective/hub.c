@@ -4,10 +4,9 @@
  * not agree, each learns who did what, nothing has changed, and the same groups
  * go on.
  */
+#include "support/main.h"
 #include "support/refused_ranks.h"
 #include "support/wraps.h"
-
-static fixture device;
 
 static uint64_t train(int count, const size_t *replicas, const size_t *samples, const char *what)
 {
@@ -169,7 +168,7 @@ static void check_disagreements(test_ranks *all)
     RANKS_REFUSE(all, &pass, rows);
 }
 
-static void checks(void)
+void checks(void)
 {
     test_ranks all;
     check_bits();
@@ -178,9 +177,4 @@ static void checks(void)
     check_disagreements(&all);
     check_failed_group(&all);
     ranks_close(&all);
-}
-
-int main(int argc, char **argv)
-{
-    return ranks_main(argc, argv, &device, checks);
 }

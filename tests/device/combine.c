@@ -8,10 +8,8 @@
 #include "device/combine.h"
 #include "group/group.h"
 #include "support/address_space.h"
-#include "support/fixture.h"
+#include "support/main.h"
 
-static fixture device;
-static cl_command_queue queue;
 static rows from_device, expected;
 static int64_t wide_after[SOURCES][CHANNELS * MOST_LIMBS];
 
@@ -185,7 +183,7 @@ static void check(sbn_replica *replica, sbn_kernel *kernel, const char *name, in
     }
 }
 
-static void checks(void)
+void checks(void)
 {
     static const struct {
         sbn_kernel_form form;
@@ -208,9 +206,4 @@ static void checks(void)
         }
         must(sbn_group_destroy(group), "sbn_group_destroy");
     }
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

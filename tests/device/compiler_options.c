@@ -11,11 +11,8 @@
 #include "group/group.h"
 #include "program/compiler_options.h"
 #include "program/program_text.h"
-#include "support/fixture.h"
+#include "support/main.h"
 #include "support/wraps.h"
-
-static fixture device;
-static cl_command_queue queue;
 
 static void by(const char *extensions, size_t least, cl_uint capability, sbn_compiler expected)
 {
@@ -151,7 +148,7 @@ static void wrong_options(void)
     tap_ok(!strchr(sbn_last_error(), '\n'), "one line: %s", sbn_last_error());
 }
 
-static void checks(void)
+void checks(void)
 {
     by("", 0, 0, SBN_COMPILER_PLAIN);
     by("cl_khr_fp64 cl_khr_icd", 16, 9, SBN_COMPILER_PLAIN);
@@ -182,9 +179,4 @@ static void checks(void)
     builds();
     large_buffers();
     wrong_options();
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

@@ -1,8 +1,7 @@
 /* sbn_device_memory: what passes allocate, that it does not grow, and that all of it is freed. */
+#include "support/main.h"
 #include "support/ranks.h"
 #include "support/wraps.h"
-
-static fixture f;
 
 /* As many channels as there may be lack nothing but memory. */
 static void check_most_channels(sbn_group *group)
@@ -27,7 +26,7 @@ static size_t taken_by(size_t replicas)
 {
     const size_t samples[] = {3, 2};
     test_ranks all;
-    ranks_open(&all, &f, 1, &replicas, samples, NULL);
+    ranks_open(&all, &device, 1, &replicas, samples, NULL);
     train(&all.of[0]);
     const size_t taken = sbn_device_memory();
     train(&all.of[0]);
@@ -39,7 +38,7 @@ static size_t taken_by(size_t replicas)
     return taken;
 }
 
-static void checks(void)
+void checks(void)
 {
     tap_ok(sbn_device_memory() == 0, "before any group: expected 0, got %zu", sbn_device_memory());
     const size_t of_one = taken_by(1), of_two = taken_by(2);
@@ -59,9 +58,4 @@ static void checks(void)
     tap_ok(taken[0] - taken[1] == moments + running,
            "without the host's memory a layer takes %zu bytes more, expected %zu",
            taken[0] - taken[1], moments + running);
-}
-
-int main(void)
-{
-    return fixture_main(&f, NULL, checks);
 }

@@ -1,12 +1,9 @@
 /* Devices that cannot run the kernels, simulated by stubs, are refused with the reason. */
 #include <string.h>
 
-#include "support/fixture.h"
 #include "base/memory.h"
+#include "support/main.h"
 #include "support/wraps.h"
-
-static fixture device;
-static cl_command_queue queue;
 
 /* A group is refused with these words, and nothing is left of it. */
 static void refuse(const char *words, const char *place)
@@ -18,7 +15,7 @@ static void refuse(const char *words, const char *place)
            "<%s> is named, there is no group and nothing left of it", place);
 }
 
-static void checks(void)
+void checks(void)
 {
     static const cl_bool no = CL_FALSE;
     static const cl_device_type custom = CL_DEVICE_TYPE_CUSTOM;
@@ -58,9 +55,4 @@ static void checks(void)
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "OpenCL 3.0");
     wraps_device_says(0, NULL, 0);
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "the device as it is");
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

@@ -52,14 +52,12 @@ static uint64_t run(const char *cache)
          "sbn_group_create");
     if (*sbn_last_error())
         tap_ok(0, "a group was made, with a sentence: %s", sbn_last_error());
-    sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
-    sbn_saved *saved = fixture_saved(layer);
+    const life l = LIVE_WITH(group, .channels = CHANNELS);
     slice_reset(&data);
-    must(sbn_forward(layer, &data.shard, saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(layer, &data.shard, saved, 0, NULL), "sbn_backward");
+    must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
     const uint64_t digest = digest_slice(SBN_DIGEST_START, &data);
-    fixture_end(layer, saved);
-    sbn_group_destroy(group);
+    fixture_die(&l);
     return digest;
 }
 

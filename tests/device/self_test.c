@@ -13,14 +13,12 @@
 #include "check/problem.h"
 #include "program/program_text.h"
 #include "device/self_test_faults.h"
-#include "support/fixture.h"
 #include "support/folder.h"
+#include "support/main.h"
 #include "support/sample.h"
 #include "support/trial.h"
 #include "support/wraps.h"
 
-static fixture device;
-static cl_command_queue queue;
 static char name[128];
 
 /* A group, and a layer of it. */
@@ -201,8 +199,10 @@ static void cached(void)
     folder_end();
 }
 
-static void checks(void)
+void checks(void)
 {
+    /* Kernels as users run them. */
+    setenv("POCL_EXTRA_BUILD_FLAGS", "", 1);
     clGetDeviceInfo(device.device, CL_DEVICE_NAME, sizeof name, name, NULL);
     for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
         expect(make(form, SBN_F32, ""), SBN_SUCCESS, "", form_name(form));
@@ -213,11 +213,4 @@ static void checks(void)
     planted_in_storage();
     planted_in_needless();
     cached();
-}
-
-int main(void)
-{
-    /* Kernels as users run them. */
-    setenv("POCL_EXTRA_BUILD_FLAGS", "", 1);
-    return fixture_main(&device, &queue, checks);
 }

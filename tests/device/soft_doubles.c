@@ -8,7 +8,7 @@
 
 #include "check/mix.h"
 #include "program/program_text.h"
-#include "support/fixture.h"
+#include "support/main.h"
 #include "support/sample.h"
 
 enum { PAIRS = 1 << 17, ROUNDS = 64, ROUNDS_OF_SAMPLE = 4 };
@@ -29,9 +29,6 @@ static const char kernel_text[] =
     "    results[6 * count + i] = soft_of_float(as_float((uint)a));\n"
     "    results[7 * count + i] = OF_COUNT(a);\n"
     "}\n";
-
-static fixture device;
-static cl_command_queue queue;
 
 static uint64_t next(void)
 {
@@ -159,7 +156,7 @@ static cl_kernel build(void)
     return kernel;
 }
 
-static void checks(void)
+void checks(void)
 {
     static uint64_t pairs[2 * PAIRS], results[RESULTS][PAIRS];
     const int rounds = sample_only() ? ROUNDS_OF_SAMPLE : ROUNDS;
@@ -195,9 +192,4 @@ static void checks(void)
     clReleaseMemObject(from);
     clReleaseMemObject(to);
     clReleaseKernel(kernel);
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

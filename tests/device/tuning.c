@@ -14,14 +14,12 @@
 #include "base/digest.h"
 #include "program/cache_folder.h"
 #include "group/group.h"
-#include "support/fixture.h"
 #include "support/folder.h"
+#include "support/main.h"
 #include "support/wraps.h"
 
 enum { MOST = 8192, CHECKSUM = 17 };
 
-static fixture device;
-static cl_command_queue queue;
 static char file_name[SBN_TUNING_NAME];
 static int folder;
 
@@ -162,8 +160,10 @@ static void groups(void)
            "a folder that is missing is not made to look for a file");
 }
 
-static void checks(void)
+void checks(void)
 {
+    unsetenv("SYNCBN_TUNING");
+    folder_begin();
     folder = sbn__cache_open(folder_root);
     must(folder < 0, "sbn__cache_open");
     stored();
@@ -171,13 +171,5 @@ static void checks(void)
     hostile();
     groups();
     sbn__cache_close(folder);
-}
-
-int main(void)
-{
-    unsetenv("SYNCBN_TUNING");
-    folder_begin();
-    const int status = fixture_main(&device, &queue, checks);
     folder_end();
-    return status;
 }

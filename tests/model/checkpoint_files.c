@@ -152,15 +152,14 @@ static void check_failures(void)
     network_close(&n);
 }
 
-int main(void)
+void checks(void)
 {
-    if (file_network_begin())
-        return fixture_missing();
+    file_network_begin();
     check_same("network_f32.safetensors", 17, 17);
     check_same("network_f16.safetensors", 17, 17);
     check_same("network_bf16.safetensors", 17, 17);
     check_same("network_v1.safetensors", 15, 17);
     check_rewrite();
     check_failures();
-    return file_network_end();
+    file_network_end();
 }

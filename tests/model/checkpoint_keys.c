@@ -164,11 +164,10 @@ static void check_types(void)
     network_close(&n);
 }
 
-int main(void)
+void checks(void)
 {
-    if (file_network_begin())
-        return fixture_missing();
+    file_network_begin();
     check_keys();
     check_types();
-    return file_network_end();
+    file_network_end();
 }

@@ -5,11 +5,9 @@
 #include <string.h>
 
 #include "model/model.h"
+#include "support/main.h"
 #include "support/network.h"
 #include "support/refused.h"
-
-static fixture device;
-static cl_command_queue queue;
 
 /* An engine's replication: buffers for each replica, as it goes. */
 typedef struct engine {
@@ -166,13 +164,8 @@ static void check_refused_moves(void)
     sbn_group_destroy(three);
 }
 
-static void checks(void)
+void checks(void)
 {
     check_moves();
     check_refused_moves();
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

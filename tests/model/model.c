@@ -4,12 +4,10 @@
  */
 #include <string.h>
 
+#include "support/main.h"
 #include "support/network.h"
 #include "support/refused.h"
 #include "support/wraps.h"
-
-static fixture device;
-static cl_command_queue queue;
 
 static void check_set(sbn_group *group)
 {
@@ -175,33 +173,32 @@ static void check_moved_alone(sbn_group *three, sbn_group *one)
 static void check_late_error(sbn_group *group)
 {
     sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
-    sbn_batchnorm *layer = LAYER_WITH(group, .channels = CHANNELS, .affine = OFF);
-    sbn_saved *saved = fixture_saved(layer);
+    const life l = LIVE_WITH(group, .channels = CHANNELS, .affine = OFF);
     sbn_model *model;
     slice s;
     int64_t batches;
     lenient.strict = 0;
     must(sbn_model_create(&model), "sbn_model_create");
-    must(sbn_model_add(model, "1", layer, NULL), "sbn_model_add");
+    must(sbn_model_add(model, "1", l.layer, NULL), "sbn_model_add");
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
-    must(sbn_forward(layer, &s.shard, saved, 0, NULL), "sbn_forward");
+    must(sbn_forward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_forward");
     wraps_condemn(1);
     expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient),
            CL_OUT_OF_RESOURCES,
            "running statistics of layer \"batchnorm\": a forward pass has failed", "a load");
     wraps_condemn(0);
-    must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "get");
+    must(sbn_batchnorm_running_stats(l.layer, NULL, NULL, &batches), "get");
     tap_ok(batches == 1, "which loads nothing: %d batches", (int)batches);
     expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient), SBN_SUCCESS, "",
            "the next load");
-    must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "get");
+    must(sbn_batchnorm_running_stats(l.layer, NULL, NULL, &batches), "get");
     tap_ok(batches == 3, "which does: %d batches", (int)batches);
     slice_close(&s);
     must(sbn_model_destroy(model), "sbn_model_destroy");
-    fixture_end(layer, saved);
+    fixture_end(l.layer, l.saved);
 }
 
-static void checks(void)
+void checks(void)
 {
     sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
     sbn_group *three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
@@ -213,9 +210,4 @@ static void checks(void)
     check_late_error(group);
     sbn_group_destroy(group);
     sbn_group_destroy(three);
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

@@ -7,10 +7,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "support/main.h"
 #include "support/vectors.h"
-
-static fixture device;
-static cl_command_queue queue;
 
 /* One check: a layer's running statistics are those of `group` in the file, within a few roundings. */
 static void expect_statistics(const sbn_tensor_file *file, const char *group,
@@ -205,13 +203,8 @@ static void check_conversion(void)
     network_close(&n);
 }
 
-static void checks(void)
+void checks(void)
 {
     check_momentum();
     check_conversion();
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

@@ -1,11 +1,11 @@
 /* Bad input to the calls of <syncbn/data_parallel.h>: a clear sentence, and nothing changes. */
 #include "base/memory.h"
+#include "support/main.h"
 #include "support/refused.h"
 
 enum { REPLICAS = 2, TENSORS = 2, FLOATS = 6000, MANY = 3000 };
 
-static fixture device, other;
-static cl_command_queue queue;
+static fixture other;
 static sbn_group *group;
 static sbn_data_parallel *parallel;
 static cl_mem mem[REPLICAS]; /* 8 MANY floats each */
@@ -168,8 +168,9 @@ static void check_overlaps(void)
                 "sbn_broadcast: replica 1: tensor 5 must not overlap tensor 4 of replica 0");
 }
 
-static void checks(void)
+void checks(void)
 {
+    must(fixture_open(&other), "another context");
     group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
     for (int r = 0; r < REPLICAS; ++r) {
@@ -186,13 +187,5 @@ static void checks(void)
         clReleaseMemObject(mem[r]);
     sbn_data_parallel_destroy(parallel);
     sbn_group_destroy(group);
-}
-
-int main(void)
-{
-    if (fixture_open(&other))
-        return fixture_missing();
-    const int result = fixture_main(&device, &queue, checks);
     fixture_close(&other);
-    return result;
 }

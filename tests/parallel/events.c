@@ -3,11 +3,10 @@
  * run first, and those of another queue by the wait list; those after its end run later, or wait
  * for its event; those enqueued in between run beside it.
  */
-#include "support/fixture.h"
+#include "support/main.h"
 
 enum { REPLICAS = 2, COUNT = 5000 };
 
-static fixture device;
 static float before[REPLICAS][COUNT], after[REPLICAS][COUNT], got[COUNT], copied[COUNT];
 
 typedef struct replica {
@@ -74,13 +73,13 @@ static void check_order(int out_of_order, int average)
     cl_event gate = fixture_gate(&device);
     for (int r = 0; r < REPLICAS; ++r) {
         replica *its = &replicas[r];
-        cl_command_queue queue = out_of_order ? its->other : its->queue;
-        must(average ? clEnqueueWriteBuffer(queue, its->mem, CL_FALSE, 0, sizeof after[r], after[r],
-                                            1, &gate, &its->written)
-                     : clEnqueueCopyBuffer(queue, its->mem, its->copy, 0, 0, sizeof got, 1, &gate,
+        cl_command_queue on = out_of_order ? its->other : its->queue;
+        must(average ? clEnqueueWriteBuffer(on, its->mem, CL_FALSE, 0, sizeof after[r], after[r], 1,
+                                            &gate, &its->written)
+                     : clEnqueueCopyBuffer(on, its->mem, its->copy, 0, 0, sizeof got, 1, &gate,
                                            &its->written),
              "a command before");
-        must(clFlush(queue), "clFlush");
+        must(clFlush(on), "clFlush");
         tensors[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
                                    .buffers = &its->buffer,
                                    .num_wait = (cl_uint)out_of_order,
@@ -145,7 +144,7 @@ static void check_beside(void)
     close_replicas();
 }
 
-static void checks(void)
+void checks(void)
 {
     for (int r = 0; r < REPLICAS; ++r)
         for (int i = 0; i < COUNT; ++i) {
@@ -157,9 +156,4 @@ static void checks(void)
         check_order(out_of_order, 1);
     }
     check_beside();
-}
-
-int main(void)
-{
-    return fixture_main(&device, NULL, checks);
 }

@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "support/exchanges.h"
+#include "support/main.h"
 
-static fixture device;
 static size_t root;
 
 /* Elements of the first replica, where this process has one. */
@@ -158,14 +158,9 @@ static void check_beside(void)
     }
 }
 
-static void checks(void)
+void checks(void)
 {
     check_bits();
     check_broadcast();
     check_beside();
-}
-
-int main(int argc, char **argv)
-{
-    return ranks_main(argc, argv, &device, checks);
 }

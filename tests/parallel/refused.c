@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "support/exchanges.h"
+#include "support/main.h"
 #include "support/refused_ranks.h"
 #include "support/wraps.h"
-
-static fixture device;
 
 static uint64_t mean; /* of all right averages */
 
@@ -178,7 +177,7 @@ static int wrong_config(test_rank *m)
     return m->status;
 }
 
-static void checks(void)
+void checks(void)
 {
     test_ranks all;
     ranks_open(&all, &device, 4, NULL, NULL, NULL);
@@ -200,9 +199,4 @@ static void checks(void)
     ranks_do(&all, rank_train);
     ranks_expect(&all, SBN_SUCCESS, "", SBN_SUCCESS, "", "batch norm goes on");
     ranks_close(&all);
-}
-
-int main(int argc, char **argv)
-{
-    return ranks_main(argc, argv, &device, checks);
 }

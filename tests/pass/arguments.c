@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "support/main.h"
 #include "support/refused.h"
-
-static fixture device;
-static cl_command_queue queue;
 
 static uint64_t state(void)
 {
@@ -119,14 +117,9 @@ static void check_hubs(void)
     sbn_hub_destroy(NULL);
 }
 
-static void checks(void)
+void checks(void)
 {
     check_groups();
     check_group();
     check_hubs();
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

@@ -133,11 +133,10 @@ static void check_statistics(void)
     expect(sbn_batchnorm_running_stats(layer, NULL, NULL, NULL), SBN_SUCCESS, "", "get nothing");
 }
 
-int main(void)
+void checks(void)
 {
-    if (stage_open())
-        return fixture_missing();
+    stage_open();
     check_settings();
     check_statistics();
-    return stage_close();
+    stage_close();
 }

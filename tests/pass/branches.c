@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "support/branch_set.h"
-
-static fixture device;
+#include "support/main.h"
 
 /* Every sort of layer at once. */
 static const branch_shape all_sorts[] = {
@@ -189,7 +188,7 @@ static void check(int count, const size_t *replicas, const branch_shape *shapes,
 #define CHECK(count, replicas, shapes, what) \
     check(count, replicas, shapes, sizeof(shapes) / sizeof *(shapes), what)
 
-static void checks(void)
+void checks(void)
 {
     const size_t single[] = {1}, three[] = {3}, mixed[] = {1, 3, 0, 2}, ones[] = {1, 1};
     CHECK(1, single, all_sorts, "one replica");
@@ -197,9 +196,4 @@ static void checks(void)
     CHECK(4, mixed, all_sorts, "ranks of 1, 3, 0 and 2 replicas");
     CHECK(2, ones, one_wide, "a frozen layer redone by one rank alone");
     CHECK(2, ones, all_frozen, "nothing to combine with others");
-}
-
-int main(int argc, char **argv)
-{
-    return ranks_main(argc, argv, &device, checks);
 }

@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "support/branch_set.h"
+#include "support/main.h"
 #include "support/refused_ranks.h"
 #include "support/wraps.h"
 
 enum { RANKS = 3, LAYERS = 3 };
-
-static fixture device;
 
 /* The second one needs the wide format; rank 1 has no values in the third. */
 static const branch_shape shapes[LAYERS] = {
@@ -296,13 +295,8 @@ static void check_frozen(test_ranks *all)
     check_failed(all);
 }
 
-static void checks(void)
+void checks(void)
 {
     with(shapes, check_usual);
     with(frozen_redone, check_frozen);
-}
-
-int main(int argc, char **argv)
-{
-    return ranks_main(argc, argv, &device, checks);
 }

@@ -5,16 +5,13 @@
  */
 #include <string.h>
 
-#include "support/fixture.h"
 #include "group/group.h"
+#include "support/main.h"
 
 enum { REPLICAS = 3, CHANNELS = 5, PLANE = 300, SAMPLES = 2, ROUNDS = 8, SLOW = 1 << 25 };
 
-static fixture device;
-static cl_command_queue producer, consumer;
-static sbn_group *group;
-static sbn_batchnorm *layer;
-static sbn_saved *saved;
+static cl_command_queue producer; /* the program's own queue consumes */
+static life now;
 static cl_mem slow;
 
 typedef struct replica {
@@ -45,11 +42,11 @@ static void produce(replica *r)
     r->shard.event = &r->done;
 }
 
-/* Reads an output on the consumer's queue, after the pass's event and nothing else. */
+/* Reads an output on the program's own queue, after the pass's event and nothing else. */
 static uint64_t consume(uint64_t digest, replica *r, const sbn_buffer *buffer, size_t count)
 {
     static float data[SAMPLES * CHANNELS * PLANE];
-    must(clEnqueueReadBuffer(consumer, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
+    must(clEnqueueReadBuffer(queue, buffer->mem, CL_TRUE, sizeof(float) * buffer->offset,
                              sizeof(float) * count, data, 1, &r->done, NULL),
          "clEnqueueReadBuffer");
     return sbn__digest(digest, data, sizeof(float) * count);
@@ -71,7 +68,7 @@ static uint64_t run(operation op, int late)
         shards[i] = r->shard;
     }
     const unsigned flags = op == FORWARD ? SBN_KEEP_RUNNING_STATS : 0;
-    must(fixture_pass(op, layer, shards, saved, flags, NULL), operation_names[op]);
+    must(fixture_pass(op, now.layer, shards, now.saved, flags, NULL), operation_names[op]);
     uint64_t digest = SBN_DIGEST_START;
     for (int i = 0; i < REPLICAS; ++i) {
         replica *r = &replicas[i];
@@ -103,7 +100,8 @@ static void check_row(const char *kind)
             sbn_shard *of = shards[i / 2];
             for (int r = 0; r < REPLICAS; ++r)
                 of[r].event = &events[i][r];
-            must(fixture_pass(i % 2 ? BACKWARD : FORWARD, layer, of, saved, 0, NULL), "a pass");
+            must(fixture_pass(i % 2 ? BACKWARD : FORWARD, now.layer, of, now.saved, 0, NULL),
+                 "a pass");
             for (int r = 0; !turn && r < REPLICAS; ++r)
                 must(clFinish(rows[i / 2][r].queue), "clFinish");
         }
@@ -137,15 +135,15 @@ static void check_evaluations(const char *kind)
         float mean[CHANNELS];
         for (int c = 0; c < CHANNELS; ++c)
             mean[c] = (float)i;
-        y[i] = buffer_of(&device, consumer, NULL, s->elements).mem;
-        must(sbn_batchnorm_set_running_stats(layer, mean, NULL, NULL), "set");
+        y[i] = buffer_of(&device, queue, NULL, s->elements).mem;
+        must(sbn_batchnorm_set_running_stats(now.layer, mean, NULL, NULL), "set");
         shards[0].y = (sbn_buffer){y[i], 0};
         shards[0].event = &events[i];
-        must(sbn_evaluate(layer, shards), "sbn_evaluate");
+        must(sbn_evaluate(now.layer, shards), "sbn_evaluate");
     }
     float first[2][ROUNDS];
     for (int i = 0; i < ROUNDS; ++i) {
-        must(clEnqueueReadBuffer(consumer, y[i], CL_TRUE, 0, sizeof(float), &first[0][i], 1,
+        must(clEnqueueReadBuffer(queue, y[i], CL_TRUE, 0, sizeof(float), &first[0][i], 1,
                                  &events[i], NULL),
              "clEnqueueReadBuffer");
         first[1][i] = first[0][0] - (float)i * (first[0][0] - first[0][1]);
@@ -172,10 +170,8 @@ static uint64_t check_kind(int out_of_order, int shared, int on_host, const char
         r->shard.x = buffer_of(&device, producer, NULL, r->made.elements);
         r->shard.dy = buffer_of(&device, producer, NULL, r->made.elements);
     }
-    group = fixture_rank(queues, REPLICAS, NULL);
-    group->combines = group->combines && !on_host;
-    layer = fixture_layer(group, CHANNELS);
-    saved = fixture_saved(layer);
+    now = LIVE_WITH(fixture_rank(queues, REPLICAS, NULL), .channels = CHANNELS);
+    now.group->combines = now.group->combines && !on_host;
     for (operation op = FORWARD; op < OPERATIONS; ++op) {
         const uint64_t late = run(op, 1), early = run(op, 0);
         tap_ok(late == early, "%s: %s: inputs by another queue, outputs to another", kind,
@@ -184,8 +180,7 @@ static uint64_t check_kind(int out_of_order, int shared, int on_host, const char
     }
     check_row(kind);
     check_evaluations(kind);
-    fixture_end(layer, saved);
-    sbn_group_destroy(group);
+    fixture_die(&now);
     for (int i = 0; i < REPLICAS; ++i) {
         slice_close(&replicas[i].made);
         clReleaseMemObject(replicas[i].shard.x.mem);
@@ -209,35 +204,31 @@ static void check_no_outputs(void)
     cl_event done = NULL, open = fixture_gate(&device);
     sbn_pass *pass;
     cl_command_type type = 0;
-    const cl_command_queue queue = fixture_queue(&device, 1);
+    const cl_command_queue unordered = fixture_queue(&device, 1);
     must(clSetUserEventStatus(open, CL_COMPLETE), "clSetUserEventStatus");
-    slices_open(slices, shards, TWO, &device, queue, SAMPLES, CHANNELS, PLANE, 61);
-    group = fixture_group(queue, TWO, SBN_FORM_AUTO);
-    layer = fixture_layer(group, CHANNELS);
-    saved = fixture_saved(layer);
-    must(sbn_forward(layer, shards, saved, 0, NULL), "sbn_forward");
+    slices_open(slices, shards, TWO, &device, unordered, SAMPLES, CHANNELS, PLANE, 61);
+    now = LIVE_WITH(fixture_group(unordered, TWO, SBN_FORM_AUTO), .channels = CHANNELS);
+    must(sbn_forward(now.layer, shards, now.saved, 0, NULL), "sbn_forward");
     shards[1].dx.mem = shards[1].weight_grad.mem = shards[1].bias_grad.mem = NULL;
     shards[1].num_wait = 1;
     shards[1].wait_list = &open;
     shards[1].event = &done;
-    must(sbn_backward_begin(layer, shards, saved, 0, &pass), "sbn_backward_begin");
+    must(sbn_backward_begin(now.layer, shards, now.saved, 0, &pass), "sbn_backward_begin");
     must(sbn_pass_end(pass, NULL), "sbn_pass_end");
     must(clGetEventInfo(done, CL_EVENT_COMMAND_TYPE, sizeof type, &type, NULL), "clGetEventInfo");
-    tap_ok(group->combines && type == CL_COMMAND_NDRANGE_KERNEL,
+    tap_ok(now.group->combines && type == CL_COMMAND_NDRANGE_KERNEL,
            "without outputs the event is that of a kernel, 0x%x: got 0x%x",
            CL_COMMAND_NDRANGE_KERNEL, type);
     events_release(&done, 1);
     events_release(&open, 1);
     slices_close(slices, TWO);
-    fixture_end(layer, saved);
-    sbn_group_destroy(group);
-    clReleaseCommandQueue(queue);
+    fixture_die(&now);
+    clReleaseCommandQueue(unordered);
 }
 
-static void checks(void)
+void checks(void)
 {
     producer = fixture_queue(&device, 0);
-    consumer = fixture_queue(&device, 0);
     slow = fixture_buffer(&device, SLOW, NULL);
     const uint64_t in_order = check_kind(0, 0, 0, "in order");
     tap_ok(check_kind(1, 0, 0, "out of order") == in_order, "the same bits out of order");
@@ -247,10 +238,4 @@ static void checks(void)
     check_no_outputs();
     clReleaseMemObject(slow);
     clReleaseCommandQueue(producer);
-    clReleaseCommandQueue(consumer);
-}
-
-int main(void)
-{
-    return fixture_main(&device, NULL, checks);
 }

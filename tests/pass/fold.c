@@ -5,13 +5,13 @@
  */
 #include <stdlib.h>
 
+#include "support/main.h"
 #include "support/refused.h"
 #include "support/vectors.h"
 
 enum { REPLICAS = 2 };
 
-static fixture device;
-static cl_command_queue queue;
+static cl_command_queue on;
 static sbn_group *group;
 static sbn_tensor_file file;
 
@@ -24,8 +24,7 @@ static sbn_buffer load(const char *example, const char *name)
 {
     size_t count = 0;
     float *values = get(example, name, &count);
-    const sbn_buffer made = values ? buffer_of(&device, queue, values, count)
-                                   : (sbn_buffer){NULL, 0};
+    const sbn_buffer made = values ? buffer_of(&device, on, values, count) : (sbn_buffer){NULL, 0};
     free(values);
     return made;
 }
@@ -93,7 +92,7 @@ static void fold_late(sbn_batchnorm *layer, sbn_folding foldings[REPLICAS], cons
 /* The weights are floats, whatever the layer behind them stores; its ReLU stays behind them. */
 static void check_values(const char *example, sbn_type type, int turned)
 {
-    const slice s = {.queue = queue};
+    const slice s = {.queue = on};
     size_t channels, count;
     sbn_folding foldings[REPLICAS];
     sbn_batchnorm *layer = open_layer(example, type, &channels);
@@ -106,12 +105,12 @@ static void check_values(const char *example, sbn_type type, int turned)
             .size = sizeof(sbn_folding),
             .outer = turned ? count / channels : 1,
             .inner = turned ? 1 : count / channels,
-            .weight = buffer_of(&device, queue, NULL, count),
+            .weight = buffer_of(&device, on, NULL, count),
             .bias = load(example, "first.bias"),
             .norm_weight = load(example, "norm.weight"),
             .norm_bias = load(example, "norm.bias"),
-            .folded_weight = buffer_of(&device, queue, NULL, count),
-            .folded_bias = buffer_of(&device, queue, NULL, channels),
+            .folded_weight = buffer_of(&device, on, NULL, count),
+            .folded_bias = buffer_of(&device, on, NULL, channels),
         };
     fold_late(layer, foldings, from, count);
     for (size_t r = 0; r < REPLICAS; ++r) {
@@ -141,25 +140,20 @@ static void check_none(void)
     sbn_hub_destroy(hub);
 }
 
-static void checks(void)
+void checks(void)
 {
     vectors_open(&file, "folded.safetensors");
     for (int out_of_order = 0; out_of_order < 2; ++out_of_order) {
-        queue = fixture_queue(&device, out_of_order);
-        group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
+        on = fixture_queue(&device, out_of_order);
+        group = fixture_group(on, REPLICAS, SBN_FORM_AUTO);
         for (int turned = 0; turned < 2; ++turned) {
             check_values("conv", SBN_F32, turned);
             check_values("bare", SBN_F16, turned);
             check_values("dense", SBN_BF16, turned);
         }
         sbn_group_destroy(group);
-        clReleaseCommandQueue(queue);
+        clReleaseCommandQueue(on);
     }
     check_none();
     sbn__tensor_file_close(&file);
-}
-
-int main(void)
-{
-    return fixture_main(&device, NULL, checks);
 }

@@ -139,13 +139,12 @@ static void check_two_layers(void)
         fixture_end(good.branches[i].layer, good.branches[i].saved);
 }
 
-int main(void)
+void checks(void)
 {
-    if (stage_open())
-        return fixture_missing();
+    stage_open();
     check_shards();
     for (size_t i = 0; i < sizeof weights / sizeof *weights; ++i)
         check_weight(&weights[i], i % 2 == 1);
     check_two_layers();
-    return stage_close();
+    stage_close();
 }

@@ -3,18 +3,17 @@
  * frozen. Their values: tests/pass/judged.c; however the batch is split, the bits are the same:
  * tests/pass/same.
  */
+#include "support/main.h"
 #include "support/ranks.h"
 #include "support/refused.h"
 
-static fixture device;
-static cl_command_queue queue;
 static slice data;
 
-static sbn_batchnorm *make_layer(sbn_group *group)
+static life make_frozen(sbn_group *group)
 {
-    sbn_batchnorm *layer = LAYER_WITH(group, .channels = RANK_CHANNELS, .name = "frozen");
-    must(sbn_batchnorm_set_frozen(layer, 1), "sbn_batchnorm_set_frozen");
-    return layer;
+    const life l = LIVE_WITH(group, .channels = RANK_CHANNELS, .name = "frozen");
+    must(sbn_batchnorm_set_frozen(l.layer, 1), "sbn_batchnorm_set_frozen");
+    return l;
 }
 
 static int64_t tracked(const sbn_batchnorm *layer)
@@ -57,42 +56,40 @@ static void check_alone(void)
                                  .world_size = 2,
                                  .start = start,
                                  .test = test};
-    sbn_group *group = fixture_rank(&queue, 1, &table);
-    sbn_batchnorm *layer = make_layer(group);
-    sbn_saved *saved = fixture_saved(layer);
+    const life l = make_frozen(fixture_rank(&queue, 1, &table));
     const sbn_shard all = data.shard;
     sbn_shard without = all, few = all;
     sbn_result result = SBN_RESULT_INIT;
     sbn_pass *pass;
     int ready = 0;
-    must(sbn_forward_begin(layer, &all, saved, 0, &pass), "begin");
+    must(sbn_forward_begin(l.layer, &all, l.saved, 0, &pass), "begin");
     must(sbn_pass_progress(pass, &ready), "progress");
     tap_ok(ready == 1, "a frozen forward pass is ready at once");
-    REFUSED(sbn_batchnorm_set_frozen(layer, 0), "frozen|under way|freezing");
+    REFUSED(sbn_batchnorm_set_frozen(l.layer, 0), "frozen|under way|freezing");
     must(sbn_pass_end(pass, &result), "end");
-    tap_ok(result.count == data.samples * data.plane && result.synchronised && tracked(layer) == 0,
+    tap_ok(result.count == data.samples * data.plane && result.synchronised &&
+               tracked(l.layer) == 0,
            "its count is this rank's, and no batch was tracked");
-    must(sbn_backward(layer, &all, saved, 0, NULL), "sbn_backward");
+    must(sbn_backward(l.layer, &all, l.saved, 0, NULL), "sbn_backward");
     without.x.mem = NULL;
-    REFUSED(sbn_backward(layer, &without, saved, 0, NULL), "x: expected a buffer");
+    REFUSED(sbn_backward(l.layer, &without, l.saved, 0, NULL), "x: expected a buffer");
 
     /* A single value is enough; an empty batch too. */
     few.shape[0] = few.shape[2] = 1;
-    RIGHT(sbn_forward(layer, &few, saved, 0, NULL));
+    RIGHT(sbn_forward(l.layer, &few, l.saved, 0, NULL));
     few.shape[0] = 0;
-    RIGHT(sbn_forward(layer, &few, saved, 0, NULL));
-    RIGHT(sbn_backward(layer, &few, saved, 0, NULL));
+    RIGHT(sbn_forward(l.layer, &few, l.saved, 0, NULL));
+    RIGHT(sbn_backward(l.layer, &few, l.saved, 0, NULL));
     tap_ok(calls == 0, "the transport was not called");
 
     /* The group fails: frozen passes go on, and so does evaluation. */
-    must(sbn_batchnorm_set_frozen(layer, 0), "release");
-    expect(sbn_forward(layer, &all, saved, 0, NULL), SBN_TRANSPORT_ERROR, "start",
+    must(sbn_batchnorm_set_frozen(l.layer, 0), "release");
+    expect(sbn_forward(l.layer, &all, l.saved, 0, NULL), SBN_TRANSPORT_ERROR, "start",
            "released, it communicates");
-    must(sbn_batchnorm_set_training(layer, 0), "evaluation");
-    RIGHT(sbn_forward(layer, &all, saved, 0, NULL));
-    RIGHT(sbn_backward(layer, &all, saved, 0, NULL));
-    fixture_end(layer, saved);
-    sbn_group_destroy(group);
+    must(sbn_batchnorm_set_training(l.layer, 0), "evaluation");
+    RIGHT(sbn_forward(l.layer, &all, l.saved, 0, NULL));
+    RIGHT(sbn_backward(l.layer, &all, l.saved, 0, NULL));
+    fixture_die(&l);
 }
 
 /*
@@ -105,10 +102,8 @@ static void check_unread(sbn_kernel_form form, sbn_activation activation, int re
     static const char *const words[] = {"bias: expected a buffer, got NULL",
                                         "frozen backward|x: expected a buffer, got NULL"};
     const int status = activation && !residual ? SBN_INVALID_ARGUMENT : SBN_SUCCESS;
-    sbn_group *group = fixture_group(queue, 1, form);
-    sbn_batchnorm *layer = LAYER_WITH(group, .channels = RANK_CHANNELS, .activation = activation,
-                                      .residual = residual);
-    sbn_saved *saved = fixture_saved(layer);
+    const life l = LIVE_WITH(fixture_group(queue, 1, form), .channels = RANK_CHANNELS,
+                             .activation = activation, .residual = residual);
     sbn_shard all = data.shard;
     all.residual = all.dy;
     all.weight_grad.mem = all.bias_grad.mem = NULL;
@@ -117,54 +112,49 @@ static void check_unread(sbn_kernel_form form, sbn_activation activation, int re
         sbn_shard few = all;
         *(frozen ? &few.x : &few.bias) = is_far ? (sbn_buffer){all.x.mem, (size_t)1 << 44}
                                                 : (sbn_buffer)SBN_BUFFER_INIT;
-        must(sbn_batchnorm_set_frozen(layer, frozen), "sbn_batchnorm_set_frozen");
-        must(sbn_forward(layer, &all, saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(layer, &all, saved, 0, NULL), "sbn_backward");
+        must(sbn_batchnorm_set_frozen(l.layer, frozen), "sbn_batchnorm_set_frozen");
+        must(sbn_forward(l.layer, &all, l.saved, 0, NULL), "sbn_forward");
+        must(sbn_backward(l.layer, &all, l.saved, 0, NULL), "sbn_backward");
         const uint64_t right = digest_dx();
         slice_reset(&data);
-        expect(sbn_backward(layer, &few, saved, 0, NULL), status, words[frozen],
+        expect(sbn_backward(l.layer, &few, l.saved, 0, NULL), status, words[frozen],
                frozen ? "without x" : "without bias");
         tap_ok(status || digest_dx() == right, "and the same dx");
     }
-    fixture_end(layer, saved);
-    sbn_group_destroy(group);
+    fixture_die(&l);
 }
 
 /* The training flag is not the frozen one. */
 static void check_flags(void)
 {
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
-    sbn_batchnorm *layer = make_layer(group);
-    sbn_saved *saved = fixture_saved(layer);
-    tap_ok(sbn_batchnorm_is_training(layer) && sbn_batchnorm_is_frozen(layer),
+    const life l = make_frozen(fixture_group(queue, 1, SBN_FORM_AUTO));
+    tap_ok(sbn_batchnorm_is_training(l.layer) && sbn_batchnorm_is_frozen(l.layer),
            "frozen, in training");
-    must(sbn_batchnorm_set_training(layer, 0), "train");
-    must(sbn_batchnorm_set_training(layer, 1), "train");
-    must(sbn_forward(layer, &data.shard, saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(layer, &data.shard, saved, 0, NULL), "sbn_backward");
+    must(sbn_batchnorm_set_training(l.layer, 0), "train");
+    must(sbn_batchnorm_set_training(l.layer, 1), "train");
+    must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
     const uint64_t right = digest_dx(), y = digest_of_buffer(&data.shard.y);
-    tap_ok(tracked(layer) == 0, "train does not release");
+    tap_ok(tracked(l.layer) == 0, "train does not release");
     slice_reset(&data);
-    must(sbn_evaluate(layer, &data.shard), "sbn_evaluate");
+    must(sbn_evaluate(l.layer, &data.shard), "sbn_evaluate");
     tap_ok(digest_of_buffer(&data.shard.y) == y, "evaluation gives the same bits");
-    must(sbn_batchnorm_set_frozen(layer, 0), "freeze");
+    must(sbn_batchnorm_set_frozen(l.layer, 0), "freeze");
     slice_reset(&data);
-    must(sbn_backward(layer, &data.shard, saved, 0, NULL), "sbn_backward");
+    must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
     tap_ok(digest_dx() == right, "the frozen pass's backward is still that of constants");
-    must(sbn_forward(layer, &data.shard, saved, 0, NULL), "sbn_forward");
-    tap_ok(tracked(layer) == 1, "released, it trains");
-    REFUSED(sbn_batchnorm_set_training(layer, 2), "training|0 or 1|got 2");
+    must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
+    tap_ok(tracked(l.layer) == 1, "released, it trains");
+    REFUSED(sbn_batchnorm_set_training(l.layer, 2), "training|0 or 1|got 2");
     REFUSED(sbn_batchnorm_set_frozen(NULL, 1), "layer|NULL");
-    fixture_end(layer, saved);
-    sbn_group_destroy(group);
+    fixture_die(&l);
 }
 
 /* A layer twice in a call, with other running statistics each time. */
 static void check_given_twice(void)
 {
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
-    sbn_batchnorm *layer = make_layer(group);
-    sbn_saved *saved[] = {fixture_saved(layer), fixture_saved(layer)};
+    const life l = make_frozen(fixture_group(queue, 1, SBN_FORM_AUTO));
+    sbn_saved *saved[] = {l.saved, fixture_saved(l.layer)};
     sbn_shard shards[2];
     sbn_branch branches[2];
     float values[RANK_CHANNELS], mean[RANK_CHANNELS];
@@ -174,7 +164,7 @@ static void check_given_twice(void)
         shards[i] = data.shard;
         shards[i].running_mean = shards[i].running_var = buffer_of(&device, queue, values,
                                                                    RANK_CHANNELS);
-        branches[i] = (sbn_branch){sizeof *branches, layer, &shards[i], saved[i], 0};
+        branches[i] = (sbn_branch){sizeof *branches, l.layer, &shards[i], saved[i], 0};
     }
     shards[1].y = shards[1].dx;
     must(sbn_forward_branches(branches, 2, NULL), "sbn_forward_branches");
@@ -185,8 +175,7 @@ static void check_given_twice(void)
         clReleaseMemObject(shards[i].running_mean.mem);
     }
     must(sbn_saved_destroy(saved[1]), "sbn_saved_destroy");
-    fixture_end(layer, saved[0]);
-    sbn_group_destroy(group);
+    fixture_die(&l);
 }
 
 /* The second layer: what is saved of a frozen one has the count of its rank. */
@@ -217,15 +206,11 @@ static int train_beside(test_rank *m)
 static void check_beside(void)
 {
     const size_t ones[] = {1, 1};
-    test_ranks all;
-    ranks_open(&all, &device, 2, ones, ones, NULL);
-    ranks_do(&all, train_beside);
-    for (int rank = 0; rank < 2; ++rank)
-        rank_expect(&all.of[rank], SBN_SUCCESS, "", "frozen beside another layer on one rank");
-    ranks_close(&all);
+    ranks_digest_of(&device, 2, ones, ones, train_beside,
+                    "frozen beside another layer on one rank");
 }
 
-static void checks(void)
+void checks(void)
 {
     slice_open(&data, &device, queue, 0, 3, RANK_CHANNELS, RANK_PLANE, 9);
     check_alone();
@@ -239,9 +224,4 @@ static void checks(void)
     slice_close(&data);
     ranks_same_bits(&device, train_frozen, "the group's gradients, frozen");
     check_beside();
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

@@ -9,13 +9,11 @@
 
 #include "base/memory.h"
 #include "group/group.h"
+#include "support/main.h"
 #include "support/refused.h"
 #include "support/wraps.h"
 
 enum { SAMPLES = 4, CHANNELS = 5, PLANE = 7, BUFFERS = 12 };
-
-static fixture device;
-static cl_command_queue queue;
 
 /* One element before each keeps buffers off the begin of a page. */
 static float memory_of[BUFFERS][1 + SAMPLES * CHANNELS * PLANE];
@@ -171,11 +169,9 @@ static void check_behind_the_queue(void)
     sbn_shard shard = open_shard();
     float old[CHANNELS] = {0, 0, 0, 0, 0}, late[CHANNELS] = {1, 2, 3, 4, 5}, mean[CHANNELS];
     float *const given = (float *)shard.running_mean.mem + shard.running_mean.offset;
-    cl_int code;
     pthread_t thread;
     life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS);
-    cl_mem source = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof late, late, &code);
-    must(code, "clCreateBuffer");
+    cl_mem source = fixture_buffer(&device, sizeof late, late);
     cl_event gate = fixture_gate(&device);
     memcpy(given, old, sizeof old);
     must(clEnqueueReadBuffer(queue, source, CL_FALSE, 0, sizeof late, given, 1, &gate, NULL),
@@ -203,12 +199,10 @@ static void check_empty_behind_the_queue(void)
                             .running_var = SBN_HOST_BUFFER(var)}};
     const cl_command_queue queues[2] = {queue, fixture_queue(&device, 0)};
     float *const given = (float *)shards->running_mean.mem + shards->running_mean.offset;
-    cl_int code;
     pthread_t thread;
     life l = LIVE_WITH(fixture_rank(queues, 2, NULL), .channels = CHANNELS);
     l.group->combines = 0;
-    cl_mem source = clCreateBuffer(device.context, CL_MEM_COPY_HOST_PTR, sizeof late, late, &code);
-    must(code, "clCreateBuffer");
+    cl_mem source = fixture_buffer(&device, sizeof late, late);
     cl_event gate = fixture_gate(&device);
     memcpy(given, late, sizeof late);
     memcpy(var, (float *)shards->running_var.mem + shards->running_var.offset, sizeof var);
@@ -225,8 +219,9 @@ static void check_empty_behind_the_queue(void)
     clReleaseCommandQueue(queues[1]);
 }
 
-static void checks(void)
+void checks(void)
 {
+    wraps_build_once();
     check_behind_the_queue();
     check_empty_behind_the_queue();
     check_read_ahead();
@@ -243,10 +238,4 @@ static void checks(void)
                fetched);
     }
     clReleaseCommandQueue(unordered);
-}
-
-int main(void)
-{
-    wraps_build_once();
-    return fixture_main(&device, &queue, checks);
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "check/mix.h"
-#include "support/fixture.h"
+#include "support/main.h"
 #include "support/sample.h"
 #include "support/wraps.h"
 
@@ -31,8 +31,6 @@ typedef struct tensor {
 
 enum { X, Y, DY, DX, TENSORS };
 
-static fixture device;
-static cl_command_queue queue;
 static tensor large[TENSORS], one[TENSORS];
 
 WRAP(cl_int, clGetMemObjectInfo,
@@ -112,10 +110,8 @@ typedef struct part {
 /* A group of two replicas, of which one has no samples, is not reduced and applied in one launch. */
 static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part of)
 {
-    sbn_group *group = fixture_group(queue, replicas, form);
-    sbn_batchnorm *layer = LAYER_WITH(group, .channels = CHANNELS, .layout = layout,
-                                      .type = SBN_BF16, .affine = OFF);
-    sbn_saved *saved = fixture_saved(layer);
+    const life l = LIVE_WITH(fixture_group(queue, replicas, form), .channels = CHANNELS,
+                             .layout = layout, .type = SBN_BF16, .affine = OFF);
     const size_t offset = of.first * SAMPLE;
     sbn_shard shards[2] = {{
         .size = sizeof(sbn_shard),
@@ -128,11 +124,10 @@ static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part o
     }};
     shards[1] = shards[0];
     shards[1].shape[0] = 0;
-    must(sbn_forward(layer, shards, saved, 0, NULL), sbn_last_error());
-    must(sbn_backward(layer, shards, saved, 0, NULL), sbn_last_error());
+    must(sbn_forward(l.layer, shards, l.saved, 0, NULL), sbn_last_error());
+    must(sbn_backward(l.layer, shards, l.saved, 0, NULL), sbn_last_error());
     must(clFinish(queue), "clFinish");
-    fixture_end(layer, saved);
-    must(sbn_group_destroy(group), "sbn_group_destroy");
+    fixture_die(&l);
 }
 
 static int open_all(tensor *tensors, size_t samples)
@@ -168,7 +163,7 @@ static void check(sbn_kernel_form form, sbn_layout layout, size_t replicas, part
                layout == SBN_LAYOUT_NHWC ? "last" : "first", replicas);
 }
 
-static void checks(void)
+void checks(void)
 {
     if (open_all(large, SAMPLES) && open_all(one, 1)) {
         const part all = {large, 0, SAMPLES};
@@ -190,9 +185,4 @@ static void checks(void)
         tensor_close(&large[i]);
         tensor_close(&one[i]);
     }
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

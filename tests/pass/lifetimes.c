@@ -3,6 +3,7 @@
  * of destroyed objects: each call is refused with a sentence and changes nothing; the right order
  * then frees everything. A model of many layers.
  */
+#include "support/main.h"
 #include "support/refused.h"
 #include "support/wraps.h"
 
@@ -56,8 +57,6 @@ WRAP(cl_int, clEnqueueUnmapMemObject,
 
 enum { CHANNELS = 3, SAMPLES = 4, PLANE = 7 };
 
-static fixture device;
-static cl_command_queue queue;
 static slice data;
 
 static life make(void)
@@ -253,7 +252,7 @@ static void check_many_layers(void)
         fixture_die(&of[i]);
 }
 
-static void checks(void)
+void checks(void)
 {
     slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
     check_order();
@@ -265,9 +264,4 @@ static void checks(void)
     check_sentence();
     check_many_layers();
     slice_close(&data);
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

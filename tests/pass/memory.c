@@ -6,12 +6,9 @@
  */
 #include <stdlib.h>
 
-#include "support/fixture.h"
+#include "support/main.h"
 
 enum { LAYERS = 53, REPLICAS = 2, LARGEST = 64 * 112 * 112, MOST_CHANNELS = 2048 };
-
-static fixture device;
-static cl_command_queue queue;
 
 typedef struct layer {
     size_t channels, side;
@@ -68,16 +65,13 @@ static size_t peak(const sbn_buffer *values, const sbn_buffer *vectors, size_t g
                    int from_output)
 {
     sbn_group *parts[REPLICAS];
-    sbn_batchnorm *norms[REPLICAS][LAYERS];
-    sbn_saved *saved[REPLICAS][LAYERS];
+    life norms[REPLICAS][LAYERS];
     size_t most = 0;
     for (size_t g = 0; g < groups; ++g) {
         parts[g] = fixture_group(queue, REPLICAS / groups, SBN_FORM_AUTO);
-        for (size_t i = 0; i < LAYERS; ++i) {
-            norms[g][i] = LAYER_WITH(parts[g], .channels = layers[i].channels,
-                                     .from_output = from_output);
-            saved[g][i] = fixture_saved(norms[g][i]);
-        }
+        for (size_t i = 0; i < LAYERS; ++i)
+            norms[g][i] = LIVE_WITH(parts[g], .channels = layers[i].channels,
+                                    .from_output = from_output);
     }
     for (size_t step = 0; step < 2 * LAYERS; ++step) {
         const int back = step >= LAYERS;
@@ -91,21 +85,21 @@ static size_t peak(const sbn_buffer *values, const sbn_buffer *vectors, size_t g
             }
         }
         for (size_t g = 0; g < groups; ++g)
-            must(fixture_pass(back ? BACKWARD : FORWARD, norms[g][i], shards + g, saved[g][i], 0,
-                              NULL),
+            must(fixture_pass(back ? BACKWARD : FORWARD, norms[g][i].layer, shards + g,
+                              norms[g][i].saved, 0, NULL),
                  "a pass");
         must(clFinish(queue), "clFinish");
         most = sbn_device_memory() > most ? sbn_device_memory() : most;
     }
     for (size_t g = 0; g < groups; ++g) {
         for (size_t i = 0; i < LAYERS; ++i)
-            fixture_end(norms[g][i], saved[g][i]);
+            fixture_end(norms[g][i].layer, norms[g][i].saved);
         sbn_group_destroy(parts[g]);
     }
     return most;
 }
 
-static void checks(void)
+void checks(void)
 {
     sbn_buffer values[4], vectors[4];
     float *noise = malloc(sizeof *noise * REPLICAS * LARGEST);
@@ -132,9 +126,4 @@ static void checks(void)
         clReleaseMemObject(values[i].mem);
         clReleaseMemObject(vectors[i].mem);
     }
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

@@ -2,13 +2,12 @@
  * How passes of a layer follow each other: many forwards before their backwards, several under way; outputs
  * that are not wanted; masks; empty batches; evaluation by the batch. Of several layers: tests/pass/branches.c.
  */
+#include "support/main.h"
 #include "support/ranks.h"
 #include "support/refused.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, PLANE = 37, BATCHES = 5, PER_REPLICA = 2 };
 
-static fixture device;
-static cl_command_queue queue;
 static sbn_group *group;
 static sbn_batchnorm *layer;
 static slice slices[BATCHES][REPLICAS];
@@ -162,11 +161,9 @@ static void check_mask(void)
 /* No samples, then no positions: nothing changes. Gradients: tests/pass/judged.c. */
 static void check_empty(void)
 {
-    sbn_group *alone = fixture_group(queue, 1, SBN_FORM_AUTO);
-    sbn_batchnorm *empty = fixture_layer(alone, CHANNELS);
-    sbn_saved *saved = fixture_saved(empty);
+    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_AUTO), .channels = CHANNELS);
     const slice s = slices[0][0];
-    const uint64_t running = digest_layer(SBN_DIGEST_START, empty, NULL);
+    const uint64_t running = digest_layer(SBN_DIGEST_START, l.layer, NULL);
     for (int i = 0; i < 2; ++i) {
         sbn_shard none = s.shard;
         cl_event event = NULL;
@@ -177,19 +174,18 @@ static void check_empty(void)
         none.wait_list = &event; /* of no events: OpenCL alone would refuse the pair */
         none.x.mem = none.y.mem = i ? NULL : none.x.mem;
         slice_reset(&s);
-        RIGHT(sbn_forward(empty, &none, saved, 0, &result));
-        must(sbn_saved_stats(saved, NULL, NULL, &count), "sbn_saved_stats");
+        RIGHT(sbn_forward(l.layer, &none, l.saved, 0, &result));
+        must(sbn_saved_stats(l.saved, NULL, NULL, &count), "sbn_saved_stats");
         tap_ok(result.count == 0 && count == 0 && result.synchronised, "it has no values");
-        tap_ok(digest_layer(SBN_DIGEST_START, empty, NULL) == running && slice_untouched(&s),
+        tap_ok(digest_layer(SBN_DIGEST_START, l.layer, NULL) == running && slice_untouched(&s),
                "nothing has changed");
         tap_ok(has_come(&event), "its event completes");
-        RIGHT(sbn_backward(empty, &none, saved, 0, &result));
+        RIGHT(sbn_backward(l.layer, &none, l.saved, 0, &result));
         tap_ok(has_come(&event), "its event completes");
-        RIGHT(sbn_evaluate(empty, &none));
+        RIGHT(sbn_evaluate(l.layer, &none));
         tap_ok(has_come(&event), "its event completes");
     }
-    fixture_end(empty, saved);
-    sbn_group_destroy(alone);
+    fixture_die(&l);
 }
 
 /* By the statistics of a batch of all ranks. */
@@ -203,9 +199,8 @@ static int evaluate_untracked(test_rank *m)
     return m->status;
 }
 
-static void checks(void)
+void checks(void)
 {
-    queue = fixture_queue(&device, 0);
     group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     layer = fixture_layer(group, CHANNELS);
     for (int b = 0; b < BATCHES; ++b)
@@ -221,10 +216,4 @@ static void checks(void)
     slices_close(slices[0], BATCHES * REPLICAS);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(group);
-    clReleaseCommandQueue(queue);
-}
-
-int main(void)
-{
-    return fixture_main(&device, NULL, checks);
 }

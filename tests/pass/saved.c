@@ -7,13 +7,11 @@
 #include <string.h>
 
 #include "group/group.h"
-#include "support/fixture.h"
+#include "support/main.h"
 #include "support/wraps.h"
 
 enum { SAMPLES = 8 };
 
-static fixture device;
-static cl_command_queue queue;
 static slice data;
 
 /* How a layer of one channel is made; on_host: the host combines. */
@@ -82,6 +80,16 @@ static void all_are_nan(const setting *as, const sbn_buffer *buffer, const char 
            as->activation == SBN_RELU ? ", ReLU" : "", as->on_host ? ", the host combines" : "");
 }
 
+/* A forward and a backward pass over these. */
+static void train(const life *l, const float *x, const float *dy)
+{
+    buffer_write(&data, &data.shard.x, SAMPLES, x);
+    buffer_write(&data, &data.shard.dy, SAMPLES, dy);
+    slice_reset(&data);
+    must(sbn_forward(l->layer, &data.shard, l->saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(l->layer, &data.shard, l->saved, 0, NULL), "sbn_backward");
+}
+
 static const float constant[SAMPLES] = {1, 1, 1, 1, 1, 1, 1, 1};
 static const float some[SAMPLES] = {0, 1, -1, 2, -2, 3, -3, 4};
 
@@ -94,12 +102,8 @@ static void check_eps(setting as)
     const life l = make(&as);
     for (int i = 0; i < SAMPLES; ++i)
         tiny[i] = ldexpf(1.0f + 0x1p-23f * (float)(i + i / 7), -100);
-    buffer_write(&data, &data.shard.dy, SAMPLES, some);
     for (int is_tiny = 0; is_tiny < 2; ++is_tiny) {
-        buffer_write(&data, &data.shard.x, SAMPLES, is_tiny ? tiny : constant);
-        slice_reset(&data);
-        must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
+        train(&l, is_tiny ? tiny : constant, some);
         all_are_nan(&as, &data.shard.y, is_tiny ? "training, tiny, y" : "training, constant, y");
         all_are_nan(&as, &data.shard.dx, is_tiny ? "training, tiny, dx" : "training, constant, dx");
     }
@@ -109,9 +113,7 @@ static void check_eps(setting as)
     must(sbn_evaluate(l.layer, &data.shard), "sbn_evaluate");
     all_are_nan(&as, &data.shard.y, "evaluation, y");
     must(sbn_batchnorm_set_frozen(l.layer, 1), "freeze");
-    slice_reset(&data);
-    must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
+    train(&l, some, some);
     all_are_nan(&as, &data.shard.y, "frozen, y");
     all_are_nan(&as, &data.shard.dx, "frozen, dx");
     fixture_die(&l);
@@ -127,17 +129,14 @@ static void check_clamped(setting as)
     const life l = make(&as);
     memcpy(dy, some, sizeof dy);
     dy[3] = INFINITY;
-    buffer_write(&data, &data.shard.x, SAMPLES, constant);
-    buffer_write(&data, &data.shard.dy, SAMPLES, dy);
-    slice_reset(&data);
-    must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
+    train(&l, constant, dy);
     all_are_nan(&as, &data.shard.dx, "a clamped variance, Inf in dy, dx");
     fixture_die(&l);
 }
 
-static void checks(void)
+void checks(void)
 {
+    wraps_build_once();
     slice_open(&data, &device, queue, 0, SAMPLES, 1, 1, 1);
     check_variance();
     for (int option = 0; option < 16; ++option) {
@@ -151,10 +150,4 @@ static void checks(void)
         check_clamped(as);
     }
     slice_close(&data);
-}
-
-int main(void)
-{
-    wraps_build_once();
-    return fixture_main(&device, &queue, checks);
 }

@@ -5,20 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/main.h"
 #include "support/ranks.h"
 #include "support/refused.h"
 
 enum { CHANNELS = 3, PLANE = 33, ROOM = 4096 };
 
-static fixture device;
-static cl_command_queue queue;
 static unsigned char bytes[ROOM];
 
 /* With a residual and a ReLU, whose signs are saved, too. */
-static sbn_batchnorm *layer_of(sbn_group *group, int is_masked, size_t channels)
+static life live(sbn_group *group, int is_masked, size_t channels)
 {
-    return LAYER_WITH(group, .name = "first", .channels = channels, .residual = is_masked,
-                      .activation = is_masked ? SBN_RELU : SBN_IDENTITY);
+    return LIVE_WITH(group, .name = "first", .channels = channels, .residual = is_masked,
+                     .activation = is_masked ? SBN_RELU : SBN_IDENTITY);
 }
 
 /* dy serves as the residual, and its gradient is not asked for. */
@@ -34,15 +33,13 @@ static sbn_shard open_shard(slice *s)
 static void check_pass_number(void)
 {
     static unsigned char of[2][ROOM];
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
-    sbn_batchnorm *layer = layer_of(group, 0, CHANNELS);
-    sbn_saved *saved = fixture_saved(layer);
+    const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 0, CHANNELS);
     slice data;
     size_t size = 0;
     const sbn_shard shard = open_shard(&data);
     for (int i = 0; i < 2; ++i) {
-        must(sbn_forward(layer, &shard, saved, 0, NULL), "sbn_forward");
-        must(sbn_saved_store(saved, of[i], ROOM, &size), "sbn_saved_store");
+        must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
+        must(sbn_saved_store(l.saved, of[i], ROOM, &size), "sbn_saved_store");
     }
     const int differ = memcmp(of[0], of[1], size) != 0;
     for (int i = 0; i < 2; ++i)
@@ -50,31 +47,29 @@ static void check_pass_number(void)
     tap_ok(differ && memcmp(of[0], of[1], size) == 0,
            "the bytes of two passes differ in SBN_SAVED_PASS alone");
     slice_close(&data);
-    fixture_end(layer, saved);
-    sbn_group_destroy(group);
+    fixture_die(&l);
 }
 
 /* What a pass that failed had prepared for its own shape is not what a later one writes. */
 static void check_mask_of_failed_pass(void)
 {
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
-    sbn_batchnorm *layer = layer_of(group, 1, CHANNELS);
-    sbn_saved *from = fixture_saved(layer), *to = fixture_saved(layer);
+    const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 1, CHANNELS);
+    sbn_saved *from = fixture_saved(l.layer);
     slice data;
     size_t size = 0;
     sbn_shard shard = open_shard(&data), little = shard;
     little.shape[0] = little.shape[2] = 1;
-    expect(sbn_forward(layer, &little, to, 0, NULL), SBN_TOO_FEW_VALUES, "got 1", "one value");
-    must(sbn_forward(layer, &shard, from, 0, NULL), "sbn_forward");
+    expect(sbn_forward(l.layer, &little, l.saved, 0, NULL), SBN_TOO_FEW_VALUES, "got 1",
+           "one value");
+    must(sbn_forward(l.layer, &shard, from, 0, NULL), "sbn_forward");
     must(sbn_saved_store(from, bytes, ROOM, &size), "sbn_saved_store");
-    must(sbn_saved_load(to, bytes, size), "sbn_saved_load");
-    must(sbn_forward(layer, &shard, to, 0, NULL), "sbn_forward");
-    expect(sbn_saved_store(to, bytes, ROOM, &size), SBN_SUCCESS, "",
+    must(sbn_saved_load(l.saved, bytes, size), "sbn_saved_load");
+    must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
+    expect(sbn_saved_store(l.saved, bytes, ROOM, &size), SBN_SUCCESS, "",
            "a mask behind a pass that failed and a load");
     slice_close(&data);
     must(sbn_saved_destroy(from), "sbn_saved_destroy");
-    fixture_end(layer, to);
-    sbn_group_destroy(group);
+    fixture_die(&l);
 }
 
 /* --- what is refused ------------------------------------------------------------------- */
@@ -108,30 +103,29 @@ static uint64_t state(void)
 static void check_refused(void)
 {
     sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
-    sbn_batchnorm *layer = layer_of(group, 1, CHANNELS), *wide = layer_of(group, 1, CHANNELS + 1);
-    sbn_batchnorm *plain = layer_of(group, 0, CHANNELS);
-    sbn_saved *saved = fixture_saved(layer), *of_wide = fixture_saved(wide),
-              *of_plain = fixture_saved(plain);
+    const life l = live(group, 1, CHANNELS), wide = live(group, 1, CHANNELS + 1),
+               plain = live(group, 0, CHANNELS);
     slice data;
     size_t size = 0;
     const sbn_shard shard = open_shard(&data);
-    target = fixture_saved(layer);
+    target = fixture_saved(l.layer);
     REFUSED(sbn_saved_store(NULL, bytes, ROOM, &size), "saved: |got NULL");
-    REFUSED(sbn_saved_store(saved, bytes, ROOM, &size), "saved: no forward pass has filled it yet");
-    must(sbn_forward(layer, &shard, saved, 0, NULL), "sbn_forward");
-    must(sbn_forward(plain, &shard, of_plain, 0, NULL), "sbn_forward");
-    must(sbn_saved_store(of_plain, NULL, 0, &size), "sbn_saved_store");
+    REFUSED(sbn_saved_store(l.saved, bytes, ROOM, &size),
+            "saved: no forward pass has filled it yet");
+    must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_forward(plain.layer, &shard, plain.saved, 0, NULL), "sbn_forward");
+    must(sbn_saved_store(plain.saved, NULL, 0, &size), "sbn_saved_store");
     tap_ok(size == 88 + 40 + 24 * CHANNELS, "the bytes of one replica: %zu", size);
-    REFUSED(sbn_saved_store(saved, bytes, ROOM, NULL), "size: expected a place");
-    must(sbn_saved_store(saved, NULL, 0, &size), "sbn_saved_store");
+    REFUSED(sbn_saved_store(l.saved, bytes, ROOM, NULL), "size: expected a place");
+    must(sbn_saved_store(l.saved, NULL, 0, &size), "sbn_saved_store");
     memset(bytes, 7, sizeof bytes);
-    REFUSED(sbn_saved_store(saved, bytes, size - 1, &size), "room: expected at least");
+    REFUSED(sbn_saved_store(l.saved, bytes, size - 1, &size), "room: expected at least");
     tap_ok(bytes[0] == 7, "it writes nothing");
-    must(sbn_saved_store(saved, bytes, ROOM, &size), "sbn_saved_store");
+    must(sbn_saved_store(l.saved, bytes, ROOM, &size), "sbn_saved_store");
     tap_ok(bytes[size] == 7, "nothing behind its bytes");
     sbn_pass *pass;
-    must(sbn_backward_begin(layer, &shard, saved, 0, &pass), "sbn_backward_begin");
-    REFUSED(sbn_saved_load(saved, bytes, size),
+    must(sbn_backward_begin(l.layer, &shard, l.saved, 0, &pass), "sbn_backward_begin");
+    REFUSED(sbn_saved_load(l.saved, bytes, size),
             "saved: expected no pass under way that uses it, got 1");
     must(sbn_pass_end(pass, NULL), "sbn_pass_end");
     const arguments right = {.saved = target, .memory = bytes, .size = size};
@@ -141,8 +135,8 @@ static void check_refused(void)
         ROW(size, 87, "size: expected at least the 88 bytes of a header, got 87"),
         ROW(size, right.size - 1, "size: expected the |bytes that were written, got"),
         ROW(size, right.size + 1, "size: expected the |bytes that were written, got"),
-        ROW(saved, of_wide, "memory: channels: expected 4 as of layer \"first\", got 3"),
-        ROW(saved, of_plain, "memory: activation: expected 0 as of layer \"first\", got 1"),
+        ROW(saved, wide.saved, "memory: channels: expected 4 as of layer \"first\", got 3"),
+        ROW(saved, plain.saved, "memory: activation: expected 0 as of layer \"first\", got 1"),
         ROW(at, 12, NULL),
         ROW(change, 3, "memory: version: expected 1, got 2"),
         ROW(change, 1, "memory: expected what sbn_saved_store has written, got other"),
@@ -169,10 +163,9 @@ static void check_refused(void)
     tap_ok(!odd && refused > 128, "%d of 1024 changed bits of the headers are refused", refused);
     slice_close(&data);
     sbn_saved_destroy(target);
-    fixture_end(layer, saved);
-    fixture_end(wide, of_wide);
-    fixture_end(plain, of_plain);
-    sbn_group_destroy(group);
+    fixture_end(wide.layer, wide.saved);
+    fixture_end(plain.layer, plain.saved);
+    fixture_die(&l);
 }
 
 /* --- ranks ------------------------------------------------------------------------------- */
@@ -212,16 +205,11 @@ static void check_disagreement(void)
     ranks_close(&all);
 }
 
-static void checks(void)
+void checks(void)
 {
     check_pass_number();
     check_mask_of_failed_pass();
     check_refused();
     ranks_same_bits(&device, train, "backward from bytes");
     check_disagreement();
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

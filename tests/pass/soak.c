@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "check/mix.h"
+#include "support/main.h"
 #include "support/ranks.h"
 #include "support/wraps.h"
 
@@ -23,7 +24,7 @@
 #endif
 enum { WARM_UP = 300 };
 
-static int rounds = ROUNDS;
+static int rounds;
 
 static uint64_t draw(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -141,10 +142,9 @@ static const int making[] = {WRAP_ALLOCATE, WRAP_CREATE_PROGRAM, WRAP_BUILD, WRA
                              WRAP_CREATE_BUFFER};
 enum { MAKING = sizeof making / sizeof *making };
 
-static fixture device;
-
-static void checks(void)
+void checks(void)
 {
+    rounds = *tool() ? 300 : main_arguments[1] ? atoi(main_arguments[1]) : ROUNDS;
     long made[MAKING];
     test_ranks all;
     size_t ones[RANKS], samples[RANKS];
@@ -173,13 +173,4 @@ static void checks(void)
     tap_ok(more <= 16 * RANKS, "%ld more handles than after %d rounds", more, WARM_UP);
     tap_ok(kilobytes < 32 * 1024 || *tool(), "%ld KB more resident", kilobytes);
     ranks_close(&all);
-}
-
-int main(int argc, char **argv)
-{
-    if (argc > 1)
-        rounds = atoi(argv[1]);
-    if (*tool())
-        rounds = 300;
-    return ranks_main(argc, argv, &device, checks);
 }

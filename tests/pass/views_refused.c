@@ -158,13 +158,12 @@ static void check_types(void)
     must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
 }
 
-int main(void)
+void checks(void)
 {
-    if (stage_open())
-        return fixture_missing();
+    stage_open();
     check_views();
     check_two_views();
     check_every_element();
     check_types();
-    return stage_close();
+    stage_close();
 }

@@ -10,13 +10,11 @@
 #include "launch/apply.h"
 
 #include "support/address_space.h"
-#include "support/fixture.h"
+#include "support/main.h"
 #include "support/wraps.h"
 
 enum { TILE = 2048 };
 
-static fixture device;
-static cl_command_queue queue;
 static sbn_replica *replica;
 
 /* Two tensors and a result, and two tables, three rows of which the kernels read. */
@@ -245,7 +243,7 @@ static void check_tile(void)
     must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 
-static void checks(void)
+void checks(void)
 {
     for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
         sbn_group *group = fixture_group(queue, 1, form);
@@ -262,9 +260,4 @@ static void checks(void)
         must(sbn_group_destroy(group), "sbn_group_destroy");
     }
     check_tile();
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

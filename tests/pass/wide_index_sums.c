@@ -11,10 +11,8 @@
 #include "launch/combining.h"
 
 #include "support/address_space.h"
-#include "support/fixture.h"
+#include "support/main.h"
 
-static fixture device;
-static cl_command_queue queue;
 static sbn_replica *replica;
 
 enum { SAMPLES = 3, MOST_WORDS = 4096 };
@@ -172,7 +170,7 @@ static void check(const reduction *r, int back, float scale)
            (size_t)r->channels * r->plane, SAMPLES);
 }
 
-static void checks(void)
+void checks(void)
 {
     partial = fixture_buffer(&device, sizeof(int64_t) * MOST_WORDS, NULL);
     wide = fixture_buffer(&device, sizeof(int64_t) * MOST_WORDS, NULL);
@@ -188,9 +186,4 @@ static void checks(void)
     }
     clReleaseMemObject(partial);
     clReleaseMemObject(wide);
-}
-
-int main(void)
-{
-    return fixture_main(&device, &queue, checks);
 }

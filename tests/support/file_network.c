@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "support/folder.h"
 
 const char *const file_network_names[LAYERS] = {"1", "4.1", "6"};
@@ -12,32 +11,23 @@ const size_t file_network_channels[LAYERS] = {4, 6, 24};
 char file_network_path[112];
 slice file_network_slice;
 
-static fixture device;
 static sbn_group *group;
-static long handles;
 
-int file_network_begin(void)
+void file_network_begin(void)
 {
-    if (fixture_open(&device))
-        return 1;
-    handles = sbn__handles_open();
     folder_begin();
     snprintf(file_network_path, sizeof file_network_path, "%s/file", folder_root);
     file_network_slice.queue = fixture_queue(&device, 1);
     group = fixture_group(file_network_slice.queue, REPLICAS, SBN_FORM_AUTO);
-    return 0;
 }
 
-int file_network_end(void)
+void file_network_end(void)
 {
     sbn_group_destroy(group);
-    tap_ok(sbn__handles_open() == handles, "no handle is left open");
     clReleaseCommandQueue(file_network_slice.queue);
-    fixture_close(&device);
     unlink(file_network_path);
     tap_ok(folder_names(folder_root, NULL) == 0, "no file is left");
     folder_end();
-    return tap_done();
 }
 
 void file_network_open(network *n, size_t channels_of_second, int affine)

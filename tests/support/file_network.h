@@ -5,17 +5,16 @@
 #ifndef TESTS_SUPPORT_FILE_NETWORK_H
 #define TESTS_SUPPORT_FILE_NETWORK_H
 
+#include "support/main.h"
 #include "support/network.h"
 
 /* The last layer has no running statistics. */
 extern const char *const file_network_names[LAYERS];
 extern const size_t file_network_channels[LAYERS];
 
-/* 0, or 1 where there is no device: the program's result is then fixture_missing(). */
-int file_network_begin(void);
-
-/* Returns the program's result. */
-int file_network_end(void);
+/* On the program's device; a check that no file is left. */
+void file_network_begin(void);
+void file_network_end(void);
 
 /* The file in the folder (support/folder.h), which is to be empty at the end but for it. */
 extern char file_network_path[112];

@@ -7,6 +7,7 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/fixture.c tests/support/fixture.h \
 	tests/support/fixture_main.c \
 	tests/support/folder.c tests/support/folder.h \
+	tests/support/main.c tests/support/main.h \
 	tests/support/must.c tests/support/must.h \
 	tests/support/network.c tests/support/network.h \
 	tests/support/ranks.c tests/support/ranks.h \

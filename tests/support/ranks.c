@@ -3,12 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int ranks_main(int argc, char **argv, fixture *f, void (*checks)(void))
-{
-    ranks_begin(&argc, &argv);
-    return ranks_end(fixture_main(f, NULL, checks));
-}
-
 static void open_rank(test_rank *m, const fixture *f, const size_t *samples, size_t first,
                       const sbn_group_config *config)
 {

@@ -35,12 +35,12 @@ typedef struct test_ranks {
     test_rank of[RANKS_MAX];
 } test_ranks;
 
-/* First and last in main: the latter gets, and returns, the program's result. */
+/*
+ * First and last in main where ranks are processes, as support/main.c does: the latter gets, and returns,
+ * the program's result.
+ */
 void ranks_begin(int *argc, char ***argv);
 int ranks_end(int result);
-
-/* As fixture_main, between the two. */
-int ranks_main(int argc, char **argv, fixture *f, void (*checks)(void));
 
 /*
  * Ranks with replicas[rank] replicas each; samples has a number for every

@@ -12,16 +12,6 @@ __attribute__((constructor)) static void begin(void)
     fixture_one_thread();
 }
 
-void ranks_begin(int *argc, char ***argv)
-{
-    (void)argc, (void)argv;
-}
-
-int ranks_end(int result)
-{
-    return result;
-}
-
 int rank_is_here(const test_rank *m)
 {
     (void)m;

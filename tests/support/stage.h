@@ -6,6 +6,7 @@
 #define TESTS_SUPPORT_STAGE_H
 
 #include "program/opencl.h"
+#include "support/main.h"
 #include "support/refused.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, SAMPLES = 4, PLANE = 7, COMMON = 400 };
@@ -23,8 +24,6 @@ typedef struct arguments {
 
 /* "first" tracks running statistics, "second" does not. */
 typedef struct stage_objects {
-    fixture device;
-    cl_command_queue queue;
     sbn_group *group;
     sbn_batchnorm *layer, *second;
     const sbn_batchnorm *watched;         /* whose running statistics must not change: the first */
@@ -32,16 +31,15 @@ typedef struct stage_objects {
     slice slices[REPLICAS];
     cl_mem common;   /* COMMON floats, 0, 1, ... 16, for tensors that share a buffer */
     arguments right; /* of the first layer */
-    long handles;
 } stage_objects;
 
 extern stage_objects stage;
 
-/* 0, or 1 where there is no device. `saved` and `of_second` have been filled. */
-int stage_open(void);
+/* On the program's device and queue. `saved` and `of_second` have been filled. */
+void stage_open(void);
 
-/* Checks that the right calls still work and that no handle is left; the program's result. */
-int stage_close(void);
+/* Checks that the right calls still work. */
+void stage_close(void);
 
 sbn_buffer in_common(size_t offset);
 
