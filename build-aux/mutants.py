@@ -180,13 +180,14 @@ def outcome_of(faults, batches):
         chosen = [test for test in known
                   if test.startswith(names) and not test.startswith(later) and test not in done]
         done.update(chosen)
-        failed = failed or chosen and failed_of(chosen)
+        if chosen and not failed:
+            failed = failed_of(chosen)
     restore()
     if failed in done and failed not in sound:
         sound.add(failed)
         if failed_of([failed]):
             sys.exit(f'{failed} fails without a fault')
-    return failed or None
+    return failed
 
 
 def judged_together(faults):
