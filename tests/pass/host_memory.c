@@ -5,12 +5,12 @@
  */
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "group/group.h"
 #include "support/main.h"
 #include "support/refused.h"
+#include "support/stalls.h"
 #include "support/wraps.h"
 
 enum { SAMPLES = 4, CHANNELS = 5, PLANE = 7, BUFFERS = 12 };
@@ -119,8 +119,7 @@ static void check_read_ahead(void)
 
 static void *open_late(void *gate)
 {
-    const struct timespec late = {0, 50000000};
-    nanosleep(&late, NULL);
+    pause_for(0.05);
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
     return NULL;
 }
