@@ -27,15 +27,21 @@ int sbn__channel_table_create(sbn_channel_table *table, sbn_replica *replicas, s
     return SBN_SUCCESS;
 }
 
+void sbn__channel_table_leave(sbn_channel_table *table, size_t replica)
+{
+    cl_event *const of[] = {&table->written[replica], &table->last[replica]};
+    for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
+        if (*of[i])
+            clWaitForEvents(1, of[i]);
+        sbn__release_event(of[i]);
+    }
+}
+
 void sbn__channel_table_destroy(sbn_channel_table *table)
 {
     for (size_t r = 0; r < table->replicas; ++r) {
-        if (table->last && table->last[r])
-            clWaitForEvents(1, &table->last[r]);
-        if (table->last)
-            sbn__release_event(&table->last[r]);
-        if (table->written)
-            sbn__release_event(&table->written[r]);
+        if (table->written && table->last)
+            sbn__channel_table_leave(table, r);
         if (table->device)
             sbn__release_buffer(&table->device[r]);
     }

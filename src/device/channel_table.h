@@ -23,6 +23,9 @@ int sbn__channel_table_create(sbn_channel_table *table, sbn_replica *replicas, s
                               size_t rows, size_t channels, int shared);
 void sbn__channel_table_destroy(sbn_channel_table *table);
 
+/* Waits for what still uses a replica's copies. How that has ended does not matter any more. */
+void sbn__channel_table_leave(sbn_channel_table *table, size_t replica);
+
 /* The host copy of a replica. There is none where there are no replicas. */
 float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica);
 

@@ -223,17 +223,6 @@ static int check_replicas(const char *at, const sbn_saved *saved, size_t left, s
                                  left);
 }
 
-/* Waits for what still uses what is saved of a replica. How that has ended does not matter any more. */
-static void leave(sbn_saved *saved, size_t r)
-{
-    cl_event *const of[] = {&saved->table.written[r], &saved->table.last[r]};
-    for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
-        if (*of[i])
-            clWaitForEvents(1, of[i]);
-        sbn__release_event(of[i]);
-    }
-}
-
 /* A replica's mask and table, and the moments where devices combine. */
 static int load_replica(sbn_saved *saved, size_t r, const replica_header *h, const char *mask)
 {
@@ -268,7 +257,7 @@ static int load(sbn_saved *saved, const header *h, const char *at)
     int status = SBN_SUCCESS;
     saved->filled = 0;
     for (size_t r = 0; r < replicas; ++r)
-        leave(saved, r);
+        sbn__channel_table_leave(&saved->table, r);
     memcpy(saved->moments->mean, moments, moments_size(layer));
     if (replicas > 0)
         status = sbn__channel_table_host(&saved->table, 0, &host);
