@@ -74,12 +74,12 @@ static void constants(const problem *p, const inputs *in, size_t c, reference_ch
     ch->clamped = 1;
 }
 
-/* The weight of this batch in the running statistics; 0: they stay as they are. */
+/* The weight of this batch in the running statistics; -1: they stay as they are. */
 static double factor_of(const problem *p, const placement *g, const inputs *in)
 {
     if (p->frozen || !(p->passes & PASS_FORWARD) || p->forward_flags & SBN_KEEP_RUNNING_STATS ||
         g->values == 0)
-        return 0;
+        return -1;
     return p->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)(in->batches + 1) : p->momentum;
 }
 
@@ -87,7 +87,8 @@ static void running(const inputs *in, size_t c, const reference *ref, reference_
 {
     ch->running_mean = in->running_mean[c];
     ch->running_var = in->running_var[c];
-    if (ref->factor > 0) {
+    /* A batch of weight 0 counts where it is NaN or Inf. */
+    if (ref->factor >= 0) {
         double unbiased = ch->var * ref->count / (ref->count - 1);
         ch->running_mean = (1 - ref->factor) * ch->running_mean + ref->factor * ch->mean;
         ch->running_var = (1 - ref->factor) * ch->running_var + ref->factor * unbiased;
@@ -147,9 +148,7 @@ int reference_make(const problem *p, const placement *g, const inputs *in, refer
         gradients(p, g, in, c, &ref->channel[c], ref->local + c * g->replicas, scratch);
     }
     free(scratch);
-    int updated = !p->frozen && p->passes & PASS_FORWARD &&
-                  !(p->forward_flags & SBN_KEEP_RUNNING_STATS);
-    ref->batches = in->batches + (updated && g->values > 0);
+    ref->batches = in->batches + (ref->factor >= 0);
     return SBN_SUCCESS;
 }
 

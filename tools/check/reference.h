@@ -35,7 +35,7 @@ typedef struct reference {
     int frozen; /* mean and variance are constants: no gradient passes through them */
     reference_channel *channel;
     gradient_sums *local; /* of replica r, channel c: local[c * replicas + r] */
-    double factor;        /* of this batch in the running statistics; 0: not updated */
+    double factor;        /* of this batch in the running statistics; -1: not updated */
     int64_t batches;      /* after the forward pass */
 } reference;
 
