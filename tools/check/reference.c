@@ -119,7 +119,7 @@ static void gradients(const problem *p, const placement *g, const inputs *in, si
     ch->all.dy = value(&all_dy);
     ch->all.dy_centered = value(&all_centered);
     /* Where the variance is infinite y is the bias, which does not give x back. */
-    const int is_lost = p->from_output && ch->invstd == 0;
+    const int is_lost = p->from_output && ch->invstd == 0 && g->values > 0;
     ch->all.dy_centered = is_lost ? NAN : ch->all.dy_centered;
     for (size_t r = 0; is_lost && r < g->replicas; ++r)
         local[r].dy_centered = NAN;
