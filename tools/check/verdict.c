@@ -72,8 +72,8 @@ void verdict_value(verdict *v, sbn_type type, size_t index, float got, double ex
                    double tolerance)
 {
     double error, ratio;
-    if (tolerance == INFINITY && isfinite(expected)) {
-        /* eps is 0 and the variance may round to 0: then nothing can be expected. */
+    if (!(tolerance < INFINITY) && isfinite(expected)) {
+        /* eps is 0 and the variance may round to 0: then nothing can be expected. Times 0 that is NaN. */
         error = ratio = 0;
         ++v->unbounded;
     } else if (!isfinite(got) || !isfinite(expected) || fabs((double)(float)expected) == INFINITY) {
