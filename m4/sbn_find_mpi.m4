@@ -1,9 +1,9 @@
 # SBN_FIND_MPI
 # --with-mpi[=mpich|openmpi]: looks for an MPI by pkg-config, MPICH before Open MPI,
 # then by its compiler wrapper; MPI_CFLAGS and MPI_LIBS given by the user win. Sets
-# have_MPI to pkg-config, mpicc or no, MPI_KIND to mpich or openmpi as <mpi.h> says
-# (all but Open MPI count as MPICH's kin), PC_MPI_REQUIRES to the module's name, and
-# MPIEXEC to its launcher.
+# have_MPI to pkg-config, given (by the user), mpicc or no, MPI_KIND to mpich or openmpi as <mpi.h> says
+# (all but Open MPI count as MPICH's kin), PC_MPI_REQUIRES to the module's name where
+# pkg-config found it, and MPIEXEC to its launcher.
 AC_DEFUN([SBN_FIND_MPI], [
   AC_ARG_WITH([mpi],
     [AS_HELP_STRING([--with-mpi@<:@=mpich|openmpi@:>@], [build libsyncbn-mpi, with this MPI
@@ -15,11 +15,13 @@ AC_DEFUN([SBN_FIND_MPI], [
     [AC_MSG_ERROR([--with-mpi takes mpich or openmpi, not $with_mpi])])
   have_MPI=no
   PC_MPI_REQUIRES=
+  sbn_given=$MPI_CFLAGS$MPI_LIBS
   AS_CASE([$with_mpi], [auto|yes|mpich],
     [PKG_CHECK_MODULES([MPI], [mpich], [have_MPI=pkg-config PC_MPI_REQUIRES=mpich], [:])])
   AS_CASE([$with_mpi:$have_MPI], [auto:no|yes:no|openmpi:no],
     [PKG_CHECK_MODULES([MPI], [ompi-c], [have_MPI=pkg-config PC_MPI_REQUIRES=ompi-c], [:])])
-  AS_CASE([$with_mpi:$have_MPI], [no:*|*:pkg-config], [], [
+  AS_IF([test -n "$sbn_given" && test $have_MPI = pkg-config], [have_MPI=given PC_MPI_REQUIRES=])
+  AS_CASE([$with_mpi:$have_MPI], [no:*|*:pkg-config|*:given], [], [
     AC_PATH_PROGS([MPICC], [mpicc])
     AS_IF([test -n "$MPICC" && MPI_CFLAGS=`$MPICC --showme:compile 2> /dev/null`],
         [MPI_LIBS=`$MPICC --showme:link`],
@@ -49,6 +51,8 @@ AC_DEFUN([SBN_FIND_MPI], [
        AC_MSG_RESULT([no])])
   ])
   CPPFLAGS=$sbn_save_CPPFLAGS LIBS=$sbn_save_LIBS
+  # A wrapper, or flags, of the MPI that was not asked for.
+  AS_CASE([$with_mpi:$MPI_KIND], [mpich:openmpi|openmpi:mpich], [have_MPI=no MPI_KIND=none])
   AS_CASE([$MPI_KIND],
     [openmpi], [AC_PATH_PROGS([MPIEXEC], [mpiexec.openmpi mpiexec])],
     [mpich], [AC_PATH_PROGS([MPIEXEC], [mpiexec.mpich mpiexec.hydra mpiexec])])

@@ -5,19 +5,20 @@ pkgconfig_DATA += syncbn-mpi.pc
 endif
 
 # --- the package file of CMake -------------------------------------------------------
-# Its paths are relative to where it is installed, if the folders are below the prefix.
+# Its paths are relative to where it is installed: from the prefix, or, if a folder is not below that, from /.
 cmakedir = $(libdir)/cmake/syncbn
 cmake_DATA = syncbn-config.cmake syncbn-config-version.cmake
 CLEANFILES += $(cmake_DATA)
 EXTRA_DIST += packaging/cmake/syncbn-config.cmake.in packaging/cmake/syncbn-config-version.cmake.in
+cmake_from = $(if $(filter-out $(prefix)/%,$(libdir) $(includedir)),,$(prefix))
 cmake_values = sed \
-	-e "s!%UP%!`echo '$(cmakedir:$(prefix)/%=%)' | sed 's|[^/][^/]*|..|g'`!" \
-	-e 's!%LIB%!$(libdir:$(prefix)/%=%)!' -e 's!%INCLUDE%!$(includedir:$(prefix)/%=%)!' \
+	-e "s!%UP%!`echo '$(cmakedir:$(cmake_from)/%=%)' | sed 's|[^/][^/]*|..|g'`!" \
+	-e 's!%LIB%!$(libdir:$(cmake_from)/%=%)!' -e 's!%INCLUDE%!$(includedir:$(cmake_from)/%=%)!' \
 	-e 's!%PRIVATE_LIBS%!$(LIBS)!' -e 's!%VERSION%!$(PACKAGE_VERSION)!' \
 	-e 's!%MPI_KIND%!$(MPI_KIND)!' -e 's!%MPI_MODULES%!$(PC_MPI_REQUIRES)!' \
 	-e 's!%MPI_CFLAGS%!$(MPI_CFLAGS)!' -e 's!%MPI_LIBS%!$(MPI_LIBS)!'
 $(cmake_DATA): Makefile
-	$(AM_V_GEN)$(cmake_values) $(srcdir)/packaging/cmake/$@.in > $@
+	$(AM_V_GEN)$(cmake_values) $(srcdir)/packaging/cmake/$@.in > $@.tmp && mv -f $@.tmp $@
 syncbn-config.cmake: $(srcdir)/packaging/cmake/syncbn-config.cmake.in
 syncbn-config-version.cmake: $(srcdir)/packaging/cmake/syncbn-config-version.cmake.in
 

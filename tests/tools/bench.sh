@@ -33,7 +33,11 @@ for setting in ooo inplace passes=f keep accumulate global shuffle3 off3 split2-
     line=mb4ic4ih3iw3,$setting
     check "a problem with $setting" refuses "$line cannot be measured: ..." bench "$line"
 done
-check 'an empty batch' refuses 'mb0ic4 cannot be measured: an empty batch...' bench mb0ic4
+for shape in mb0ic4 mb4ic4ih0iw3; do
+    check "an empty batch, $shape" \
+        refuses "$shape cannot be measured: an empty batch..." bench $shape
+done
+check 'one value per channel' refuses 'mb1ic4 cannot be measured: one value...' bench mb1ic4
 
 echo 'mb4ic8ih6iw7 # a comment' > "$work/list"
 check 'two problems' run 0 bench --repeats 3 --file "$work/list" mb4ic8ih6iw7,last --json "$work/json"

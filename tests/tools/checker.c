@@ -151,6 +151,24 @@ static void check(runner *r, const char *line, const units_of *off)
     trial_free(&t);
 }
 
+/* A zero of the other sign is shown, as what is worst. */
+static void check_sign(runner *r)
+{
+    enum { AT = 7 };
+    char error[RUNNER_ERROR] = "";
+    trial t;
+    trial_make(&t, "mb8ic4ih14iw14,relu,plain,data=zero", 1);
+    if (tap_ok(!trial_run(&t, r, error), "a pass: %s", error)) {
+        t.out.of[OUT_Y].data[AT] = -0.0f;
+        const comparison result = judged(&t);
+        const verdict *v = &result.of[OUT_Y];
+        tap_ok(!result.ok && v->index == AT && v->ratio > 1 && signbit(v->got),
+               "-0 in place of 0 at %d: %zu are refused, the worst at %zu with a ratio of %g", AT,
+               v->failures, v->index, v->ratio);
+    }
+    trial_free(&t);
+}
+
 int main(void)
 {
     char error[RUNNER_ERROR];
@@ -159,6 +177,7 @@ int main(void)
         return tap_missing("%s", error);
     for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i)
         check(r, problems[i].line, problems[i].off);
+    check_sign(r);
     runner_destroy(r);
     return tap_done();
 }

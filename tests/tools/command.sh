@@ -84,9 +84,19 @@ for command in check bench; do
     check "$command: a mistyped setting" \
         refuses '"lats" is no setting: did you mean last?' "$command" mb2ic2,lats
 done
+check 'an unknown letter among others' \
+    refuses 'check has no option -z; see syncbn check --help' check --tap -zv
+check 'a letter that long options alone have' \
+    refuses 'check has no option -g; see syncbn check --help' check --tap -vgv
 check 'the start of several options' \
     refuses '--d: several options of check begin so; see syncbn check --help' check --d 0
 check 'a value for a switch' refuses '--tap takes no value; see syncbn check --help' check --tap=1
+check 'a folder for a list' refuses "$work cannot be read: Is a directory" check --file "$work"
+echo '# nothing' > "$work/list"
+for command in check bench tune; do
+    check "$command: a list without problems" \
+        refuses 'there is no problem in the files that --file names' $command --file "$work/list"
+done
 for other in tap digests; do
     check "JSON and --$other on one output" \
         refuses "--json - and --$other both write to standard output" check --json - --$other mb2ic2
@@ -174,6 +184,16 @@ case $commands in
     check 'and how many' grep -qE '^2 problems, 0 failed; [0-9.]+ s$' "$work/out"
     check 'check --verbose' run 0 check --verbose mb2ic2
     check 'the figures of all results' grep -qE '^      mean .*  y .*  dx .*  running_var [0-9.e-]+$' "$work/out"
+    check 'no problem is missing in JSON for an option that is not UTF-8' \
+        run 0 check --json - --build-options "$(printf -- '-DX=\377')" mb2ic2
+    check 'it is there' grep -q '"problem": "mb2ic2"' "$work/out"
+    for format in tap digests; do
+        check "--$format: what a compiler says is a comment" run 1 check --$format --build-options '-Dfor=(' mb2ic2
+        check 'all of it' [ "$(grep -cv -e '^#' -e '^1\.\.1$' -e '^not ok 1 - ' "$work/out")" -eq 0 ]
+    done
+    "$SYNCBN" check --digests mb2ic2 | sed "s/mb2/mb$(printf %01000d 2)/" > "$work/long"
+    check 'digests behind a problem as long as one may be' run 0 check --file "$work/long"
+    check 'are compared' grep -q '1 with the recorded bits' "$work/out"
     check 'one that must be refused' run 0 check mb1ic4
     check 'is no failure' grep -qE '^ok    refused, as it must be  mb1ic4$' "$work/out"
     ;;

@@ -25,6 +25,13 @@ check "$rows of 15 rows were compared" [ "$rows" -eq 15 ]
 check "the folded network: ${folded:-not compared}" \
     eval '[ $status -eq 0 ] && [ -n "$folded" ]'
 
+# A gnuplot that cannot draw costs the picture, and not the result.
+mkdir "$work/bin" && printf '#!/bin/sh\nexit 1\n' > "$work/bin/gnuplot" && chmod +x "$work/bin/gnuplot"
+check_run 'a training with a gnuplot that fails' env PATH="$work/bin:$PATH" \
+    "$demo" --steps 2 --replicas 2 --out "$work/curves"
+it_says '\.csv \(no picture: gnuplot failed\)'
+it_says '^Synchronising 2 replicas'
+
 # refuses STATUS WORDS OPTIONS...: one sentence with the words, that status, and nothing else.
 refuses() {
     expected=$1 words=$2

@@ -52,6 +52,17 @@ does_not_load 'a file that names it' "$work/missing/some.icd" \
     "$work/missing/some.icd names a driver that does not load: $loaders_words"
 does_not_load 'its name' libsyncbn-no-driver.so \
     "OCL_ICD_VENDORS names a driver that does not load: $loaders_words"
+printf 'libsyncbn-no-driver.so \r\n' > "$work/missing/some.icd"
+does_not_load 'a name with a blank and the end of a line of DOS' "$work/missing" \
+    'does not load: libsyncbn-no-driver.so \?: cannot open shared object file'
+# Any library loads; one that is no driver is not said to fail.
+library=$(sed -n "s,^dlname='\(..*\)',.libs/\1,p" libsyncbn.la)
+if [ -n "$library" ]; then
+    mkdir "$work/a folder" && cp "$library" "$work/a folder/library.so"
+    echo "$work/a folder/library.so" > "$work/missing/some.icd"
+    devices 1 'a library in a folder with a blank in its name' OCL_ICD_VENDORS="$work/missing" "$SYNCBN" devices
+    it_never_says 'does not load'
+fi
 : > "$work/missing/some.icd"
 does_not_load 'a file without a name' "$work/missing" "$work/missing/some.icd names no driver: it is empty"
 

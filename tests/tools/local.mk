@@ -17,12 +17,13 @@ tests_tools_bench_wrong_LDADD = $(on_bench)
 TESTS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
 ASAN_TESTS += tests/tools/bench_timing tests/tools/tuner
 
-# The command, the benchmark's goals, the demo, an example; what the libraries export; whether
-# doc/coming-from.md names tests and calls that there are.
+# The command, the benchmark's goals, the demo, an example; what configure writes for others; what the libraries
+# export; whether doc/coming-from.md names tests and calls that there are.
 tools_scripts = \
 	tests/tools/bench.sh \
 	tests/tools/check.sh \
 	tests/tools/coming_from.sh \
+	tests/tools/configure.sh \
 	tests/tools/command.sh \
 	tests/tools/consumers.sh \
 	tests/tools/devices.sh \
@@ -41,5 +42,5 @@ dist_check_SCRIPTS += $(tools_scripts) tests/tools/demo.sh
 EXTRA_DIST += tests/tools/consumer.c
 TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
-PATIENT_TESTS += tests/tools/bench_wrong tests/tools/check.sh tests/tools/dist.sh tests/tools/gpu_none.sh \
+PATIENT_TESTS += tests/tools/bench_wrong tests/tools/check.sh tests/tools/configure.sh tests/tools/dist.sh tests/tools/gpu_none.sh \
 	tests/tools/tune.sh

@@ -91,6 +91,14 @@ it_says '^  tests/slow: 1 passed, 1 skipped$'
 it_says '^  PASS: 2$'
 it_says 'all tests passed'
 check 'each program once' [ "$(grep -c '^  tests/quick: ' "$work/out")" -eq 1 ]
+# After a run that has passed, one whose shell is killed, as for want of memory.
+sed 's,printf,kill -KILL $$(cut -d" " -f4 /proc/$$PPID/stat); printf,' "$tree/Makefile.in" > "$tree/build/Makefile"
+if [ -e /proc/self/stat ]; then
+    quickstart 1 check
+    it_says 'make check failed'
+else
+    skip 'a shell that is killed' 'there is no /proc'
+fi
 sed 's/printf/exit 1; printf/' "$tree/Makefile.in" > "$work/Makefile" &&
     mv "$work/Makefile" "$tree/Makefile.in" && rm -rf "$tree/build"
 quickstart 1 check

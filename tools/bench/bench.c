@@ -65,6 +65,9 @@ const char *bench_refuses(const problem *p)
 {
     const int is_other = p->frozen || p->no_dx || p->no_residual_grad || p->memory || p->by_host ||
                          p->begin || p->stored || p->given || p->branch;
+    size_t values = p->samples;
+    for (int i = 0; i < p->space_dims; ++i)
+        values *= p->space[i];
     return p->offset               ? "off: tensors start where their memory does here"
            : p->shuffle            ? "shuffle: samples are dealt in order here"
            : p->has_sizes          ? "sizes: all samples are of one size here"
@@ -75,8 +78,9 @@ const char *bench_refuses(const problem *p)
                         "passes are the usual ones here"
            : p->forward_flags  ? "keep: running statistics are updated here"
            : p->backward_flags ? "accumulate, global: gradients are local and overwritten here"
-           : p->samples * p->channels < 1 ? "an empty batch: there is nothing to measure"
-                                          : NULL;
+           : values < 1        ? "an empty batch: there is nothing to measure"
+           : values < 2        ? "one value per channel: a batch of it has no statistics"
+                               : NULL;
 }
 
 static int program_for(bench *b, scene *s)

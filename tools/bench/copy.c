@@ -44,9 +44,10 @@ static int check(void *self)
     const size_t size = tensors_size(t, TENSOR_Y), bytes = size * element_size(s->p.type);
     int status = tensors_overwrite(t, TENSOR_Y);
     status = status ? status : run(c, BENCH_COPY);
-    char *y = status ? NULL : malloc(2 * bytes), *right = y + bytes;
+    char *y = status ? NULL : malloc(2 * bytes);
     if (!y)
         return status ? status : job_failed_here(s->error, "comparing y", SBN_OUT_OF_MEMORY);
+    char *right = y + bytes;
     elements_spoil(s->p.type, size, right);
     memcpy(right, t->staging[TENSOR_X], c->bytes);
     status = tensors_read_memory(t, TENSOR_Y, y);

@@ -1,32 +1,18 @@
 # Contenders, timing and comparison: for the command and the tests.
 noinst_LTLIBRARIES += libsyncbn_bench.la
 libsyncbn_bench_la_SOURCES = \
-	tools/bench/bench.c tools/bench/bench.h \
-	tools/bench/compare.c \
-	tools/bench/copy.c \
-	tools/bench/judge.c tools/bench/judge.h \
-	tools/bench/kernels.c tools/bench/kernels.h \
-	tools/bench/onednn.c \
-	tools/bench/replicas.c \
-	tools/bench/scene.c \
-	tools/bench/unordered.c \
-	tools/bench/variant.c \
-	tools/bench/contender.h \
-	tools/bench/spread.c tools/bench/spread.h \
-	tools/bench/timing.c tools/bench/timing.h \
-	tools/bench/tuner.c tools/bench/tuner.h
+	tools/bench/bench.c tools/bench/bench.h tools/bench/compare.c tools/bench/contender.h \
+	tools/bench/copy.c tools/bench/judge.c tools/bench/judge.h tools/bench/kernels.c \
+	tools/bench/kernels.h tools/bench/onednn.c tools/bench/replicas.c tools/bench/scene.c \
+	tools/bench/spread.c tools/bench/spread.h tools/bench/timing.c tools/bench/timing.h \
+	tools/bench/tuner.c tools/bench/tuner.h tools/bench/unordered.c tools/bench/variant.c
 nodist_libsyncbn_bench_la_SOURCES = tools/bench/source.c
 libsyncbn_bench_la_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
 libsyncbn_bench_la_LIBADD = libsyncbn_check.la $(DNNL_LIBS)
 
 # The benchmark's kernels.
-bench_kernels = \
-	$(srcdir)/tools/bench/vectors.cl \
-	$(srcdir)/tools/bench/copy.cl \
-	$(srcdir)/tools/bench/separate.cl \
-	$(srcdir)/tools/bench/unordered.cl \
-	$(srcdir)/tools/bench/unordered_planes.cl \
-	$(srcdir)/tools/bench/unordered_rows.cl
+bench_parts = vectors copy separate unordered unordered_planes unordered_rows
+bench_kernels = $(bench_parts:%=$(srcdir)/tools/bench/%.cl)
 EXTRA_DIST += $(bench_kernels) build-aux/embed-text.sh
 CLEANFILES += tools/bench/source.c
 
@@ -36,17 +22,8 @@ tools/bench/source.c: $(bench_kernels) $(srcdir)/tools/bench/local.mk $(srcdir)/
 	mv -f $@.tmp $@
 
 # make bench: how fast the passes are, against the goals. See doc/performance.md.
-bench_lists = \
-	tools/bench/lists/resnet50_batch32 \
-	tools/bench/lists/resnet50_batch2 \
-	tools/bench/lists/large_planes \
-	tools/bench/lists/vectors \
-	tools/bench/lists/types \
-	tools/bench/lists/fusions \
-	tools/bench/lists/views \
-	tools/bench/lists/output \
-	tools/bench/lists/fixed_cost
-EXTRA_DIST += $(bench_lists) tools/bench/lists/gpu tools/bench/lists/traps
+bench_lists = resnet50_batch32 resnet50_batch2 large_planes vectors types fusions views output fixed_cost
+EXTRA_DIST += $(bench_lists:%=tools/bench/lists/%) tools/bench/lists/gpu tools/bench/lists/traps
 CLEANFILES += bench/results.json bench/columns bench/speed.png
 
 # Two devices, so that synchronising them can be measured; another machine says which
@@ -61,7 +38,7 @@ bench: tools/syncbn/syncbn
 	@$(MKDIR_P) bench
 	POCL_DEVICES="$${POCL_DEVICES-$(BENCH_POCL_DEVICES)}" tools/syncbn/syncbn bench \
 	  --seconds $(BENCH_SECONDS) --json bench/results.json $(BENCH_OPTIONS) \
-	  $(bench_lists:%=--file $(srcdir)/%) $(BENCH_LISTS:%=--file %)
+	  $(bench_lists:%=--file $(srcdir)/tools/bench/lists/%) $(BENCH_LISTS:%=--file %)
 	@echo
 	@$(PYTHON) $(srcdir)/tools/bench/report.py goals bench/results.json
 	@$(PYTHON) $(srcdir)/tools/bench/report.py data bench/results.json > bench/columns

@@ -77,7 +77,7 @@ int timing_run(series *list, size_t count, const timing_budget *budget, size_t *
             }
         }
         settle(list, count);
-        ++*rounds;
+        *rounds += !status;
     }
     return status;
 }

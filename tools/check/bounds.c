@@ -202,7 +202,6 @@ static void forget_exact(const problem *p, const placement *g, size_t c, bounds 
 int bounds_make(const problem *p, const placement *g, const inputs *in, const reference *ref,
                 bounds *b)
 {
-    b->replicas = g->replicas;
     b->channel = calloc(g->channels, sizeof *b->channel);
     b->local = calloc(g->channels * g->replicas, sizeof *b->local);
     if (!b->channel || !b->local) {

@@ -66,7 +66,6 @@ typedef struct channel_bounds {
 } channel_bounds;
 
 typedef struct bounds {
-    size_t replicas;
     channel_bounds *channel;
     gradient_sums *local; /* as in reference */
 } bounds;

@@ -84,10 +84,12 @@ static int collect_given(job *j, output_id id)
         memcpy(own, given, channels * sizeof *own);
     }
     free(given);
+    if (status)
+        return job_failed_here(j->error, "reading running statistics", status);
     if (spoilt)
         snprintf(j->error, RUNNER_ERROR, "%s: not as it must be on each replica and in the layer",
                  output_names[id]);
-    return spoilt ? RUNNER_SPOILT : status;
+    return spoilt ? RUNNER_SPOILT : SBN_SUCCESS;
 }
 
 /* What the library holds on the host. */

@@ -44,7 +44,9 @@ static void judge_elements(const judge *j, output_id id, verdict *v)
                 if (id == OUT_DX) {
                     double dy = j->in->dy[i];
                     const double recovery = recovery_error(j->p, j->in, ch, c, x);
-                    verdict_value(v, type, i, data[i], reference_dx(j->ref, ch, weight, x, dy),
+                    const int is_nan = ch->may_be_nan && isnan(data[i]);
+                    verdict_value(v, type, i, data[i],
+                                  is_nan ? NAN : reference_dx(j->ref, ch, weight, x, dy),
                                   tolerance_dx(j->ref, ch, b, weight, x, dy) +
                                       tolerance_recovered(j->ref, ch, b, weight, recovery));
                 } else {
@@ -165,14 +167,15 @@ static void judge_gradients(const judge *j, comparison *result)
         double bias_before = add ? j->in->bias_before[c] : 0;
         /* Of no values the gradients are 0, also where invstd is not finite. */
         int none = !global && placement_shard_elements(j->g, r) == 0;
-        double weight = none ? 0 : ch->invstd * s->dy_centered;
+        const float got = j->out->of[OUT_WEIGHT_GRAD].data[i];
+        double weight = none ? 0 : ch->may_be_nan && isnan(got) ? NAN : ch->invstd * s->dy_centered;
         double weight_error = rounding(weight_before + weight);
         if (!none)
             weight_error += ch->invstd * (1 + b->invstd) * e->dy_centered +
                             b->invstd * fabs(weight) + 4 * rounding(weight);
         double bias_error = e->dy + 2 * rounding(s->dy) + rounding(bias_before + s->dy);
-        verdict_value(&result->of[OUT_WEIGHT_GRAD], SBN_F32, i, j->out->of[OUT_WEIGHT_GRAD].data[i],
-                      weight_before + weight, weight_error);
+        verdict_value(&result->of[OUT_WEIGHT_GRAD], SBN_F32, i, got, weight_before + weight,
+                      weight_error);
         verdict_value(&result->of[OUT_BIAS_GRAD], SBN_F32, i, j->out->of[OUT_BIAS_GRAD].data[i],
                       exact ? (float)s->dy : bias_before + s->dy, exact ? 0 : bias_error);
     }

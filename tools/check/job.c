@@ -129,9 +129,10 @@ static int settle(job *j, const char *call, int status)
         cl_int state = CL_COMPLETE;
         if (!j->done[r])
             continue;
-        if (!status && j->p->memory)
+        if (!status && j->p->memory &&
             clGetEventInfo(j->done[r], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
-                           NULL);
+                           NULL))
+            state = RUNNER_SPOILT;
         cl_int waited = status ? CL_SUCCESS : clWaitForEvents(1, &j->done[r]);
         clReleaseEvent(j->done[r]);
         j->done[r] = NULL;

@@ -74,12 +74,12 @@ static void constants(const problem *p, const inputs *in, size_t c, reference_ch
     ch->clamped = 1;
 }
 
-/* The weight of this batch in the running statistics; 0: they stay as they are. */
+/* The weight of this batch in the running statistics; -1: they stay as they are. */
 static double factor_of(const problem *p, const placement *g, const inputs *in)
 {
     if (p->frozen || !(p->passes & PASS_FORWARD) || p->forward_flags & SBN_KEEP_RUNNING_STATS ||
         g->values == 0)
-        return 0;
+        return -1;
     return p->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)(in->batches + 1) : p->momentum;
 }
 
@@ -87,7 +87,8 @@ static void running(const inputs *in, size_t c, const reference *ref, reference_
 {
     ch->running_mean = in->running_mean[c];
     ch->running_var = in->running_var[c];
-    if (ref->factor > 0) {
+    /* A batch of weight 0 counts where it is NaN or Inf. */
+    if (ref->factor >= 0) {
         double unbiased = ch->var * ref->count / (ref->count - 1);
         ch->running_mean = (1 - ref->factor) * ch->running_mean + ref->factor * ch->mean;
         ch->running_var = (1 - ref->factor) * ch->running_var + ref->factor * unbiased;
@@ -105,6 +106,7 @@ static void gradients(const problem *p, const placement *g, const inputs *in, si
         sum *mine = scratch + 2 * g->sample[s].replica;
         for (size_t i = start; i < start + g->sample[s].plane; ++i) {
             double dy = in->dy[i], centered = dy * (in->x[i] - ch->mean);
+            ch->may_be_nan |= ch->invstd == 0 && fabs(centered) > FLT_MAX;
             add(&mine[0], dy);
             add(&mine[1], centered);
             add(&all_dy, dy);
@@ -118,7 +120,7 @@ static void gradients(const problem *p, const placement *g, const inputs *in, si
     ch->all.dy = value(&all_dy);
     ch->all.dy_centered = value(&all_centered);
     /* Where the variance is infinite y is the bias, which does not give x back. */
-    const int is_lost = p->from_output && ch->invstd == 0;
+    const int is_lost = p->from_output && ch->invstd == 0 && g->values > 0;
     ch->all.dy_centered = is_lost ? NAN : ch->all.dy_centered;
     for (size_t r = 0; is_lost && r < g->replicas; ++r)
         local[r].dy_centered = NAN;
@@ -126,7 +128,6 @@ static void gradients(const problem *p, const placement *g, const inputs *in, si
 
 int reference_make(const problem *p, const placement *g, const inputs *in, reference *ref)
 {
-    ref->replicas = g->replicas;
     ref->count = (double)g->values;
     ref->frozen = p->frozen;
     ref->factor = factor_of(p, g, in);
@@ -147,9 +148,7 @@ int reference_make(const problem *p, const placement *g, const inputs *in, refer
         gradients(p, g, in, c, &ref->channel[c], ref->local + c * g->replicas, scratch);
     }
     free(scratch);
-    int updated = !p->frozen && p->passes & PASS_FORWARD &&
-                  !(p->forward_flags & SBN_KEEP_RUNNING_STATS);
-    ref->batches = in->batches + (updated && g->values > 0);
+    ref->batches = in->batches + (ref->factor >= 0);
     return SBN_SUCCESS;
 }
 

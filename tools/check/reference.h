@@ -24,18 +24,18 @@ typedef struct reference_channel {
     double mean,
         var; /* biased; NaN when the channel holds a NaN or an infinity, the mean by IEEE */
     double invstd;
-    int clamped; /* eps replaced the variance: no gradient passes through it */
+    int clamped;    /* eps replaced the variance: no gradient passes through it */
+    int may_be_nan; /* its gradients, beside 0: the variance and products of dy are beyond float */
     gradient_sums all;
     double running_mean, running_var; /* after the forward pass */
 } reference_channel;
 
 typedef struct reference {
-    size_t replicas;
     double count;
     int frozen; /* mean and variance are constants: no gradient passes through them */
     reference_channel *channel;
     gradient_sums *local; /* of replica r, channel c: local[c * replicas + r] */
-    double factor;        /* of this batch in the running statistics; 0: not updated */
+    double factor;        /* of this batch in the running statistics; -1: not updated */
     int64_t batches;      /* after the forward pass */
 } reference;
 

@@ -72,8 +72,8 @@ void verdict_value(verdict *v, sbn_type type, size_t index, float got, double ex
                    double tolerance)
 {
     double error, ratio;
-    if (tolerance == INFINITY && isfinite(expected)) {
-        /* eps is 0 and the variance may round to 0: then nothing can be expected. */
+    if (!(tolerance < INFINITY) && isfinite(expected)) {
+        /* eps is 0 and the variance may round to 0: then nothing can be expected. Times 0 that is NaN. */
         error = ratio = 0;
         ++v->unbounded;
     } else if (!isfinite(got) || !isfinite(expected) || fabs((double)(float)expected) == INFINITY) {
@@ -103,10 +103,16 @@ void verdict_value(verdict *v, sbn_type type, size_t index, float got, double ex
 void verdict_bits(verdict *v, size_t index, float got, float expected)
 {
     v->judged = 1;
-    if (digest_floats(&got, 1) != digest_floats(&expected, 1)) {
-        /* A zero of another sign is a failure, too, and no value is one twice. */
-        const size_t before = v->failures;
-        verdict_value(v, SBN_F32, index, got, expected, 0);
-        v->failures = before + 1;
+    if (digest_floats(&got, 1) == digest_floats(&expected, 1))
+        return;
+    ++v->failures;
+    /* Zeros of other signs have no distance: the first such value is shown. */
+    if (v->ratio < INFINITY) {
+        v->ratio = INFINITY;
+        v->error = fabs((double)got - expected);
+        v->tolerance = 0;
+        v->got = got;
+        v->expected = expected;
+        v->index = index;
     }
 }

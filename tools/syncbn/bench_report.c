@@ -107,7 +107,7 @@ static json_t *problem_json(const problem *p, const bench_result *result)
     char line[PROBLEM_LINE];
     json_t *list = json_array(), *onednn = json_object();
     problem_print(p, line, sizeof line);
-    for (size_t i = 0; i < result->count && result->rounds && result->copy; ++i)
+    for (size_t i = 0; i < result->count && result->rounds; ++i)
         json_array_append_new(list, series_json(result, &result->series[i]));
     for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass) {
         const char *fastest = bench_onednn_fastest(result, pass);

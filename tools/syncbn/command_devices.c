@@ -34,14 +34,16 @@ static int library_fault(const char *library, const char *named)
 {
     void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
     if (!loaded) {
-        printf("%s names a driver that does not load: %s\n", named, dlerror());
+        printf("%s names a driver that does not load: ", named);
+        safe_print(stdout, dlerror());
+        putchar('\n');
         return 1;
     }
     dlclose(loaded);
     return 0;
 }
 
-/* Of a file whose first line names a driver. */
+/* Of a file whose first line names a driver, with its blanks. */
 static int file_fault(const char *path)
 {
     char line[1024] = "";
@@ -53,7 +55,7 @@ static int file_fault(const char *path)
         return 1;
     }
     fclose(file);
-    line[strcspn(line, " \t\r\n")] = '\0';
+    line[strcspn(line, "\n")] = '\0';
     return library_fault(line, path);
 }
 

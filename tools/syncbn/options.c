@@ -22,9 +22,12 @@ static const struct option known[] = {
 };
 enum { OPTIONS = sizeof known / sizeof *known };
 
+/* Added to the letter of an option that is a word. */
+enum { WORD = 256 };
+
 /*
  * The sentence for what getopt_long, with an option string that begins with ':', stopped at and
- * returned as '?' or ':'.
+ * returned as '?' or ':'. A letter among several leaves no word behind it in argv.
  */
 static int refuse(int option, char **argv, const char *name, const struct option *options)
 {
@@ -32,7 +35,7 @@ static int refuse(int option, char **argv, const char *name, const struct option
     const size_t length = strcspn(word, "=");
     const char *names[OPTIONS];
     size_t like = 0, count = 0;
-    if (strncmp(word, "--", 2) != 0)
+    if (optopt && optopt < WORD)
         return usage_error("%s has no option -%c; see syncbn %s --help", name, optopt, name);
     if (option == ':')
         return usage_error("%s lacks its value; see syncbn %s --help", word, name);
@@ -150,7 +153,7 @@ static int add_operands(problem_list *list, char **operands, int listed, const c
 /* Adds a file's problems; a line may have digests behind the problem (digests.h). */
 static int read_problems(problem_list *list, const char *file)
 {
-    char line[PROBLEM_LINE + 256];
+    char line[PROBLEM_LINE + DIGESTS_TEXT];
     FILE *in = fopen(file, "r");
     int failed = 0;
     if (!in)
@@ -167,6 +170,8 @@ static int read_problems(problem_list *list, const char *file)
         word[length] = 0;
         failed = length ? add(list, word, words, file, number) : 0;
     }
+    if (!failed && ferror(in))
+        failed = usage_error("%s cannot be read: %s", file, strerror(errno));
     fclose(in);
     return failed;
 }
@@ -184,7 +189,7 @@ static unsigned long number(const char *text, unsigned long most)
 static int read_option(int option, command_options *o)
 {
     char *end;
-    switch (option) {
+    switch (option & ~WORD) {
     case 'd': return read_devices(optarg, &o->devices);
     case 'r':
         o->replicas = number(optarg, PROBLEM_MAX_REPLICAS);
@@ -219,12 +224,14 @@ static int read_all(int argc, char **argv, const command *c, command_options *o)
     struct option options[OPTIONS + 1] = {{NULL, 0, NULL, 0}};
     int option, failed = 0;
     for (size_t i = 0, count = 0; i < OPTIONS; ++i)
-        if (strchr("jh", known[i].val) || strchr(c->takes, known[i].val))
-            options[count++] = known[i];
+        if (strchr("jh", known[i].val) || strchr(c->takes, known[i].val)) {
+            options[count] = known[i];
+            options[count++].val |= WORD;
+        }
     opterr = 0;
     while (!failed && (option = getopt_long(argc, argv, strchr(c->takes, 'v') ? ":hv" : ":h",
                                             options, NULL)) != -1) {
-        if (option == 'h') {
+        if ((option & ~WORD) == 'h') {
             fputs(c->help, stdout);
             return 1;
         }
@@ -234,6 +241,8 @@ static int read_all(int argc, char **argv, const command *c, command_options *o)
     o->operands = argv + optind;
     if (!failed && c->builtin)
         failed = add_operands(&o->list, o->operands, o->listed, c->builtin);
+    if (!failed && c->builtin && o->list.count == 0)
+        failed = usage_error("there is no problem in the files that --file names");
     for (size_t i = 0; i < o->list.count && !failed; ++i) {
         if (o->replicas)
             problem_set_replicas(&o->list.problems[i], o->replicas);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "check/words.h"
@@ -73,7 +74,12 @@ static void explain(const check_result *result, const char *prefix, const char *
 {
     char text[LINE];
     if (*result->error) {
-        printf("%s%s\n", prefix, result->error);
+        /* A compiler says several lines. */
+        for (const char *at = result->error; *at; at += *at == '\n') {
+            const int length = (int)strcspn(at, "\n");
+            printf("%s%.*s\n", prefix, length, at);
+            at += length;
+        }
     } else if (!result->comparison.counts_ok) {
         printf("%scount %" PRIu64 ", expected %zu, or batches tracked %" PRId64 " wrong\n", prefix,
                result->outputs.count, result->placement.values, result->outputs.batches);
@@ -134,12 +140,12 @@ static json_t *result_json(const check_result *result, const char *line, const c
     for (int id = 0; id < OUTPUTS; ++id)
         if (result->outputs.of[id].data)
             json_object_set_new(of, output_names[id], output_json(result, (output_id)id));
-    return json_pack("{s:s, s:b, s:b, s:s, s:o*, s:b, s:f, s:o, s:s, s:o}", "problem", line, "ok",
+    return json_pack("{s:s, s:b, s:b, s:s, s:o*, s:b, s:f, s:o, s:o, s:o}", "problem", line, "ok",
                      result->ok, "refused", result->refused, "status",
                      sbn_status_name(result->status), "error",
                      *result->error ? json_text(result->error) : NULL, "bits_compared",
-                     result->bits_known, "seconds", result->seconds, "wide", wide, "again", again,
-                     "outputs", of);
+                     result->bits_known, "seconds", result->seconds, "wide", wide, "again",
+                     json_text(again), "outputs", of);
 }
 
 void report_result(report *r, const problem *p, const check_result *result)

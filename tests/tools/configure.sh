@@ -1,0 +1,62 @@
+#!/bin/sh
+# What configure writes for others where a user names an MPI, or folders apart from the prefix; and that it takes
+# no other MPI than the one that was asked for. Environment: srcdir, CC, OPENCL_CFLAGS, OPENCL_LIBS.
+. "${srcdir:=.}/tests/support/tap.sh"
+be_patient
+: "${CC:=cc}" "${OPENCL_CFLAGS=}" "${OPENCL_LIBS=}"
+[ ! -e "$srcdir/config.status" ] || skip_all 'the source was configured in place'
+srcdir=$(cd "$srcdir" && pwd)
+unset MAKEFLAGS MAKELEVEL MFLAGS CONFIG_SITE MPICC
+# Without what takes long to look for.
+configure() {
+    CONFIG_SHELL=/bin/sh "$srcdir/configure" --quiet --disable-static --without-python \
+        --without-clblast --without-dnnl --prefix=/opt/p CC="$CC" "$@"
+}
+in_folder() { # NAME COMMAND...
+    name=$1
+    shift
+    mkdir "$work/$name" && (cd "$work/$name" && "$@")
+}
+
+# A wrapper that speaks as Open MPI's, and a header that is taken for its.
+mkdir "$work/mpi" "$work/bin"
+cat > "$work/mpi/mpi.h" << 'END'
+#define MPI_VERSION 3
+#define OPEN_MPI 1
+typedef void *MPI_Request;
+enum { MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD };
+#define MPI_IN_PLACE 0
+static inline int MPI_Iallreduce(void *a, void *b, int c, int d, int e, int f, MPI_Request *r) { return !r; }
+END
+printf '#!/bin/sh\ncase $1 in *:compile) echo -I%s ;; *:link) ;; *) exit 1 ;; esac\n' "$work/mpi" > "$work/bin/mpicc"
+chmod +x "$work/bin/mpicc"
+
+given() {
+    configure --libdir=/opt/q/lib MPI_CFLAGS="-I$work/mpi -DGIVEN" MPI_LIBS=-lm && make -s syncbn-config.cmake
+}
+check_run 'configure with the flags of an MPI' in_folder given given
+pc=$work/given/syncbn-mpi.pc
+check 'syncbn-mpi.pc has them' grep -qx 'Cflags: -I${includedir} -I.*/mpi -DGIVEN' "$pc"
+check 'and its libraries' grep -qx 'Libs: -L${libdir} -lsyncbn-mpi -lm' "$pc"
+check 'and requires no other MPI' grep -qx 'Requires: syncbn *' "$pc"
+
+# resolved PATTERN: of syncbn-config.cmake, from where it is installed.
+resolved() {
+    up=$(sed -n 's,.*CMAKE_CURRENT_LIST_DIR}/\([^"]*\)".*,\1,p' "$work/given/syncbn-config.cmake")
+    realpath -m "/opt/q/lib/cmake/syncbn/$up/$(sed -n "s,.*$1.*,\1,p" "$work/given/syncbn-config.cmake" | head -n 1)"
+}
+for folder in 'INCLUDE_DIRECTORIES "${_syncbn_prefix}/\([^"]*\)":/opt/p/include' \
+    '_syncbn_prefix}/\([^"]*\)/lib${file}.a:/opt/q/lib'; do
+    came=$(resolved "${folder%:*}")
+    check "CMake: expected ${folder##*:}, got $came" [ "$came" = "${folder##*:}" ]
+done
+
+# pkg-config knows no MPI, and this is the only wrapper.
+other() {
+    PATH=$work/bin:$PATH PKG_CONFIG_LIBDIR=/none OPENCL_CFLAGS=$OPENCL_CFLAGS OPENCL_LIBS=$OPENCL_LIBS \
+        configure --with-mpi=mpich
+}
+check_run 'Open MPI is not taken for MPICH' eval '! in_folder mpich other'
+it_says '^configure: error: --with-mpi was given, but no MPI was found'
+check 'although it was found' grep -qx "MPI_CFLAGS='-I$work/mpi'" "$work/mpich/config.log"
+echo "1..$count"
