@@ -95,6 +95,8 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     if (code != CL_SUCCESS)
         return sbn__fail_cl(replica, "reading the queue's device", code);
     replica->compute_units = units > 0 ? units : 1;
+    /* 0: it does not say. */
+    replica->cache_size = replica->cache_size > 0 ? replica->cache_size : UINT64_MAX;
     replica->unified = unified != CL_FALSE;
     replica->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     code = clRetainCommandQueue(queue);

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "group/group.h"
+#include "plan/cpu.h"
 #include "support/main.h"
 #include "support/wraps.h"
 
@@ -56,6 +58,14 @@ void checks(void)
     wraps_replace("reqd_work_group_size", "work_group_size_hint");
     refuse(" has no fixed size of work-groups", "");
     wraps_replace(NULL, NULL);
+
+    /* PoCL without hwloc does not know the size of caches: results that each unit's own hold stay there. */
+    const cl_ulong nothing = 0;
+    wraps_device_says(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &nothing, sizeof nothing);
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
+    tap_ok(sbn__cached_result(group->replicas) > 0, "caches of an unknown size are used");
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+    wraps_device_says(0, NULL, 0);
 
     wraps_device_says(CL_DEVICE_VERSION, TEXT("OpenCL 3.0 new"));
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "OpenCL 3.0");
