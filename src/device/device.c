@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "program/build.h"
 #include "program/programs.h"
 
 int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code)
@@ -11,12 +12,9 @@ int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code)
     return sbn__fail(code, "replica %zu: %s: %s", replica->index, call, sbn_strerror(code));
 }
 
-int sbn_device_check(cl_device_id device)
+static int check_device(cl_device_id device)
 {
-    sbn__error_clear();
-    if (!device)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "device: expected a device, got NULL");
-    char profile[64] = "", version[128] = "";
+    char profile[64] = "", version[1024] = "";
     cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
     cl_device_type type = 0;
     const struct {
@@ -58,6 +56,16 @@ int sbn_device_check(cl_device_id device)
     return SBN_SUCCESS;
 }
 
+int sbn_device_check(cl_device_id device)
+{
+    sbn_kernel_form form;
+    sbn__error_clear();
+    if (!device)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "device: expected a device, got NULL");
+    const int status = check_device(device);
+    return status ? status : sbn__program_form(device, SBN_FORM_AUTO, &form);
+}
+
 int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue)
 {
     replica->index = index;
@@ -80,7 +88,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
         code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                                      NULL);
     /* First, because devices that it refuses may not know the other questions. */
-    const int status = code == CL_SUCCESS ? sbn_device_check(replica->device) : SBN_SUCCESS;
+    const int status = code == CL_SUCCESS ? check_device(replica->device) : SBN_SUCCESS;
     if (status)
         return sbn__fail(status, "queues[%zu]: %s", index, sbn_last_error());
     if (code == CL_SUCCESS)

@@ -53,6 +53,8 @@ void checks(void)
     refuse("the device has work-groups of 1 work-items at most; kernels need ", "");
     wraps_device_says(0, NULL, 0);
     wraps_device_says(CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes, sizeof sizes);
+    expect(sbn_device_check(device.device), SBN_UNSUPPORTED_DEVICE, "work-groups of 63 work-items",
+           "a device");
     refuse("the device has work-groups of 63 work-items at most; kernels need ", "");
     wraps_device_says(0, NULL, 0);
     wraps_replace("reqd_work_group_size", "work_group_size_hint");
@@ -69,6 +71,10 @@ void checks(void)
 
     wraps_device_says(CL_DEVICE_VERSION, TEXT("OpenCL 3.0 new"));
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "OpenCL 3.0");
+    wraps_device_says(0, NULL, 0);
+    static const char long_version[600] = "OpenCL 3.0 with all that a driver could say";
+    wraps_device_says(CL_DEVICE_VERSION, long_version, sizeof long_version);
+    expect(sbn_device_check(device.device), SBN_SUCCESS, "", "a long version");
     wraps_device_says(0, NULL, 0);
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "the device as it is");
 }
