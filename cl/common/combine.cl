@@ -47,13 +47,17 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
         add_source(limbs, flags, size, from3 + at, slices3, stride);
 }
 
-/* The sums over all sources of the `some` <= ABREAST channels from c on. */
-#define ADD_SOURCES(limbs, flags, size, c, some, ...)                                              \
+/* Sources as an argument of a macro: OpenCL C has none with a variable number of them. */
+#define SOURCES \
+    from0, slices0, wide0, from1, slices1, wide1, from2, slices2, wide2, from3, slices3, wide3
+
+/* The sums over all `sources` of the `some` <= ABREAST channels from c on. */
+#define ADD_SOURCES(limbs, flags, size, c, some, sources)                                          \
     do {                                                                                           \
         long each[((size) - 1) * ABREAST];                                                         \
         ulong flags_of_each[ABREAST];                                                              \
         for (uint j = 0; j < (some); ++j)                                                          \
-            add_sources(each + j, flags_of_each + j, size, (c) + j, channels, __VA_ARGS__);        \
+            add_sources(each + j, flags_of_each + j, size, (c) + j, channels, sources);            \
         for (uint j = some; j < ABREAST; ++j)                                                      \
             flags_of_each[j] = 0;                                                                  \
         for (int k = 0; k < (size) - 1; ++k)                                                       \
@@ -94,7 +98,7 @@ static void add_sources_wide(WIDE_SPACE long *sums, uint c, uint channels,
 }
 
 /* Replaces the sums of channels with terms in a wide accumulator, by way of `room`. */
-#define REPLACE_WIDE(first, second, flags, c, some, ...)                                           \
+#define REPLACE_WIDE(first, second, flags, c, some, sources)                                       \
     do {                                                                                           \
         number firsts[ABREAST], seconds[ABREAST];                                                  \
         ulong flags_of_each[ABREAST];                                                              \
@@ -103,7 +107,7 @@ static void add_sources_wide(WIDE_SPACE long *sums, uint c, uint channels,
         STORE_CHANNELS(flags, flags_of_each);                                                      \
         for (uint j = 0; j < (some); ++j)                                                          \
             if (flags_of_each[j] & FLAG_WIDE) {                                                    \
-                add_sources_wide(room, (c) + j, channels, __VA_ARGS__);                            \
+                add_sources_wide(room, (c) + j, channels, sources);                                \
                 wide_sums_of(room, count, firsts + j, seconds + j);                                \
             }                                                                                      \
         *(first) = LOAD_CHANNELS(firsts);                                                          \

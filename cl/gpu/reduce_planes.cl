@@ -40,7 +40,7 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
     const uint task_channel = first + (own_task & strip_mask);
     pass_line lane_line, task_line;
     pass_line_of(tensors, min(lane_channel, channels - 1),
-                 CHANNELS_LAST ? lane_channel : lane_channel * plane + lane, &lane_line);
+                 CHANNELS_LAST ? lane_channel : (ulong)lane_channel * plane + lane, &lane_line);
     pass_line_of(tensors, min(task_channel, channels - 1), 0, &task_line);
     pass_elements elements;
     uint sizes[AT_ONCE];

@@ -89,7 +89,7 @@ static ulong pass_bit(private const pass_tensors *tensors, block_place block, ui
 
 /* `first`: where an element of the work-item is; all others are whole words of the mask apart. */
 #if FUSED_SUMS
-static void pass_line_of(private const pass_tensors *tensors, uint c, uint first,
+static void pass_line_of(private const pass_tensors *tensors, uint c, ulong first,
                          private pass_line *line)
 {
     private const activation_of *of = &tensors->activation;
@@ -113,7 +113,7 @@ static float pass_mean(pass_line line)
 }
 
 #else
-static void pass_line_of(private const pass_tensors *tensors, uint c, uint first,
+static void pass_line_of(private const pass_tensors *tensors, uint c, ulong first,
                          private pass_line *line)
 {
     *line = tensors->means[c];

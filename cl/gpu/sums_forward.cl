@@ -35,7 +35,7 @@ typedef struct pass_sums {
 /* What a channel's elements are summed with, besides pivots: in the backward pass. */
 typedef float pass_line;
 
-static void pass_line_of(private const pass_tensors *tensors, uint c, uint first,
+static void pass_line_of(private const pass_tensors *tensors, uint c, ulong first,
                          private pass_line *line)
 {
     *line = 0.0f;

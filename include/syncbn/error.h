@@ -25,8 +25,9 @@ enum {
     /* The host has no memory left. */
     SBN_OUT_OF_MEMORY = -20002,
     /*
-     * The device cannot run the kernels: embedded profile, no compiler, no 64-bit integers, or
-     * arithmetic that breaks a rule of the self-test.
+     * The device cannot run the kernels: embedded profile, no compiler, no 64-bit integers, another
+     * order of bytes, work-groups that are too small, or arithmetic that breaks a rule of the
+     * self-test.
      */
     SBN_UNSUPPORTED_DEVICE = -20003,
     /* sbn_forward by the batch's statistics needs more than one value per channel over the group. */

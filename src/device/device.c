@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "program/build.h"
 #include "program/programs.h"
 
 int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code)
@@ -11,13 +12,10 @@ int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code)
     return sbn__fail(code, "replica %zu: %s: %s", replica->index, call, sbn_strerror(code));
 }
 
-int sbn_device_check(cl_device_id device)
+static int check_device(cl_device_id device)
 {
-    sbn__error_clear();
-    if (!device)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "device: expected a device, got NULL");
-    char profile[64] = "", version[128] = "";
-    cl_bool available = CL_FALSE, compiler = CL_FALSE;
+    char profile[64] = "", version[1024] = "";
+    cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
     cl_device_type type = 0;
     const struct {
         cl_device_info info;
@@ -28,6 +26,7 @@ int sbn_device_check(cl_device_id device)
         {CL_DEVICE_VERSION, sizeof version, version},
         {CL_DEVICE_AVAILABLE, sizeof available, &available},
         {CL_DEVICE_COMPILER_AVAILABLE, sizeof compiler, &compiler},
+        {CL_DEVICE_ENDIAN_LITTLE, sizeof little, &little},
         {CL_DEVICE_TYPE, sizeof type, &type},
     };
     for (size_t i = 0; i < sizeof questions / sizeof *questions; ++i) {
@@ -49,9 +48,22 @@ int sbn_device_check(cl_device_id device)
         return sbn__fail(SBN_UNSUPPORTED_DEVICE, "the device says that it is not available");
     if (!compiler)
         return sbn__fail(SBN_UNSUPPORTED_DEVICE, "the device has no compiler");
+    /* Kernels have the halves of 64 bits in this order: add_word in cl/common/wide.cl. */
+    if (!little)
+        return sbn__fail(SBN_UNSUPPORTED_DEVICE, "the device is big-endian");
     if (type & CL_DEVICE_TYPE_CUSTOM)
         return sbn__fail(SBN_UNSUPPORTED_DEVICE, "a custom device runs no OpenCL C");
     return SBN_SUCCESS;
+}
+
+int sbn_device_check(cl_device_id device)
+{
+    sbn_kernel_form form;
+    sbn__error_clear();
+    if (!device)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "device: expected a device, got NULL");
+    const int status = check_device(device);
+    return status ? status : sbn__program_form(device, SBN_FORM_AUTO, &form);
 }
 
 int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue)
@@ -75,6 +87,10 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     if (code == CL_SUCCESS)
         code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                                      NULL);
+    /* First, because devices that it refuses may not know the other questions. */
+    const int status = code == CL_SUCCESS ? check_device(replica->device) : SBN_SUCCESS;
+    if (status)
+        return sbn__fail(status, "queues[%zu]: %s", index, sbn_last_error());
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(replica->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                                NULL);
@@ -86,10 +102,9 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
                                &unified, NULL);
     if (code != CL_SUCCESS)
         return sbn__fail_cl(replica, "reading the queue's device", code);
-    const int status = sbn_device_check(replica->device);
-    if (status != SBN_SUCCESS)
-        return sbn__fail(status, "queues[%zu]: %s", index, sbn_last_error());
     replica->compute_units = units > 0 ? units : 1;
+    /* 0: it does not say. */
+    replica->cache_size = replica->cache_size > 0 ? replica->cache_size : UINT64_MAX;
     replica->unified = unified != CL_FALSE;
     replica->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     code = clRetainCommandQueue(queue);

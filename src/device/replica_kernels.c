@@ -22,17 +22,6 @@ static int create_kernel(sbn_kernel *kernel, cl_program program, cl_device_id de
         return sbn__fail(code, "clGetKernelWorkGroupInfo(%s): %s", name, sbn_strerror(code));
     if (kernel->local[0] == 0)
         return sbn__fail(SBN_UNSUPPORTED_DEVICE, "%s has no fixed size of work-groups", name);
-    /* The limit of the device: rusticl reports a CL_KERNEL_WORK_GROUP_SIZE below what it runs. */
-    size_t most = 0;
-    code = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, NULL);
-    if (code != CL_SUCCESS)
-        return sbn__fail(code, "clGetDeviceInfo(CL_DEVICE_MAX_WORK_GROUP_SIZE): %s",
-                         sbn_strerror(code));
-    const size_t needed = kernel->local[0] * kernel->local[1] * kernel->local[2];
-    if (most < needed)
-        return sbn__fail(SBN_UNSUPPORTED_DEVICE,
-                         "the device has work-groups of %zu work-items at most; %s needs %zu", most,
-                         name, needed);
     return SBN_SUCCESS;
 }
 

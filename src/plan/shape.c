@@ -24,6 +24,8 @@ void sbn__print_shape(const sbn_shard *shard, char *out, size_t size)
         snprintf(out + used, size - used, ")");
 }
 
+_Static_assert(sizeof(size_t) >= 8, "the extents of tensors are multiplied in a size_t of 64 bits");
+
 /* a *= b; 0 where it overflows 2^56, so that sizes in bytes stay far from the type's end. */
 static int multiply(size_t *a, size_t b)
 {

@@ -12,6 +12,9 @@
 /* Bytes that one work-group reads in less time than more launches or other units take. */
 #define WHOLE_LITTLE ((size_t)1 << 17)
 
+/* Bytes that the busiest unit may read besides its share and a quarter of that, for the same reason. */
+#define WHOLE_EXCESS ((size_t)3 << 17)
+
 /* Neighbouring channels whose planes begin at a cache line's beginning, where the tensor does. */
 static size_t channels_of_lines(size_t plane)
 {
@@ -30,12 +33,20 @@ static size_t channels_of_batches(size_t blocks, size_t batch)
     return channels;
 }
 
+/* Channels of the unit that has most of them, in strips of so many. */
+static size_t busiest(size_t channels, size_t strip, size_t units)
+{
+    const size_t strips = channels / strip;
+    return strips % units ? sbn__ceil_div(strips, units) * strip
+                          : strips / units * strip + channels % strip;
+}
+
 /*
  * Channels first: as many channels as keep what is read in a unit's own caches, so that a
  * work-group's start costs little; their blocks of a sample have integers of their own, fill
  * batches and begin at a cache line's beginning, where the tensor does. Full batches count more than
  * an even load, as long as each unit has some. Else a single channel, whose blocks are numbered over
- * all samples, or the fewest that begin so, if there is room for their blocks.
+ * all samples, or the fewest that begin so, if there is room for their blocks and units are busy enough.
  */
 static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
@@ -57,7 +68,10 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
         return strip;
     if (strip >= step)
         return strip / step * step;
-    return line == 1 || line * shape->blocks <= components ? line : 0;
+    const size_t share = bytes * shape->channels / units;
+    const int is_even = bytes * busiest(shape->channels, line, units) <=
+                        share + share / 4 + WHOLE_EXCESS;
+    return line == 1 || (line * shape->blocks <= components && is_even) ? line : 0;
 }
 
 /*

@@ -8,8 +8,34 @@
 #include "program/binary.h"
 #include "program/build_options.h"
 #include "program/compiler_options.h"
+#include "program/kernel_constants.h"
 #include "program/program_text.h"
 #include "program/self_test.h"
+
+_Static_assert(SBN_GPU_APPLY_ITEMS <= SBN_GPU_ITEMS && SBN_GPU_COMBINE_ITEMS <= SBN_GPU_ITEMS,
+               "no kernel has larger work-groups");
+
+/*
+ * The limits of the device, and not a kernel's: rusticl reports a CL_KERNEL_WORK_GROUP_SIZE below what it
+ * runs. Work-groups have one dimension, devices three or a few more.
+ */
+static int check_work_groups(cl_device_id device, sbn_kernel_form form)
+{
+    const size_t needed = form == SBN_FORM_GPU ? SBN_GPU_ITEMS : SBN_ELEMENTWISE_ITEMS;
+    size_t most = 0, sizes[8] = {0};
+    cl_int code = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "clGetDeviceInfo(CL_DEVICE_MAX_WORK_GROUP_SIZE): %s",
+                         sbn_strerror(code));
+    most = most < sizes[0] ? most : sizes[0];
+    return most >= needed
+               ? SBN_SUCCESS
+               : sbn__fail(SBN_UNSUPPORTED_DEVICE,
+                           "the device has work-groups of %zu work-items at most; kernels need %zu",
+                           most, needed);
+}
 
 int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form)
 {
@@ -25,7 +51,7 @@ int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_fo
     *form = wanted != SBN_FORM_AUTO                  ? wanted
             : type & CL_DEVICE_TYPE_CPU && width > 1 ? SBN_FORM_CPU
                                                      : SBN_FORM_GPU;
-    return SBN_SUCCESS;
+    return check_work_groups(device, *form);
 }
 
 int sbn__program_is_worth_caching(cl_device_id device)

@@ -4,7 +4,7 @@
 
 #include "program/program.h"
 
-/* AUTO becomes the form that suits the device. */
+/* AUTO becomes the form that suits the device. Refuses one whose work-groups are too small for it. */
 int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form);
 
 /*

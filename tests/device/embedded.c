@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "group/group.h"
+#include "plan/cpu.h"
 #include "support/main.h"
 #include "support/wraps.h"
 
@@ -32,10 +34,13 @@ void checks(void)
         {CL_DEVICE_VERSION, TEXT("CLOpen 3.0"), "CLOpen 3.0|1.2 or later"},
         {CL_DEVICE_AVAILABLE, &no, sizeof no, "not available"},
         {CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no, "no compiler"},
+        {CL_DEVICE_ENDIAN_LITTLE, &no, sizeof no, "big-endian"},
         {CL_DEVICE_TYPE, &custom, sizeof custom, "custom device"},
     };
     for (size_t i = 0; i < sizeof devices / sizeof *devices; ++i) {
         wraps_device_says(devices[i].question, devices[i].answer, devices[i].size);
+        /* Too long: OpenCL 1.0 does not know that question. */
+        wraps_device_says(CL_DEVICE_HOST_UNIFIED_MEMORY, TEXT("unknown"));
         expect(sbn_device_check(device.device), SBN_UNSUPPORTED_DEVICE, devices[i].words,
                "a device");
         refuse(devices[i].words, "queues[0]");
@@ -43,16 +48,33 @@ void checks(void)
     }
 
     /* Kernels whose work-groups do not fit the device, or have no fixed size. */
-    const size_t one = 1;
+    const size_t one = 1, sizes[] = {63, 1024, 1024};
     wraps_device_says(CL_DEVICE_MAX_WORK_GROUP_SIZE, &one, sizeof one);
-    refuse("the device has work-groups of 1 work-items at most; | needs ", "");
+    refuse("the device has work-groups of 1 work-items at most; kernels need ", "");
+    wraps_device_says(0, NULL, 0);
+    wraps_device_says(CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes, sizeof sizes);
+    expect(sbn_device_check(device.device), SBN_UNSUPPORTED_DEVICE, "work-groups of 63 work-items",
+           "a device");
+    refuse("the device has work-groups of 63 work-items at most; kernels need ", "");
     wraps_device_says(0, NULL, 0);
     wraps_replace("reqd_work_group_size", "work_group_size_hint");
     refuse(" has no fixed size of work-groups", "");
     wraps_replace(NULL, NULL);
 
+    /* PoCL without hwloc does not know the size of caches: results that each unit's own hold stay there. */
+    const cl_ulong nothing = 0;
+    wraps_device_says(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &nothing, sizeof nothing);
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
+    tap_ok(sbn__cached_result(group->replicas) > 0, "caches of an unknown size are used");
+    must(sbn_group_destroy(group), "sbn_group_destroy");
+    wraps_device_says(0, NULL, 0);
+
     wraps_device_says(CL_DEVICE_VERSION, TEXT("OpenCL 3.0 new"));
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "OpenCL 3.0");
+    wraps_device_says(0, NULL, 0);
+    static const char long_version[600] = "OpenCL 3.0 with all that a driver could say";
+    wraps_device_says(CL_DEVICE_VERSION, long_version, sizeof long_version);
+    expect(sbn_device_check(device.device), SBN_SUCCESS, "", "a long version");
     wraps_device_says(0, NULL, 0);
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "the device as it is");
 }

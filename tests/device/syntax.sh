@@ -15,7 +15,7 @@ fi
 
 # syntax TARGET FILE: what is wrong with a program.
 syntax() {
-    "$CLANG" -x cl -cl-std=CL1.2 -fsyntax-only -target "$1" -Werror \
+    "$CLANG" -x cl -cl-std=CL1.2 -fsyntax-only -target "$1" -Werror -Wpedantic \
         -Xclang -finclude-default-header "$2" 2>&1
 }
 
@@ -68,6 +68,7 @@ planted() {
 }
 planted 'a name that is not declared' 'static uint planted(uint a) { return quotients(a, 2); }'
 planted 'a brace too many' '}'
+planted 'a macro with any number of arguments' '#define PLANTED(...) __VA_ARGS__'
 planted 'a conversion that loses a qualifier' \
     'static void planted(global const float *from) { global float *to = from; *to = 0.0f; }'
 { cat "$work/texts/gpu_apply.cl"; echo 'static uint planted(uint a) { return a; }'; } > "$work/planted.cl"
