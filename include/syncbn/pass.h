@@ -22,7 +22,8 @@
  * pass has returned is an error, with OpenCL's code, of those calls and of the next pass in the
  * same working memory; the sentence names layer and pass. The running statistics are then those
  * without that pass, its outputs and `saved` are undefined, and later passes may have failed with
- * it.
+ * it. One that had been enqueued behind it and has not failed counts it nevertheless, among the batches
+ * tracked and in the weight of SBN_AVERAGE_CUMULATIVE.
  */
 #ifndef SYNCBN_PASS_H
 #define SYNCBN_PASS_H

@@ -90,7 +90,8 @@ typedef enum sbn_memory {
  *
  * Events. The pass's commands wait for `wait_list`, which must cover inputs and outputs. `event`,
  * if not NULL, receives an event that completes with the last of these commands; you release it.
- * After an error *event is NULL. On an in-order queue you need neither. If an event of the list fails,
+ * After an error *event is NULL. As in OpenCL it must not be a place in `wait_list`: it is cleared
+ * first. On an in-order queue you need neither. If an event of the list fails,
  * the pass's commands do not run and `event` fails; later passes on an in-order queue run all the
  * same, with what is in the buffers. The library flushes queues and never finishes them.
  *

@@ -2,7 +2,8 @@
  * Transports: how the ranks of a group add integers over all of them.
  *
  * Most programs need only <syncbn-mpi.h>, a transport over MPI, or the hub at the end of this file,
- * one between threads. To bring your own, fill the table below; those two do no more.
+ * one between threads. To bring your own, fill the table below; those two do no more. All ranks have
+ * the same byte order, and otherwise disagree: names, settings and digests of them travel as bytes.
  */
 #ifndef SYNCBN_TRANSPORT_H
 #define SYNCBN_TRANSPORT_H

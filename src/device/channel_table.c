@@ -81,7 +81,7 @@ static int fail_command(const sbn_replica *replica, cl_int state, const char *wh
 }
 
 /*
- * Adds the last command to the wait list. A failed one is dropped, unless its result is needed. A
+ * Adds the last command to the wait list; for one that has failed all before it, unless its result is needed. A
  * queue in order needs no list, and is not asked: a driver may have to do something to answer.
  */
 static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, int needed,
@@ -98,9 +98,14 @@ static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, i
         sbn__wait_add(wait, *last);
     else if (needed)
         return fail_command(replica, state, "a command before it");
-    else
-        sbn__release_event(last);
-    return SBN_SUCCESS;
+    if (state >= 0)
+        return SBN_SUCCESS;
+    /* It may have failed before those that it waited for are over. */
+    sbn__release_event(last);
+    const int marked = sbn__marker(replica, 0, NULL, last);
+    if (!marked)
+        sbn__wait_add(wait, *last);
+    return marked;
 }
 
 int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait)

@@ -106,7 +106,7 @@ int sbn__clear(sbn_replica *replica, cl_mem buffer, size_t size, const sbn_wait 
     return SBN_SUCCESS;
 }
 
-int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event)
+int sbn__marker(const sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event)
 {
     const cl_int code = clEnqueueMarkerWithWaitList(replica->queue, count, count ? events : NULL,
                                                     event);

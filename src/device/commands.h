@@ -64,7 +64,7 @@ int sbn__clear(sbn_replica *replica, cl_mem buffer, size_t size, const sbn_wait 
                cl_event *event);
 
 /* Enqueues a marker that waits for a list of any length. */
-int sbn__marker(sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);
+int sbn__marker(const sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);
 
 int sbn__flush(sbn_replica *replica);
 int sbn__finish(const sbn_replica *replica);

@@ -31,11 +31,8 @@ static const sbn_layer_pass_kind backward = {
     .store = sbn__backward_store,
 };
 
-static int check_backward(const sbn_branch *branch)
+static int check_flags(const sbn_branch *branch)
 {
-    const int status = sbn__check_filled(branch->saved, branch->layer);
-    if (status)
-        return status;
     const unsigned known = SBN_ACCUMULATE_GRADIENTS | SBN_GLOBAL_GRADIENTS;
     if (branch->flags & ~known)
         return sbn__fail(
@@ -48,9 +45,14 @@ static int check_backward(const sbn_branch *branch)
 
 static const sbn_layer_pass_kind *choose(sbn_branch *branch, int *status)
 {
+    if (*status)
+        return &backward;
+    /* A pass that is refused must not wait for ranks that do not come: what is not filled says nothing. */
+    *status = sbn__check_filled(branch->saved, branch->layer);
+    const int frozen = *status ? sbn__is_fixed(branch->layer) : branch->saved->frozen;
     if (!*status)
-        *status = check_backward(branch);
-    return *status || !branch->saved->frozen ? &backward : sbn__frozen_kind(branch);
+        *status = check_flags(branch);
+    return frozen ? sbn__frozen_kind(branch) : &backward;
 }
 
 int sbn_backward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass)

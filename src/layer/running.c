@@ -48,6 +48,7 @@ static int wait_for_updates(sbn_running *running, const sbn_group *group, const 
     clWaitForEvents(1, &running->last);
     const int status = sbn__event_state(group->replicas, running->last, &state);
     sbn__release_event(&running->last);
+    running->count_is_stale |= status || state < 0;
     return status || state >= 0
                ? status
                : sbn__fail(state,

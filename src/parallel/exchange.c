@@ -11,33 +11,46 @@
 
 /* --- memory: ended exchanges are kept for theirs ------------------------------------- */
 
-/* Returns an ended exchange or a new one. */
-static int acquire(sbn_data_parallel *parallel, sbn_exchange **found)
+static void free_exchange(sbn_exchange *e)
+{
+    sbn__free(e->ready);
+    sbn__free(e->written);
+    sbn__request_free(&e->header);
+    sbn__object_remove(&e->object);
+    sbn__free(e);
+}
+
+int sbn__exchanges_prepare(sbn_data_parallel *parallel)
 {
     const size_t replicas = parallel->replica_count;
-    const size_t words = sbn__exchange_header_words(parallel);
-    sbn_exchange *e = parallel->idle;
-    if (!e) {
-        e = sbn__allocate(sizeof *e);
-        if (!e)
-            return sbn__fail_memory("an exchange of tensors");
-        sbn__object_add(&e->object, SBN_HANDLE_EXCHANGE);
-        e->parallel = parallel;
-        e->ended = 1;
-        parallel->idle = e;
-    }
-    if (!e->ready)
-        e->ready = sbn__allocate(sizeof(cl_event) * replicas);
-    if (!e->written)
-        e->written = sbn__allocate(sizeof(cl_event) * replicas);
-    if (!e->ready || !e->written)
+    sbn_exchange *e = sbn__allocate(sizeof *e);
+    if (!e)
         return sbn__fail_memory("an exchange of tensors");
-    const int status = sbn__request_reserve(&e->header, words, "an exchange of tensors");
-    if (status)
+    sbn__object_add(&e->object, SBN_HANDLE_EXCHANGE);
+    e->parallel = parallel;
+    e->ended = 1;
+    e->ready = sbn__allocate(sizeof(cl_event) * replicas);
+    e->written = sbn__allocate(sizeof(cl_event) * replicas);
+    const int status = e->ready && e->written
+                           ? sbn__request_reserve(&e->header, sbn__exchange_header_words(parallel),
+                                                  "an exchange of tensors")
+                           : sbn__fail_memory("an exchange of tensors");
+    if (status) {
+        free_exchange(e);
         return status;
-    parallel->idle = e->next_idle;
-    *found = e;
+    }
+    e->next_idle = parallel->idle;
+    parallel->idle = e;
     return SBN_SUCCESS;
+}
+
+void sbn__exchanges_free(sbn_data_parallel *parallel)
+{
+    while (parallel->idle) {
+        sbn_exchange *e = parallel->idle;
+        parallel->idle = e->next_idle;
+        free_exchange(e);
+    }
 }
 
 /* Removes it from those under way, if it is one, and keeps its memory. */
@@ -59,28 +72,6 @@ static void release(sbn_exchange *e)
     e->ended = 1;
     e->next_idle = parallel->idle;
     parallel->idle = e;
-}
-
-int sbn__exchanges_prepare(sbn_data_parallel *parallel)
-{
-    sbn_exchange *e;
-    const int status = acquire(parallel, &e);
-    if (!status)
-        release(e);
-    return status;
-}
-
-void sbn__exchanges_free(sbn_data_parallel *parallel)
-{
-    while (parallel->idle) {
-        sbn_exchange *e = parallel->idle;
-        parallel->idle = e->next_idle;
-        sbn__free(e->ready);
-        sbn__free(e->written);
-        sbn__request_free(&e->header);
-        sbn__object_remove(&e->object);
-        sbn__free(e);
-    }
 }
 
 /* --- the caller's events ----------------------------------------------------------------- */
@@ -204,13 +195,15 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     const int joined = sbn__communicator_is_joined(c);
     if (status && (!joined || c->dead || parallel->under_way_count == SBN_MAX_PASSES))
         return status;
+    /* One is left: without memory for another it tells the other ranks so. */
+    if (!status && !(parallel->idle && parallel->idle->next_idle))
+        status = sbn__exchanges_prepare(parallel);
+    sbn_exchange *e = parallel->idle;
+    if (!e)
+        return status;
+    parallel->idle = e->next_idle;
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    sbn_exchange *e = NULL;
-    const int acquired = acquire(parallel, &e);
-    /* The other ranks cannot be told of this error: the communicator is dead. */
-    if (acquired)
-        return joined ? sbn__communicator_die_of_memory(c, "an exchange of tensors") : acquired;
     open_exchange(e, asked);
     parallel->under_way[parallel->under_way_count++] = e;
     if (!status && parallel->replica_count > 0) {

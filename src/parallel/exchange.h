@@ -4,7 +4,7 @@
 
 #include "parallel/parallel.h"
 
-/* Allocates a first exchange, so that it can report any error to the other ranks. */
+/* Allocates an exchange; the first one can report any error to the other ranks. */
 int sbn__exchanges_prepare(sbn_data_parallel *parallel);
 
 /* Frees those that have ended. */

@@ -139,6 +139,37 @@ static void check_read(test_ranks *all)
     ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", "afterwards");
 }
 
+/* Rank 1 has no memory for an exchange beside the one under way. */
+static int begin_without_memory(test_rank *m)
+{
+    sbn_data_parallel *const parallel = exchange_joined[m->rank];
+    exchange_tensors t;
+    sbn_exchange *first, *second;
+    tensors_open(&t, m);
+    reset(m);
+    must(sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, exchange_of[m->rank].of,
+                                     &first),
+         "begin");
+    wraps_fail(WRAP_ALLOCATE, m->rank == ODD_RANK);
+    rank_says(m, sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t.of, &second));
+    wraps_fail(WRAP_ANY, 0);
+    if (!m->status)
+        rank_says(m, sbn_exchange_end(second));
+    must(sbn_exchange_end(first), "end");
+    tensors_close(&t);
+    return m->status;
+}
+
+static void check_memory(test_ranks *all)
+{
+    ranks_do(all, begin_without_memory);
+    ranks_expect(all, SBN_OUT_OF_MEMORY, "no memory left for an exchange of tensors",
+                 SBN_REMOTE_ERROR, "rank 1 began averaging and reported SBN_OUT_OF_MEMORY",
+                 "no memory for a further exchange");
+    ranks_do(all, begin_and_go_on);
+    ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", "afterwards");
+}
+
 /* Results cannot be given on rank 1: it says so, and what follows fails on all. */
 static failure at_end;
 
@@ -190,6 +221,7 @@ void checks(void)
     ranks_do(&all, begin_and_go_on);
     mean = exchanges_digest(&all, "averaged");
     check_calls(&all);
+    check_memory(&all);
     /* Of several buckets any may have its sums first. */
     check_end(&all, (failure){WRAP_WRITE, 1}, "replica 0: tensor |: clEnqueueWriteBuffer");
     ranks_do(&all, exchange_join);

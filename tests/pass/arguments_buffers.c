@@ -161,6 +161,8 @@ static void check_host(void)
         ROW(shards[0].y_pitch, CHANNELS * PLANE + 1,
             "replica 0: y: expected a dense tensor in memory of the host, of which this device's "
             "driver keeps a copy, got a view"),
+        ROW(shards[0].y_pitch, CHANNELS * PLANE + 1, NULL),
+        ROW(op, EVALUATE, "evaluation of layer \"first\", rank 0, replica 0: y: expected a dense"),
     };
     const int before = replicas[0].host_memory;
     replicas[0].host_memory = replicas[1].host_memory = SBN_HOST_MEMORY_COPIED;

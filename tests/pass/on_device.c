@@ -76,6 +76,7 @@ static void checks(void)
         check_failed_on_host(&one, queues[kind]);
         check_failed_on_host(&two, queues[kind]);
         check_loading(&two, queues[kind]);
+        check_failed_evaluation(&one, queues[kind]);
         check_failed_updates(&one, queues[kind]);
         check_failed_updates(&two, queues[kind]);
     }

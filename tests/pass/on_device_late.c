@@ -1,5 +1,6 @@
 /* What comes late, when passes that devices combine have returned. */
 #include <string.h>
+#include <time.h>
 
 #include "group/group.h"
 #include "layer/running.h"
@@ -218,6 +219,18 @@ void check_failed_updates(const problem *p, cl_command_queue queue)
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
     tap_ok(batches == 2, "%s: nor counts it: %lld batches", p->what, (long long)batches);
+    /* The same where the statistics have told it first. */
+    must(sbn_batchnorm_running_stats(t.layer, mean, var, &batches), "running stats");
+    must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "sbn_forward");
+    take_back(&t, mean, var, batches);
+    condemn(t.layer->running->last);
+    const int heard = sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches);
+    (void)sbn_forward(t.layer, t.shards, t.saved, 0, NULL); /* in the same memory */
+    must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "the one after it");
+    wraps_condemn(0);
+    must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
+    tap_ok(heard && batches == 3, "%s: nor where it has been told: %lld batches", p->what,
+           (long long)batches);
     int right = 1, failed = 0;
     for (int n = 1; n < 16; ++n) {
         int64_t after;
@@ -304,5 +317,37 @@ void check_failed_forward(const problem *p, cl_command_queue queue)
     wraps_condemn(0);
     must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "once more");
     must(sbn_saved_stats(t.saved, mean, NULL, NULL), "sbn_saved_stats");
+    training_close(&t);
+}
+
+/* An evaluation has failed, and one before it still waits for its input: that has the statistics of its call. */
+void check_failed_evaluation(const problem *p, cl_command_queue queue)
+{
+    static const float means[MOST_CHANNELS] = {5.0f};
+    const struct timespec while_closed = {0, 20000000};
+    training t;
+    training_open(&t, p, queue, 0);
+    const slice *s = &t.slices[0];
+    must(sbn_evaluate(t.layer, t.shards), "sbn_evaluate");
+    must(clFinish(queue), "clFinish");
+    const uint64_t right = digest_buffer(SBN_DIGEST_START, s, &s->shard.y, s->elements);
+    training_reset(&t);
+    cl_event gate = fixture_gate(&training_device);
+    training_wait(&t, &gate, 1);
+    must(sbn_evaluate(t.layer, t.shards), "sbn_evaluate");
+    training_wait(&t, NULL, 0);
+    t.shards[0].y = s->shard.dx;
+    must(sbn_evaluate(t.layer, t.shards), "sbn_evaluate");
+    condemn(t.layer->table.last[0]);
+    must(sbn_batchnorm_set_running_stats(t.layer, means, NULL, NULL), "set");
+    must(sbn_evaluate(t.layer, t.shards), "sbn_evaluate");
+    wraps_condemn(0);
+    nanosleep(&while_closed, NULL);
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    must(clFinish(queue), "clFinish");
+    tap_ok(digest_buffer(SBN_DIGEST_START, s, &s->shard.y, s->elements) == right,
+           "%s: an evaluation before one that failed has its own statistics", p->what);
+    t.shards[0].y = s->shard.y;
+    must(clReleaseEvent(gate), "clReleaseEvent");
     training_close(&t);
 }

@@ -57,6 +57,7 @@ void check_late_input(const problem *p, cl_command_queue queue, int frees_order)
 void check_late_errors(const problem *p, cl_command_queue queue);
 void check_failed_updates(const problem *p, cl_command_queue queue);
 void check_failed_forward(const problem *p, cl_command_queue queue);
+void check_failed_evaluation(const problem *p, cl_command_queue queue);
 void check_failed_on_host(const problem *p, cl_command_queue queue);
 void check_loading(const problem *p, cl_command_queue queue);
 void check_on_demand(const problem *p, cl_command_queue queue);
