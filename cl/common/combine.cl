@@ -30,6 +30,10 @@ static void add_source(private long *limbs, private ulong *flags, int size, glob
     }
 }
 
+/* One source instead of four. */
+#define ONE_SOURCE(from, slices, wide) \
+    from, slices, wide, from, 0, wide, from, 0, wide, from, 0, wide
+
 /* The sum over all sources of channel c. The same limb of neighbouring channels is contiguous. */
 static void add_sources(private long *limbs, private ulong *flags, int size, uint c, uint channels,
                         PARAMETERS(SOURCE_ARGUMENTS))

@@ -77,12 +77,10 @@ static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_AR
         signed_words limbs[PASS_LENGTH - 1];
         words flags;
         doubles sum, n2_var;
-        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, from0, slices0, wide0, from1, slices1,
-                    wide1, from2, slices2, wide2, from3, slices3, wide3);
+        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, NAMES(SOURCE_ARGUMENTS));
         sums_of(limbs, count, &sum, &n2_var);
         if (SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0))) {
-            REPLACE_WIDE(&sum, &n2_var, flags, c, some, from0, slices0, wide0, from1, slices1,
-                         wide1, from2, slices2, wide2, from3, slices3, wide3);
+            REPLACE_WIDE(&sum, &n2_var, flags, c, some, NAMES(SOURCE_ARGUMENTS));
             if (owns)
                 clear_wide(own_wide, c, some);
         }

@@ -11,9 +11,8 @@
 
 /* Step 2 of a strip, and its gradients of weight and bias. */
 #define COMBINE_STRIP \
-    combine_backward(accumulators, 1, wide, accumulators, 0, wide, accumulators, 0, wide, \
-                     accumulators, 0, wide, wide, 1, channels, room, c, c + width, count, eps, clamps, \
-                     moments, gradients, accumulators, 0, 0)
+    combine_backward(ONE_SOURCE(accumulators, 1, wide), wide, 1, channels, room, c, c + width, \
+                     NAMES(COMBINE_ARGUMENTS), NAMES(BACKWARD_COMBINE_ARGUMENTS), accumulators, 0, 0)
 #define STORE_GRADIENTS \
     store_gradients_of(c, c + width, channels, gradients, weight_grad + weight_grad_offset, \
                        has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate)

@@ -39,8 +39,7 @@
  * wide. `thin`: eps does not hide what the narrow format cuts.
  */
 #define SLICE_PARAMETERS PARAMETERS(SLICE_ARGUMENTS), PARAMETERS(CPU_SLICE_ARGUMENTS)
-#define SLICE \
-    channels, plane, blocks, per_slice, last_reciprocal, partial, wide, thin, samples, strip
+#define SLICE NAMES(SLICE_ARGUMENTS), NAMES(CPU_SLICE_ARGUMENTS)
 
 /* Where a tensor of rows with gaps ends: elements before that may be read. */
 static global const stored *tensor_end(global const stored *p, ulong gap, ulong row, ulong rows)
