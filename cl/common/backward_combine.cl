@@ -16,7 +16,6 @@ void backward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENT
     combine_backward(NAMES(SOURCE_ARGUMENTS), NAMES(OWN_WIDE_ARGUMENTS), room, begin, end,
                      NAMES(COMBINE_ARGUMENTS), NAMES(BACKWARD_COMBINE_ARGUMENTS),
                      NAMES(OWN_ARGUMENTS));
-    store_gradients_of(begin, end, channels, gradients, weight_grad + weight_grad_offset,
-                       has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
+    store_gradients_of(begin, end, channels, gradients, NAMES(STORE_ARGUMENTS));
 }
 #endif

@@ -19,6 +19,5 @@ static INLINED void combine_strip(local long *memory, uint log2_strip, uint chan
     combine_backward(ONE_SOURCE(partial, 1, wide), wide, 1, channels, memory + item * WIDE_ROOM, c,
                      c + 1, NAMES(COMBINE_ARGUMENTS), NAMES(BACKWARD_COMBINE_ARGUMENTS), partial, 0,
                      0);
-    store_gradients_of(c, c + 1, channels, gradients, weight_grad + weight_grad_offset,
-                       has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
+    store_gradients_of(c, c + 1, channels, gradients, NAMES(STORE_ARGUMENTS));
 }
