@@ -6,9 +6,11 @@
 #include "base/memory.h"
 #include "program/programs.h"
 
-int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code)
+int sbn__check_cl(const sbn_replica *replica, const char *call, cl_int code)
 {
-    return sbn__fail(code, "replica %zu: %s: %s", replica->index, call, sbn_strerror(code));
+    return code == CL_SUCCESS
+               ? SBN_SUCCESS
+               : sbn__fail(code, "replica %zu: %s: %s", replica->index, call, sbn_strerror(code));
 }
 
 int sbn_device_check(cl_device_id device)
@@ -85,7 +87,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
         code = clGetDeviceInfo(replica->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified,
                                &unified, NULL);
     if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "reading the queue's device", code);
+        return sbn__check_cl(replica, "reading the queue's device", code);
     const int status = sbn_device_check(replica->device);
     if (status != SBN_SUCCESS)
         return sbn__fail(status, "queues[%zu]: %s", index, sbn_last_error());
@@ -94,13 +96,13 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     replica->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     code = clRetainCommandQueue(queue);
     if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clRetainCommandQueue", code);
+        return sbn__check_cl(replica, "clRetainCommandQueue", code);
     sbn__handle_opened();
     replica->queue = queue;
     cl_command_queue transfer_queue = clCreateCommandQueue(replica->context, replica->device, 0,
                                                            &code);
     if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clCreateCommandQueue", code);
+        return sbn__check_cl(replica, "clCreateCommandQueue", code);
     sbn__handle_opened();
     replica->transfer_queue = transfer_queue;
     return SBN_SUCCESS;
