@@ -1,6 +1,7 @@
 #include "device/commands.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -201,6 +202,13 @@ int sbn__keep_event(const sbn_replica *replica, cl_event *slot, cl_event event)
     return SBN_SUCCESS;
 }
 
+static atomic_size_t device_memory;
+
+size_t sbn_device_memory(void)
+{
+    return atomic_load_explicit(&device_memory, memory_order_relaxed);
+}
+
 static int reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size, int on_host)
 {
     const cl_mem_flags flags = CL_MEM_READ_WRITE | (on_host ? CL_MEM_ALLOC_HOST_PTR : 0);
@@ -215,7 +223,7 @@ static int reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size,
     }
     sbn__handle_opened();
     if (!on_host)
-        sbn__device_memory_made(size);
+        atomic_fetch_add_explicit(&device_memory, size, memory_order_relaxed);
     buffer->size = size;
     buffer->on_host = on_host;
     return SBN_SUCCESS;
@@ -237,7 +245,7 @@ void sbn__release_buffer(sbn_device_buffer *buffer)
         clReleaseMemObject(buffer->mem);
         sbn__handle_closed();
         if (!buffer->on_host)
-            sbn__device_memory_released(buffer->size);
+            atomic_fetch_sub_explicit(&device_memory, buffer->size, memory_order_relaxed);
     }
     *buffer = (sbn_device_buffer){NULL, 0, 0};
 }

@@ -125,7 +125,7 @@ static int build(sbn_program *owner, int which, int cache, const sbn_building *h
         announce(owner, which, how);
         return build_text(program, owner, &text);
     }
-    if (sbn__cache_load(cache, &key, &binary))
+    if (sbn__cache_load(cache, "program", &key, &binary))
         *program = sbn__binary_load(owner->context, owner->device, text.options, &binary);
     sbn__bytes_free(&binary);
     if (*program) {
@@ -134,7 +134,7 @@ static int build(sbn_program *owner, int which, int cache, const sbn_building *h
         announce(owner, which, how);
         status = build_text(program, owner, &text);
         if (!status && sbn__binary_of(*program, owner->device, &binary))
-            sbn__cache_store(cache, &key, &binary);
+            sbn__cache_store(cache, "program", &key, &binary);
         sbn__bytes_free(&binary);
     }
     sbn__bytes_free(&key);
