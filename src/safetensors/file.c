@@ -56,10 +56,11 @@ static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
                 : sbn__fail(SBN_INVALID_FILE, "%s", sentence);
 }
 
-/* Parsing changes the text, so each attempt reads it. */
+/* Parsing changes the text, so each attempt reads it, and frees what the one before has made. */
 static int parse(sbn_tensor_file *file, size_t length, uint64_t data_size)
 {
     const int status = read_at(file, 8, file->text, length);
+    sbn__tensor_header_free(&file->header);
     return status
                ? status
                : sbn__tensor_header_parse(&file->header, file->text, length, data_size, file->path);
