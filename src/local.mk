@@ -76,8 +76,6 @@ libsyncbn_core_la_SOURCES = \
 	src/program/self_test.h \
 	src/program/self_test_run.c \
 	src/program/self_test_run.h \
-	src/program/self_test_slices.c \
-	src/program/self_test_slices.h \
 	src/program/self_test_rules.c \
 	src/program/self_test_rules.h \
 	src/program/self_test_storage.c \
@@ -199,8 +197,6 @@ libsyncbn_core_la_SOURCES = \
 	src/kinds/fold.c \
 	src/kinds/forward.c \
 	src/kinds/forward.h \
-	src/kinds/frozen_backward.c \
-	src/kinds/frozen_backward.h \
 	src/kinds/gradients.c \
 	src/kinds/gradients.h \
 	src/model/checkpoint.c \

@@ -13,10 +13,9 @@ void backward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENT
     ROOM_OF_ITEM;
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);
-    combine_backward(from0, slices0, wide0, from1, slices1, wide1, from2, slices2, wide2, from3,
-                     slices3, wide3, own_wide, owns, channels, room, begin, end, count, eps, clamps,
-                     moments, gradients, own, own_slices, is_own);
-    store_gradients_of(begin, end, channels, gradients, weight_grad + weight_grad_offset,
-                       has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad, accumulate);
+    combine_backward(NAMES(SOURCE_ARGUMENTS), NAMES(OWN_WIDE_ARGUMENTS), room, begin, end,
+                     NAMES(COMBINE_ARGUMENTS), NAMES(BACKWARD_COMBINE_ARGUMENTS),
+                     NAMES(OWN_ARGUMENTS));
+    store_gradients_of(begin, end, channels, gradients, NAMES(STORE_ARGUMENTS));
 }
 #endif

@@ -30,6 +30,10 @@ static void add_source(private long *limbs, private ulong *flags, int size, glob
     }
 }
 
+/* One source instead of four. */
+#define ONE_SOURCE(from, slices, wide) \
+    from, slices, wide, from, 0, wide, from, 0, wide, from, 0, wide
+
 /* The sum over all sources of channel c. The same limb of neighbouring channels is contiguous. */
 static void add_sources(private long *limbs, private ulong *flags, int size, uint c, uint channels,
                         PARAMETERS(SOURCE_ARGUMENTS))
@@ -47,11 +51,7 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
         add_source(limbs, flags, size, from3 + at, slices3, stride);
 }
 
-/* Sources as an argument of a macro: OpenCL C has none with a variable number of them. */
-#define SOURCES \
-    from0, slices0, wide0, from1, slices1, wide1, from2, slices2, wide2, from3, slices3, wide3
-
-/* The sums over all `sources` of the `some` <= ABREAST channels from c on. */
+/* The sums over all `sources`, a list of arguments, of the `some` <= ABREAST channels from c on. */
 #define ADD_SOURCES(limbs, flags, size, c, some, sources)                                          \
     do {                                                                                           \
         long each[((size) - 1) * ABREAST];                                                         \

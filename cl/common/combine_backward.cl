@@ -40,10 +40,6 @@ static void put_gradients(uint c, uint some, uint channels, number n, words clam
     store_floats(upper_float(own_dy), gradients + table_row(ROW_BIAS_GRAD, channels) + c, some);
 }
 
-/* The replica's own accumulators alone. */
-#define OWN_SOURCES \
-    own, own_slices, own_wide, own, 0, own_wide, own, 0, own_wide, own, 0, own_wide
-
 /*
  * Combines the channels from `begin` to before `end` of a backward pass. With is_own the gradients
  * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
@@ -62,11 +58,11 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
         const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, channels) + c, some);
         const doubles var = load_doubles(moments + table_row(MOMENT_VAR, channels) + c, some);
         const doubles invstd = load_doubles(moments + table_row(MOMENT_INVSTD, channels) + c, some);
-        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, SOURCES);
+        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, NAMES(SOURCE_ARGUMENTS));
         sums_of(limbs, &sum, &product);
         const bool some_wide = SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0));
         if (some_wide)
-            REPLACE_WIDE(&sum, &product, flags, c, some, SOURCES);
+            REPLACE_WIDE(&sum, &product, flags, c, some, NAMES(SOURCE_ARGUMENTS));
         const doubles dy = sum_dy_of(sum, flags);
         const doubles dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
         doubles own_dy = dy, own_scaled = TIMES(dy_xmu, invstd);
@@ -74,10 +70,12 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
         if (is_own && own_slices == 0)
             own_dy = own_scaled = ZERO;
         else if (is_own) {
-            ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, OWN_SOURCES);
+            ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some,
+                        ONE_SOURCE(own, own_slices, own_wide));
             sums_of(limbs, &sum, &product);
             if (SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0)))
-                REPLACE_WIDE(&sum, &product, flags, c, some, OWN_SOURCES);
+                REPLACE_WIDE(&sum, &product, flags, c, some,
+                             ONE_SOURCE(own, own_slices, own_wide));
             own_dy = sum_dy_of(sum, flags);
             own_scaled = TIMES(sum_dy_xmu_of(sum, product, flags, mean), invstd);
         }

@@ -77,10 +77,10 @@ static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_AR
         signed_words limbs[PASS_LENGTH - 1];
         words flags;
         doubles sum, n2_var;
-        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, SOURCES);
+        ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, NAMES(SOURCE_ARGUMENTS));
         sums_of(limbs, count, &sum, &n2_var);
         if (SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0))) {
-            REPLACE_WIDE(&sum, &n2_var, flags, c, some, SOURCES);
+            REPLACE_WIDE(&sum, &n2_var, flags, c, some, NAMES(SOURCE_ARGUMENTS));
             if (owns)
                 clear_wide(own_wide, c, some);
         }

@@ -29,10 +29,12 @@
 #error "WIDTH and more is missing: sbn__kernel_macros"
 #endif
 
-/* A list of arguments.h as parameters. */
+/* A list of arguments.h as parameters, and as what a call with the same names passes on. */
 #define PARAMETER(type, name) type name
+#define NAME(type, name) name
 #define COMMA() ,
 #define PARAMETERS(LIST) LIST(PARAMETER, PARAMETER, COMMA)
+#define NAMES(LIST) LIST(NAME, NAME, COMMA)
 
 #if CPU_FORM
 #if WIDTH != 16 || LANES != 16

@@ -11,11 +11,9 @@ void forward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS
     ROOM_OF_ITEM;
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);
-    combine_forward(from0, slices0, wide0, from1, slices1, wide1, from2, slices2, wide2, from3,
-                    slices3, wide3, own_wide, owns, channels, room, begin, end, count, eps, clamps,
-                    coefficients, moments);
+    combine_forward(NAMES(SOURCE_ARGUMENTS), NAMES(OWN_WIDE_ARGUMENTS), room, begin, end,
+                    NAMES(COMBINE_ARGUMENTS), NAMES(FORWARD_COMBINE_ARGUMENTS));
     if (begin < channels)
-        track(begin, end - begin, channels, moments, means, means_offset, vars, vars_offset,
-              layers, tracks, counts, weight, unbiased, batches);
+        track(begin, end - begin, channels, moments, NAMES(TRACKING_ARGUMENTS));
 }
 #endif

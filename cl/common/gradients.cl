@@ -10,15 +10,14 @@ static void store_gradient(float gradient, global float *out, uint accumulate)
 
 /* Writes those of channels c ... end - 1 of `channels`. */
 static void store_gradients_of(uint c, uint end, uint channels, global const float *gradients,
-                               global float *weight_grad, uint has_weight_grad,
-                               global float *bias_grad, uint has_bias_grad, uint accumulate)
+                               PARAMETERS(STORE_ARGUMENTS))
 {
     for (; c < end; ++c) {
         if (has_weight_grad)
-            store_gradient(gradients[table_row(ROW_WEIGHT_GRAD, channels) + c], weight_grad + c,
-                           accumulate);
+            store_gradient(gradients[table_row(ROW_WEIGHT_GRAD, channels) + c],
+                           weight_grad + weight_grad_offset + c, accumulate);
         if (has_bias_grad)
-            store_gradient(gradients[table_row(ROW_BIAS_GRAD, channels) + c], bias_grad + c,
-                           accumulate);
+            store_gradient(gradients[table_row(ROW_BIAS_GRAD, channels) + c],
+                           bias_grad + bias_grad_offset + c, accumulate);
     }
 }

@@ -75,6 +75,18 @@ static uints rounded(real v)
 }
 #endif
 
+#if !STORES_F16 && !STORES_BF16
+static float load_element(global const stored *p, ulong i)
+{
+    return p[i];
+}
+
+static void store_element(float v, global stored *p, ulong i)
+{
+    p[i] = v;
+}
+#endif
+
 #if CPU_FORM
 
 /* WIDTH elements at any address, and one. */
@@ -126,16 +138,6 @@ static void store_element(float v, global stored *p, ulong i)
 #else
 #define load_elements(p) LOAD(p)
 #define store_elements(v, p) store_vector(v, p)
-
-static float load_element(global const stored *p, ulong i)
-{
-    return p[i];
-}
-
-static void store_element(float v, global stored *p, ulong i)
-{
-    p[i] = v;
-}
 #endif
 
 /*
@@ -195,6 +197,15 @@ static uint is_non_temporal(global const stored *p, uint non_temporal)
     return non_temporal && ((uintptr_t)p & (WIDTH * sizeof(stored) - 1)) == 0;
 }
 
+/* Stores a vector past the caches or not. */
+static void store_result(real v, global stored *p, uint skips_caches)
+{
+    if (skips_caches)
+        STORE_NON_TEMPORAL(v, p);
+    else
+        store_elements(v, p);
+}
+
 #else
 
 /* An element, and 4 from i on, a multiple of 4. */
@@ -243,16 +254,6 @@ static void store_four(float4 v, global stored *p, ulong i)
 }
 
 #else
-static float load_element(global const stored *p, ulong i)
-{
-    return p[i];
-}
-
-static void store_element(float v, global stored *p, ulong i)
-{
-    p[i] = v;
-}
-
 static float4 load_four(global const stored *p, ulong i)
 {
     return *(global const float4 *)(p + i);

@@ -4,7 +4,5 @@ void store_gradients(PARAMETERS(STORE_GRADIENTS_ARGUMENTS), PARAMETERS(STORE_ARG
 {
     const uint c = get_global_id(0);
     if (c < channels)
-        store_gradients_of(c, c + 1, channels, gradients, weight_grad + weight_grad_offset,
-                           has_weight_grad, bias_grad + bias_grad_offset, has_bias_grad,
-                           accumulate);
+        store_gradients_of(c, c + 1, channels, gradients, NAMES(STORE_ARGUMENTS));
 }

@@ -2,7 +2,7 @@
  * CPU form, the kernels of step 3 of the backward pass: dx from x and dy. walk_backward.cl has the
  * arithmetic; apply_walk.cl says how work-items map to elements.
  */
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void backward_apply_flat(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
                          PARAMETERS(BACKWARD_APPLY_ARGUMENTS) BACKWARD_FUSION_PARAMETERS,
                          PARAMETERS(WALK_ARGUMENTS))
@@ -22,7 +22,7 @@ void backward_apply_flat(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
                        non_temporal OWN_FUSION);
 }
 
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
                          PARAMETERS(BACKWARD_APPLY_ARGUMENTS) BACKWARD_FUSION_PARAMETERS,
                          PARAMETERS(WALK_ARGUMENTS))

@@ -39,8 +39,7 @@
  * wide. `thin`: eps does not hide what the narrow format cuts.
  */
 #define SLICE_PARAMETERS PARAMETERS(SLICE_ARGUMENTS), PARAMETERS(CPU_SLICE_ARGUMENTS)
-#define SLICE \
-    channels, plane, blocks, per_slice, last_reciprocal, partial, wide, thin, samples, strip
+#define SLICE NAMES(SLICE_ARGUMENTS), NAMES(CPU_SLICE_ARGUMENTS)
 
 /* Where a tensor of rows with gaps ends: elements before that may be read. */
 static global const stored *tensor_end(global const stored *p, ulong gap, ulong row, ulong rows)
@@ -54,12 +53,6 @@ static uint steps_of(uint n)
     return (n + (LANES - WIDTH)) >> LOG2_LANES;
 }
 
-/* The block of this work-item's first component. */
-static uint own_block(void)
-{
-    return get_local_id(0);
-}
-
 /*
  * The places and sizes of the BATCH blocks from t on, whether they exist or not. The last block of
  * a plane is shorter. Planes are `stride` apart; the first begins at `start`.
@@ -67,10 +60,10 @@ static uint own_block(void)
 static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
                    private ulong *places, private uint *sizes)
 {
-    const uint at = t + own_block(), row = quotient(at, blocks);
-    uint begin = (at - row * blocks) * BLOCK;
+    const uint row = quotient(t, blocks);
+    uint begin = (t - row * blocks) * BLOCK;
     ulong place = start + row * stride;
-    for (uint j = own_block(); j < BATCH; j += NCHW_ITEMS) {
+    for (uint j = 0; j < BATCH; ++j) {
         places[j] = place + begin;
         sizes[j] = min((uint)BLOCK, plane - begin);
         begin += BLOCK;
@@ -167,7 +160,7 @@ static void store_batch(private wides *components, private ints *flags, int limb
         for (int set = 0; set < SETS; ++set)
             vstore16(k < count ? components[set * count + k] : convert_long16(flags[set]), set,
                      all);
-        for (uint i = get_local_id(0); i < channels; i += NCHW_ITEMS) {
+        for (uint i = 0; i < channels; ++i) {
             long total = 0, either = 0;
             for (uint t = i * per_channel; t < (i + 1) * per_channel; ++t) {
                 total += all[t];
@@ -176,6 +169,6 @@ static void store_batch(private wides *components, private ints *flags, int limb
             out[i * (count + 1) + k] = k < count ? total : either;
         }
     }
-    for (uint i = get_local_id(0); i < channels; i += NCHW_ITEMS)
+    for (uint i = 0; i < channels; ++i)
         carry_accumulator(out + i * (count + 1), limbs1, limbs2);
 }

@@ -2,7 +2,7 @@
  * CPU form, the kernels of step 3: y from x, in the forward pass, evaluation, recomputation and
  * folding. walk_forward.cl has the arithmetic; apply_walk.cl says how work-items map to elements.
  */
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_apply_flat(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
                         PARAMETERS(FORWARD_APPLY_ARGUMENTS) FORWARD_FUSION_PARAMETERS,
                         PARAMETERS(WALK_ARGUMENTS))
@@ -20,7 +20,7 @@ void forward_apply_flat(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
                       channels, weight, bias, affine, scale_only, non_temporal FUSION);
 }
 
-kernel __attribute__((reqd_work_group_size(TILE_ITEMS, 1, 1)))
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_apply_rows(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
                         PARAMETERS(FORWARD_APPLY_ARGUMENTS) FORWARD_FUSION_PARAMETERS,
                         PARAMETERS(WALK_ARGUMENTS))

@@ -2,14 +2,14 @@
  * CPU form, step 1 of the forward pass: its kernels, for channels first (reduce_nchw.cl) and last
  * (reduce_nhwc.cl). sums_forward.cl has the arithmetic.
  */
-kernel __attribute__((reqd_work_group_size(NCHW_ITEMS, 1, 1)))
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_reduce_nchw(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     const pass_tensors tensors = PASS_TENSORS((ulong)channels * plane, samples);
     reduce_nchw(&tensors, SLICE);
 }
 
-kernel __attribute__((reqd_work_group_size(NHWC_ITEMS, NHWC_ROWS, 1)))
+kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_reduce_nhwc(TENSOR_PARAMETERS, SLICE_PARAMETERS)
 {
     const pass_tensors tensors = PASS_TENSORS((ulong)channels, (ulong)samples * plane);

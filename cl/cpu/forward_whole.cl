@@ -14,13 +14,10 @@
 
 /* Step 2 of a strip. */
 #define COMBINE_STRIP \
-    combine_forward(accumulators, 1, wide, accumulators, 0, wide, accumulators, 0, wide, \
-                    accumulators, 0, wide, wide, 1, channels, room, c, c + width, count, eps, \
-                    clamps, coefficients, moments)
+    combine_forward(ONE_SOURCE(accumulators, 1, wide), wide, 1, channels, room, c, c + width, \
+                    NAMES(COMBINE_ARGUMENTS), NAMES(FORWARD_COMBINE_ARGUMENTS))
 
-#define TRACK_STRIP \
-    track(c, width, channels, moments, means, means_offset, vars, vars_offset, layers, tracks, \
-          counts, weight, unbiased, batches)
+#define TRACK_STRIP track(c, width, channels, moments, NAMES(TRACKING_ARGUMENTS))
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_whole_nchw(FORWARD_WHOLE_PARAMETERS)

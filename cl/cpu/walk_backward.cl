@@ -58,10 +58,8 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
                               select((real)b, (real)b_before, before), i, count);
         if (count < WIDTH)
             store_edge(v, pdx + i, count);
-        else if (skips_caches)
-            STORE_NON_TEMPORAL(v, pdx + i);
         else
-            store_elements(v, pdx + i);
+            store_result(v, pdx + i, skips_caches);
         i += count;
     }
 }
@@ -102,10 +100,7 @@ static void backward_apply_tile(global const stored *x, uint x_gap, global const
                                              LOAD(means + i), LOAD(gs + i), LOAD(ps + i),
                                              LOAD(qs + i), LOAD(rs + i), LOAD(bs + i), place + i,
                                              WIDTH);
-            if (skips_caches)
-                STORE_NON_TEMPORAL(v, pdx + i);
-            else
-                store_elements(v, pdx + i);
+            store_result(v, pdx + i, skips_caches);
         }
 #if FUSED_BACKWARD
         if (i < count) {

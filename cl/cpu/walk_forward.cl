@@ -49,10 +49,8 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
         const real v = FINISHED(fma(scale, d, shift), i, count);
         if (count < WIDTH)
             store_edge(v, py + i, count);
-        else if (skips_caches)
-            STORE_NON_TEMPORAL(v, py + i);
         else
-            store_elements(v, py + i);
+            store_result(v, py + i, skips_caches);
         i += count;
     }
 }
@@ -83,10 +81,7 @@ static void forward_apply_tile(global const stored *x, uint x_gap, global stored
         for (; i + WIDTH <= count; i += WIDTH) {
             const real d = load_elements(px + i) - LOAD(means + i);
             const real v = FINISHED(fma(LOAD(as + i), d, LOAD(bs + i)), place + i, WIDTH);
-            if (skips_caches)
-                STORE_NON_TEMPORAL(v, py + i);
-            else
-                store_elements(v, py + i);
+            store_result(v, py + i, skips_caches);
         }
 #if FUSED
         if (i < count) {

@@ -3,7 +3,7 @@
  * where it has read that memory before.
  *
  * Work-group (strip; slice), of SLICES. A work-item reads its place in all slices, writes to that of
- * its own, and in the last work-group adds up all slices. The sums are what src/program/self_test_slices.c
+ * its own, and in the last work-group adds up all slices. The sums are what src/program/self_test.c
  * expects.
  */
 #ifdef DEVICE_FENCE

@@ -6,9 +6,9 @@
     PARAMETERS(TAIL_ARGUMENTS), PARAMETERS(COMBINE_ARGUMENTS), \
         PARAMETERS(FORWARD_COMBINE_ARGUMENTS), PARAMETERS(TRACKING_ARGUMENTS)
 #define TAIL(memory) \
-    combine_strip(memory, log2_strip, channels, partial, wide, tail, count, eps, clamps, \
-                  coefficients, moments, means, means_offset, vars, vars_offset, layers, tracks, \
-                  counts, weight, unbiased, batches)
+    combine_strip(memory, log2_strip, channels, partial, wide, NAMES(TAIL_ARGUMENTS), \
+                  NAMES(COMBINE_ARGUMENTS), NAMES(FORWARD_COMBINE_ARGUMENTS), \
+                  NAMES(TRACKING_ARGUMENTS))
 
 static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels,
                                   global long *partial, global long *wide, TAIL_PARAMETERS)
@@ -16,9 +16,7 @@ static INLINED void combine_strip(local long *memory, uint log2_strip, uint chan
     const uint item = anew(get_local_id(0)), c = (anew(get_group_id(0)) << log2_strip) + item;
     if (!is_to_combine(memory, log2_strip, channels, partial, wide, tail))
         return;
-    combine_forward(partial, 1, wide, partial, 0, wide, partial, 0, wide, partial, 0, wide, wide, 1,
-                    channels, memory + item * WIDE_ROOM, c, c + 1, count, eps, clamps, coefficients,
-                    moments);
-    track(c, 1, channels, moments, means, means_offset, vars, vars_offset, layers, tracks, counts,
-          weight, unbiased, batches);
+    combine_forward(ONE_SOURCE(partial, 1, wide), wide, 1, channels, memory + item * WIDE_ROOM, c,
+                    c + 1, NAMES(COMBINE_ARGUMENTS), NAMES(FORWARD_COMBINE_ARGUMENTS));
+    track(c, 1, channels, moments, NAMES(TRACKING_ARGUMENTS));
 }

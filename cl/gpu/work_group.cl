@@ -34,8 +34,7 @@
  * narrow and wide. `thin`: eps does not hide what the narrow format cuts.
  */
 #define SLICE_PARAMETERS PARAMETERS(SLICE_ARGUMENTS), PARAMETERS(GPU_SLICE_ARGUMENTS)
-#define SLICE \
-    channels, plane, blocks, per_slice, last_reciprocal, partial, wide, thin, units, log2_strip
+#define SLICE NAMES(SLICE_ARGUMENTS), NAMES(GPU_SLICE_ARGUMENTS)
 
 /* Work-items of a sub-group, where the compiler is to be told (src/program/compiler_options.c). */
 #ifdef SUB_GROUP

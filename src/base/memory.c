@@ -3,10 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include <syncbn/group.h>
-
 static atomic_long open_handles;
-static atomic_size_t device_memory;
 
 void sbn__handle_opened(void)
 {
@@ -21,21 +18,6 @@ void sbn__handle_closed(void)
 long sbn__handles_open(void)
 {
     return atomic_load_explicit(&open_handles, memory_order_relaxed);
-}
-
-void sbn__device_memory_made(size_t bytes)
-{
-    atomic_fetch_add_explicit(&device_memory, bytes, memory_order_relaxed);
-}
-
-void sbn__device_memory_released(size_t bytes)
-{
-    atomic_fetch_sub_explicit(&device_memory, bytes, memory_order_relaxed);
-}
-
-size_t sbn_device_memory(void)
-{
-    return atomic_load_explicit(&device_memory, memory_order_relaxed);
 }
 
 void *sbn__allocate(size_t size)

@@ -13,10 +13,6 @@ void sbn__handle_closed(void);
 /* Objects and blocks open now, over all threads. */
 long sbn__handles_open(void);
 
-/* Counts bytes of device memory allocated and released, for sbn_device_memory. */
-void sbn__device_memory_made(size_t bytes);
-void sbn__device_memory_released(size_t bytes);
-
 /* calloc and free, counted. */
 void *sbn__allocate(size_t size);
 void sbn__free(void *block);

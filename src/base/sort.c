@@ -1,4 +1,4 @@
-/* Quicksort; heapsort sorts what bad pivots leave after 2 log2 n of them. */
+/* Heapsort. */
 #include "base/sort.h"
 
 #include <string.h>
@@ -25,40 +25,14 @@ static void swap(const sorting *s, size_t a, size_t b)
 }
 
 /* Moves an element of a heap down until neither of the two below it is larger. */
-static void sink(const sorting *s, size_t begin, size_t at, size_t count)
+static void sink(const sorting *s, size_t at, size_t count)
 {
     for (size_t below; (below = 2 * at + 1) < count; at = below) {
-        below += below + 1 < count && compare(s, begin + below, begin + below + 1) < 0;
-        if (compare(s, begin + at, begin + below) >= 0)
+        below += below + 1 < count && compare(s, below, below + 1) < 0;
+        if (compare(s, at, below) >= 0)
             return;
-        swap(s, begin + at, begin + below);
+        swap(s, at, below);
     }
-}
-
-static void sort_by_heap(const sorting *s, size_t begin, size_t count)
-{
-    for (size_t at = count / 2; at-- > 0;)
-        sink(s, begin, at, count);
-    for (size_t end = count; end-- > 1;) {
-        swap(s, begin, begin + end);
-        sink(s, begin, 0, end);
-    }
-}
-
-static void sort_range(const sorting *s, size_t begin, size_t end, int pivots)
-{
-    while (end - begin > 1 && pivots-- > 0) {
-        size_t middle = begin;
-        swap(s, begin, begin + (end - begin) / 2);
-        for (size_t i = begin + 1; i < end; ++i)
-            if (compare(s, i, begin) < 0)
-                swap(s, ++middle, i);
-        swap(s, begin, middle);
-        sort_range(s, begin, middle, pivots);
-        begin = middle + 1;
-    }
-    if (end > begin)
-        sort_by_heap(s, begin, end - begin);
 }
 
 void sbn__sort(void *elements, size_t count, size_t size, sbn_compare_fn *compare_elements,
@@ -66,11 +40,14 @@ void sbn__sort(void *elements, size_t count, size_t size, sbn_compare_fn *compar
 {
     const sorting s = {elements, size, compare_elements, context};
     size_t sorted = 1;
-    int pivots = 0;
     while (sorted < count && compare(&s, sorted - 1, sorted) <= 0)
         ++sorted;
-    for (size_t left = count; left > 1; left /= 2)
-        pivots += 2;
-    if (sorted < count)
-        sort_range(&s, 0, count, pivots);
+    if (sorted >= count)
+        return;
+    for (size_t at = count / 2; at-- > 0;)
+        sink(&s, at, count);
+    for (size_t end = count; end-- > 1;) {
+        swap(&s, 0, end);
+        sink(&s, 0, end);
+    }
 }

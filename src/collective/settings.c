@@ -71,33 +71,28 @@ static void print_number(int64_t word, char *out, size_t size)
     }
 }
 
+/* The name of a value; NULL: it has none. Another rank's word may be anything. */
+static const char *value_name(int setting, int64_t word)
+{
+    if (setting == SBN_SETTING_EPS_MODE)
+        return word == SBN_EPS_CLAMP ? "SBN_EPS_CLAMP" : "SBN_EPS_ADD";
+    if (setting == SBN_SETTING_AVERAGE)
+        return word == SBN_AVERAGE_CUMULATIVE ? "SBN_AVERAGE_CUMULATIVE" : "SBN_AVERAGE_MOMENTUM";
+    if (setting == SBN_SETTING_TYPE && word >= 0 && word < SBN_TYPES)
+        return sbn__type_name((sbn_type)word);
+    if (setting == SBN_SETTING_ACTIVATION && word >= 0 && word < SBN_ACTIVATIONS)
+        return sbn__activation_name((sbn_activation)word);
+    return NULL;
+}
+
 void sbn__setting_print(int setting, int64_t word, char *out, size_t size)
 {
-    switch (setting) {
-    case SBN_SETTING_EPS:
-    case SBN_SETTING_MOMENTUM:
-    case SBN_SETTING_SLOPE: print_number(word, out, size); break;
-    case SBN_SETTING_EPS_MODE:
-        snprintf(out, size, "%s", word == SBN_EPS_CLAMP ? "SBN_EPS_CLAMP" : "SBN_EPS_ADD");
-        break;
-    case SBN_SETTING_AVERAGE:
-        snprintf(out, size, "%s",
-                 word == SBN_AVERAGE_CUMULATIVE ? "SBN_AVERAGE_CUMULATIVE"
-                                                : "SBN_AVERAGE_MOMENTUM");
-        break;
-    case SBN_SETTING_TYPE:
-        /* Another rank's word may be anything. */
-        if (word >= 0 && word < SBN_TYPES)
-            snprintf(out, size, "%s", sbn__type_name((sbn_type)word));
-        else
-            snprintf(out, size, "%lld", (long long)word);
-        break;
-    case SBN_SETTING_ACTIVATION:
-        if (word >= 0 && word < SBN_ACTIVATIONS)
-            snprintf(out, size, "%s", sbn__activation_name((sbn_activation)word));
-        else
-            snprintf(out, size, "%lld", (long long)word);
-        break;
-    default: snprintf(out, size, "%lld", (long long)word);
-    }
+    const char *name = value_name(setting, word);
+    if (name)
+        snprintf(out, size, "%s", name);
+    else if (setting == SBN_SETTING_EPS || setting == SBN_SETTING_MOMENTUM ||
+             setting == SBN_SETTING_SLOPE)
+        print_number(word, out, size);
+    else
+        snprintf(out, size, "%lld", (long long)word);
 }

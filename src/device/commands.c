@@ -1,6 +1,7 @@
 #include "device/commands.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -26,6 +27,14 @@ static const cl_event *list_of(const sbn_wait *wait)
     return wait->count ? wait->events : NULL;
 }
 
+/* Counts the event of a command that has been enqueued. */
+static int enqueued(const sbn_replica *replica, const char *call, cl_int code)
+{
+    if (code == CL_SUCCESS)
+        sbn__handle_opened();
+    return sbn__check_cl(replica, call, code);
+}
+
 int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
                 size_t count, cl_uint dimensions, const size_t *work_groups, const sbn_wait *wait,
                 cl_event *event)
@@ -39,10 +48,7 @@ int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *ar
     if (code == CL_SUCCESS)
         code = clEnqueueNDRangeKernel(replica->queue, kernel->kernel, dimensions, NULL, global,
                                       kernel->local, wait->count, list_of(wait), event);
-    if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, kernel->name, code);
-    sbn__handle_opened();
-    return SBN_SUCCESS;
+    return enqueued(replica, kernel->name, code);
 }
 
 int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const sbn_wait *wait,
@@ -50,10 +56,7 @@ int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const
 {
     const cl_int code = clEnqueueReadBuffer(replica->queue, buffer, CL_FALSE, 0, size, out,
                                             wait->count, list_of(wait), event);
-    if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clEnqueueReadBuffer", code);
-    sbn__handle_opened();
-    return SBN_SUCCESS;
+    return enqueued(replica, "clEnqueueReadBuffer", code);
 }
 
 int sbn__write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
@@ -61,23 +64,21 @@ int sbn__write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
 {
     const cl_int code = clEnqueueWriteBuffer(replica->queue, buffer, CL_FALSE, 0, size, in,
                                              wait->count, list_of(wait), event);
-    if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clEnqueueWriteBuffer", code);
-    sbn__handle_opened();
-    return SBN_SUCCESS;
+    return enqueued(replica, "clEnqueueWriteBuffer", code);
 }
 
-static int fail_copy(const sbn_replica *replica, const char *call, const char *what, cl_int code)
+static int check_copy(const sbn_replica *replica, const char *call, const char *what, cl_int code)
 {
-    return sbn__fail(code, "replica %zu: %s for %s: %s", replica->index, call, what,
-                     sbn_strerror(code));
+    return code == CL_SUCCESS ? SBN_SUCCESS
+                              : sbn__fail(code, "replica %zu: %s for %s: %s", replica->index, call,
+                                          what, sbn_strerror(code));
 }
 
 int sbn__read_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buffer, size_t at,
                   size_t size, void *out, const char *what)
 {
     const cl_int code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, at, size, out, 0, NULL, NULL);
-    return code == CL_SUCCESS ? SBN_SUCCESS : fail_copy(replica, "clEnqueueReadBuffer", what, code);
+    return check_copy(replica, "clEnqueueReadBuffer", what, code);
 }
 
 /*
@@ -87,11 +88,10 @@ int sbn__read_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buf
 int sbn__write_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buffer, size_t at,
                    size_t size, const void *in, const char *what)
 {
-    cl_int code = clEnqueueWriteBuffer(queue, buffer, CL_TRUE, at, size, in, 0, NULL, NULL);
-    if (code != CL_SUCCESS)
-        return fail_copy(replica, "clEnqueueWriteBuffer", what, code);
-    code = queue == replica->queue ? CL_SUCCESS : clFinish(queue);
-    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFinish", code);
+    const cl_int code = clEnqueueWriteBuffer(queue, buffer, CL_TRUE, at, size, in, 0, NULL, NULL);
+    const int status = check_copy(replica, "clEnqueueWriteBuffer", what, code);
+    return status || queue == replica->queue ? status
+                                             : sbn__check_cl(replica, "clFinish", clFinish(queue));
 }
 
 int sbn__clear(sbn_replica *replica, cl_mem buffer, size_t size, const sbn_wait *wait,
@@ -100,39 +100,31 @@ int sbn__clear(sbn_replica *replica, cl_mem buffer, size_t size, const sbn_wait 
     const cl_uint zero = 0;
     const cl_int code = clEnqueueFillBuffer(replica->queue, buffer, &zero, sizeof zero, 0, size,
                                             wait->count, list_of(wait), event);
-    if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clEnqueueFillBuffer", code);
-    sbn__handle_opened();
-    return SBN_SUCCESS;
+    return enqueued(replica, "clEnqueueFillBuffer", code);
 }
 
 int sbn__marker(const sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event)
 {
     const cl_int code = clEnqueueMarkerWithWaitList(replica->queue, count, count ? events : NULL,
                                                     event);
-    if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clEnqueueMarkerWithWaitList", code);
-    sbn__handle_opened();
-    return SBN_SUCCESS;
+    return enqueued(replica, "clEnqueueMarkerWithWaitList", code);
 }
 
 int sbn__flush(sbn_replica *replica)
 {
-    const cl_int code = clFlush(replica->queue);
-    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFlush", code);
+    return sbn__check_cl(replica, "clFlush", clFlush(replica->queue));
 }
 
 int sbn__finish(const sbn_replica *replica)
 {
-    const cl_int code = clFinish(replica->queue);
-    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clFinish", code);
+    return sbn__check_cl(replica, "clFinish", clFinish(replica->queue));
 }
 
 int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state)
 {
     const cl_int code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof *state,
                                        state, NULL);
-    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clGetEventInfo", code);
+    return sbn__check_cl(replica, "clGetEventInfo", code);
 }
 
 int sbn__event_done(const sbn_replica *replica, cl_event event, int *done)
@@ -142,7 +134,8 @@ int sbn__event_done(const sbn_replica *replica, cl_event event, int *done)
     if (status)
         return status;
     *done = state == CL_COMPLETE;
-    return state < 0 ? sbn__fail_cl(replica, "a command failed on the device", state) : SBN_SUCCESS;
+    return state < 0 ? sbn__check_cl(replica, "a command failed on the device", state)
+                     : SBN_SUCCESS;
 }
 
 int sbn__event_await(const sbn_replica *replica, cl_event event)
@@ -159,8 +152,7 @@ int sbn__event_await(const sbn_replica *replica, cl_event event)
 
 int sbn__event_wait(const sbn_replica *replica, cl_event event)
 {
-    const cl_int code = clWaitForEvents(1, &event);
-    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clWaitForEvents", code);
+    return sbn__check_cl(replica, "clWaitForEvents", clWaitForEvents(1, &event));
 }
 
 void sbn__release_event(cl_event *event)
@@ -202,12 +194,19 @@ int sbn__keep_event(const sbn_replica *replica, cl_event *slot, cl_event event)
     sbn__release_event(slot);
     if (code != CL_SUCCESS) {
         clWaitForEvents(1, &event);
-        return sbn__fail_cl(replica, "clRetainEvent", code);
+        return sbn__check_cl(replica, "clRetainEvent", code);
     }
     if (event)
         sbn__handle_opened();
     *slot = event;
     return SBN_SUCCESS;
+}
+
+static atomic_size_t device_memory;
+
+size_t sbn_device_memory(void)
+{
+    return atomic_load_explicit(&device_memory, memory_order_relaxed);
 }
 
 static int reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size, int on_host)
@@ -220,11 +219,11 @@ static int reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size,
     buffer->mem = clCreateBuffer(replica->context, flags, size, NULL, &code);
     if (code != CL_SUCCESS) {
         buffer->mem = NULL;
-        return sbn__fail_cl(replica, "clCreateBuffer", code);
+        return sbn__check_cl(replica, "clCreateBuffer", code);
     }
     sbn__handle_opened();
     if (!on_host)
-        sbn__device_memory_made(size);
+        atomic_fetch_add_explicit(&device_memory, size, memory_order_relaxed);
     buffer->size = size;
     buffer->on_host = on_host;
     return SBN_SUCCESS;
@@ -246,7 +245,7 @@ void sbn__release_buffer(sbn_device_buffer *buffer)
         clReleaseMemObject(buffer->mem);
         sbn__handle_closed();
         if (!buffer->on_host)
-            sbn__device_memory_released(buffer->size);
+            atomic_fetch_sub_explicit(&device_memory, buffer->size, memory_order_relaxed);
     }
     *buffer = (sbn_device_buffer){NULL, 0, 0};
 }

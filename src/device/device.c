@@ -7,9 +7,11 @@
 #include "program/build.h"
 #include "program/programs.h"
 
-int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code)
+int sbn__check_cl(const sbn_replica *replica, const char *call, cl_int code)
 {
-    return sbn__fail(code, "replica %zu: %s: %s", replica->index, call, sbn_strerror(code));
+    return code == CL_SUCCESS
+               ? SBN_SUCCESS
+               : sbn__fail(code, "replica %zu: %s: %s", replica->index, call, sbn_strerror(code));
 }
 
 static int check_device(cl_device_id device)
@@ -101,7 +103,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
         code = clGetDeviceInfo(replica->device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified,
                                &unified, NULL);
     if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "reading the queue's device", code);
+        return sbn__check_cl(replica, "reading the queue's device", code);
     replica->compute_units = units > 0 ? units : 1;
     /* 0: it does not say. */
     replica->cache_size = replica->cache_size > 0 ? replica->cache_size : UINT64_MAX;
@@ -109,13 +111,13 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     replica->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     code = clRetainCommandQueue(queue);
     if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clRetainCommandQueue", code);
+        return sbn__check_cl(replica, "clRetainCommandQueue", code);
     sbn__handle_opened();
     replica->queue = queue;
     cl_command_queue transfer_queue = clCreateCommandQueue(replica->context, replica->device, 0,
                                                            &code);
     if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clCreateCommandQueue", code);
+        return sbn__check_cl(replica, "clCreateCommandQueue", code);
     sbn__handle_opened();
     replica->transfer_queue = transfer_queue;
     return SBN_SUCCESS;

@@ -52,7 +52,7 @@ void sbn__replica_unload(sbn_kernels **kernels);
 /* 1 if the device has kernels that combine, once floats' first variant is loaded. */
 int sbn__replica_combines(const sbn_replica *replica);
 
-/* sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
-int sbn__fail_cl(const sbn_replica *replica, const char *call, cl_int code);
+/* SBN_SUCCESS, or sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
+int sbn__check_cl(const sbn_replica *replica, const char *call, cl_int code);
 
 #endif

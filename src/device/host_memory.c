@@ -21,7 +21,7 @@ static int wrap(const sbn_replica *replica, void *address, size_t size, cl_mem *
                           &code);
     if (code != CL_SUCCESS) {
         *mem = NULL;
-        return sbn__fail_cl(replica, "clCreateBuffer on memory of the host", code);
+        return sbn__check_cl(replica, "clCreateBuffer on memory of the host", code);
     }
     sbn__handle_opened();
     return SBN_SUCCESS;
@@ -72,12 +72,11 @@ int sbn__host_memory_fetch(sbn_replica *replica, cl_mem mem, size_t size)
     void *at = clEnqueueMapBuffer(replica->transfer_queue, mem, CL_TRUE, CL_MAP_READ, 0, size, 0,
                                   NULL, NULL, &code);
     if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clEnqueueMapBuffer", code);
+        return sbn__check_cl(replica, "clEnqueueMapBuffer", code);
     code = clEnqueueUnmapMemObject(replica->transfer_queue, mem, at, 0, NULL, NULL);
     if (code == CL_SUCCESS)
         code = clFinish(replica->transfer_queue);
-    return code == CL_SUCCESS ? SBN_SUCCESS
-                              : sbn__fail_cl(replica, "clEnqueueUnmapMemObject", code);
+    return sbn__check_cl(replica, "clEnqueueUnmapMemObject", code);
 }
 
 /* Writes to a buffer on memory that begins behind a page's, as tensors may, and looks there. */
@@ -111,7 +110,7 @@ int sbn__host_memory_try(sbn_replica *replica)
     if (replica->host_memory != SBN_HOST_MEMORY_UNTRIED)
         return SBN_SUCCESS;
     const cl_int code = clGetDeviceInfo(replica->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
-    int status = code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clGetDeviceInfo", code);
+    int status = sbn__check_cl(replica, "clGetDeviceInfo", code);
     float *memory = status ? NULL : sbn__allocate(sizeof *memory * (2 * COUNT + 1));
     if (!status && !memory)
         status = sbn__fail_memory("a try of memory of the host");

@@ -10,7 +10,7 @@ int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size
     sbn__staging_release(staging);
     cl_int code = clRetainCommandQueue(replica->transfer_queue);
     if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clRetainCommandQueue", code);
+        return sbn__check_cl(replica, "clRetainCommandQueue", code);
     sbn__handle_opened();
     staging->queue = replica->transfer_queue;
     staging->mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size,
@@ -18,8 +18,7 @@ int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size
     if (code != CL_SUCCESS) {
         staging->mem = NULL;
         sbn__staging_release(staging);
-        return sbn__fail(code, "replica %zu: clCreateBuffer for the host: %s", replica->index,
-                         sbn_strerror(code));
+        return sbn__check_cl(replica, "clCreateBuffer for the host", code);
     }
     sbn__handle_opened();
     staging->at = clEnqueueMapBuffer(staging->queue, staging->mem, CL_TRUE,
@@ -27,8 +26,7 @@ int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size
     if (code != CL_SUCCESS) {
         staging->at = NULL;
         sbn__staging_release(staging);
-        return sbn__fail(code, "replica %zu: clEnqueueMapBuffer: %s", replica->index,
-                         sbn_strerror(code));
+        return sbn__check_cl(replica, "clEnqueueMapBuffer", code);
     }
     staging->size = size;
     return SBN_SUCCESS;

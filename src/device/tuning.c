@@ -6,20 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/digest.h"
-#include "program/cache_folder.h"
 #include "program/identity.h"
 
 static const char *const names[SBN_TUNED] = {"groups", "reduce", "slices", "apply", "cache"};
-
-/* A file: a head that says whose it is, a line of numbers, and a checksum of both. */
-typedef struct text {
-    char at[4608];
-    size_t size;
-} text;
-enum { CHECKSUM = 17 }; /* 16 digits and the line's end */
-_Static_assert(sizeof(sbn_identity) + 256 + SBN_TUNING_TEXT + CHECKSUM < sizeof((text){0}.at),
-               "a file fits");
 
 size_t sbn__tuned(const sbn_tuning *tuning, sbn_tuned which, size_t planned)
 {
@@ -88,7 +77,15 @@ void sbn__tuning_print(const sbn_tuning *tuning, char out[SBN_TUNING_TEXT])
                            names[i], tuning->percent[i]);
 }
 
-static int write_head(text *head, cl_device_id device, sbn_kernel_form form)
+/* Numbers are kept by whose they are. */
+static const char kept[] = "tuning";
+typedef struct owner {
+    char text[sizeof(sbn_identity) + 256];
+    sbn_bytes key;
+} owner;
+
+/* 0 if the driver does not tell it. */
+static int find_owner(owner *o, cl_device_id device, sbn_kernel_form form)
 {
     sbn_identity identity;
     cl_uint units = 0;
@@ -96,86 +93,50 @@ static int write_head(text *head, cl_device_id device, sbn_kernel_form form)
         clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL) !=
             CL_SUCCESS)
         return 0;
-    int at = snprintf(head->at, sizeof head->at, "syncbn tuning 1\nform %d, %u compute units\n",
-                      (int)form, (unsigned)units);
+    int at = snprintf(o->text, sizeof o->text, "form %d, %u compute units\n", (int)form,
+                      (unsigned)units);
     for (int i = 0; i < SBN_IDENTITY_NAMES; ++i)
-        at += snprintf(head->at + at, sizeof head->at - (size_t)at, "%s\n", identity.names[i]);
-    head->size = (size_t)at;
+        at += snprintf(o->text + at, sizeof o->text - (size_t)at, "%s\n", identity.names[i]);
+    o->key = (sbn_bytes){(unsigned char *)o->text, (size_t)at};
     return 1;
-}
-
-static void write_name(const text *head, char name[SBN_TUNING_NAME])
-{
-    snprintf(name, SBN_TUNING_NAME, "%016" PRIx64 ".tuning",
-             sbn__digest(SBN_DIGEST_START, head->at, head->size));
-}
-
-static void write_checksum(const char *of, size_t size, char out[CHECKSUM + 1])
-{
-    snprintf(out, CHECKSUM + 1, "%016" PRIx64 "\n", sbn__digest(SBN_DIGEST_START, of, size));
-}
-
-/* Reads all of the file; 0 unless it fits and is read to its end. */
-static int read_file(int folder, const char *name, text *found)
-{
-    off_t size;
-    const int file = sbn__cache_file_open(folder, name, &size);
-    if (file < 0)
-        return 0;
-    const int fits = size > 0 && size < (off_t)sizeof found->at;
-    found->size = fits ? (size_t)size : 0;
-    const int good = fits && sbn__cache_file_read(file, found->at, found->size);
-    close(file);
-    return good;
-}
-
-static int read_numbers(const text *head, text *found, sbn_tuning *tuning)
-{
-    char right[CHECKSUM + 1], sentence[256];
-    if (found->size <= head->size + CHECKSUM || memcmp(found->at, head->at, head->size) != 0)
-        return 0;
-    const size_t checked = found->size - CHECKSUM;
-    write_checksum(found->at, checked, right);
-    if (memcmp(found->at + checked, right, CHECKSUM) != 0 || found->at[checked - 1] != '\n')
-        return 0;
-    found->at[checked - 1] = '\0';
-    const char *numbers = found->at + head->size;
-    return strlen(numbers) == checked - 1 - head->size &&
-           sbn__tuning_parse(numbers, tuning, sentence, sizeof sentence);
 }
 
 int sbn__tuning_load(int folder, cl_device_id device, sbn_kernel_form form, sbn_tuning *tuning)
 {
-    text head, found;
-    char name[SBN_TUNING_NAME];
+    owner o;
+    sbn_bytes found = {NULL, 0};
+    char sentence[256];
     *tuning = (sbn_tuning){{0}};
-    if (folder < 0 || !write_head(&head, device, form))
+    if (folder < 0 || !find_owner(&o, device, form) ||
+        !sbn__cache_load(folder, kept, &o.key, &found))
         return 0;
-    write_name(&head, name);
-    return read_file(folder, name, &found) && read_numbers(&head, &found, tuning);
+    /* A string, with its NUL. */
+    const int good = found.size > 0 &&
+                     memchr(found.at, '\0', found.size) == found.at + found.size - 1 &&
+                     sbn__tuning_parse((char *)found.at, tuning, sentence, sizeof sentence);
+    sbn__bytes_free(&found);
+    return good;
 }
 
 int sbn__tuning_keep(int folder, cl_device_id device, sbn_kernel_form form,
-                     const sbn_tuning *tuning, char name[SBN_TUNING_NAME])
+                     const sbn_tuning *tuning, char name[SBN_CACHE_NAME])
 {
-    text all;
-    char numbers[SBN_TUNING_TEXT], checksum[CHECKSUM + 1];
-    if (!write_head(&all, device, form))
+    owner o;
+    char numbers[SBN_TUNING_TEXT];
+    if (!find_owner(&o, device, form))
         return 0;
-    write_name(&all, name);
+    sbn__cache_name(name, kept, &o.key);
     sbn__tuning_print(tuning, numbers);
-    all.size += (size_t)snprintf(all.at + all.size, sizeof all.at - all.size, "%s\n", numbers);
-    write_checksum(all.at, all.size, checksum);
-    const sbn_cache_part parts[] = {{all.at, all.size}, {checksum, CHECKSUM}};
-    return sbn__cache_file_write(folder, name, parts, sizeof parts / sizeof *parts);
+    return sbn__cache_store(folder, kept, &o.key,
+                            &(sbn_bytes){(unsigned char *)numbers, strlen(numbers) + 1});
 }
 
 int sbn__tuning_forget(int folder, cl_device_id device, sbn_kernel_form form)
 {
-    text head;
-    char name[SBN_TUNING_NAME];
-    if (!write_head(&head, device, form))
+    owner o;
+    char name[SBN_CACHE_NAME];
+    if (!find_owner(&o, device, form))
         return 0;
-    write_name(&head, name);
+    sbn__cache_name(name, kept, &o.key);
     return unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }

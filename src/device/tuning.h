@@ -8,6 +8,7 @@
 
 #include <syncbn/group.h>
 
+#include "program/cache.h"
 #include "program/opencl.h"
 
 typedef enum sbn_tuned {
@@ -43,11 +44,9 @@ void sbn__tuning_print(const sbn_tuning *tuning, char text[SBN_TUNING_TEXT]);
  */
 int sbn__tuning_load(int folder, cl_device_id device, sbn_kernel_form form, sbn_tuning *tuning);
 
-enum { SBN_TUNING_NAME = 32 };
-
 /* Writes the file, and its name; 1 if it is there. */
 int sbn__tuning_keep(int folder, cl_device_id device, sbn_kernel_form form,
-                     const sbn_tuning *tuning, char name[SBN_TUNING_NAME]);
+                     const sbn_tuning *tuning, char name[SBN_CACHE_NAME]);
 
 /* Removes the file; 1 if there is none now. */
 int sbn__tuning_forget(int folder, cl_device_id device, sbn_kernel_form form);

@@ -95,19 +95,15 @@ static inline int64_t counted_flags(int64_t counts)
     return flags;
 }
 
-/* Neighbouring channels mostly have the same flags, so that `convert` is rarely needed. */
+/* Mostly there are none. */
 static inline void convert_flags(int64_t *accumulators, const sbn_format *format, size_t channels,
                                  int64_t (*convert)(int64_t))
 {
     const size_t per_channel = sbn__accumulator_length(format);
-    int64_t *flags = accumulators + per_channel - 1, from = 0, to = 0;
-    for (size_t c = 0; c < channels; ++c, flags += per_channel) {
-        if (*flags != from) {
-            from = *flags;
-            to = convert(from);
-        }
-        *flags = to;
-    }
+    int64_t *flags = accumulators + per_channel - 1;
+    for (size_t c = 0; c < channels; ++c, flags += per_channel)
+        if (*flags != 0)
+            *flags = convert(*flags);
 }
 
 void sbn__accumulators_encode(int64_t *accumulators, const sbn_format *format, size_t channels)

@@ -139,19 +139,8 @@ static inline int int192_gradient_sums(const sbn_accumulators *accumulators, siz
 
 #else
 
-static int int192_moments(const sbn_accumulators *accumulators, size_t c, uint64_t count,
-                          sbn_moments *result)
-{
-    (void)accumulators, (void)c, (void)count, (void)result;
-    return 0;
-}
-
-static int int192_gradient_sums(const sbn_accumulators *accumulators, size_t c, double mean,
-                                sbn_gradient_sums *result)
-{
-    (void)accumulators, (void)c, (void)mean, (void)result;
-    return 0;
-}
+#define int192_moments(accumulators, c, count, result) 0
+#define int192_gradient_sums(accumulators, c, mean, result) 0
 
 #endif
 

@@ -1,7 +1,7 @@
-#include "kinds/frozen_backward.h"
 #include "kinds/gradients.h"
 #include "launch/at_once.h"
 #include "launch/backward.h"
+#include "launch/forward.h"
 #include "pass/begin.h"
 #include "tensor/shard.h"
 
@@ -20,16 +20,92 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
     return sbn__backward_launch(lp, replica, 0, last);
 }
 
+/* What kinds with sums over x and dy have in common. */
+#define SUMS \
+    .needs = SBN_BACKWARD_NEEDS | SBN_NEEDS_X, .least_count = 1, .format = &sbn_backward_narrow, \
+    .reduce = sbn__backward_reduce, .finish = sbn__backward_finish
+
 static const sbn_layer_pass_kind backward = {
     .operation = "backward",
     .code = SBN_CODE_BACKWARD,
-    SBN_BACKWARD_SUMS,
+    SUMS,
     .write_coefficients = sbn__backward_write_coefficients,
     .table = table_of,
     .apply = apply,
     .whole = sbn__whole_backward,
     .store = sbn__backward_store,
 };
+
+/* --- with constant statistics ------------------------------------------------------------ */
+
+static sbn_channel_table *frozen_table_of(sbn_layer_pass *lp, size_t replica)
+{
+    return sbn__backward_stores(lp, replica) ? &lp->gradients : NULL;
+}
+
+/*
+ * The backward pass with constant mean and variance: dx = weight invstd dy, the scaling of the
+ * forward kernel applied to dy, with the coefficients that the forward pass left on the device.
+ * With a fusion the backward kernel does it.
+ */
+static int apply_frozen(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    const size_t r = replica->index;
+    sbn_shard shard = lp->shards[r];
+    if (!sbn__backward_applies(lp, r))
+        return SBN_SUCCESS;
+    sbn__release_event(&lp->last[r]);
+    sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, &shard);
+    outputs.constant = 1;
+    if (sbn__backward_fusion(lp, outputs))
+        return sbn__backward_launch(lp, replica, 1, &lp->last[r]);
+    sbn_shape shape = lp->shapes[r];
+    shard.x = shard.dy;
+    shard.y = shard.dx;
+    shape.x_gap = shape.dy_gap;
+    shape.y_gap = shape.dx_gap;
+    return sbn__forward_launch(replica, lp->layer, &shard, &shape, &lp->saved->table,
+                               SBN_SCALE_ONLY, NULL, lp->ready[r], &lp->last[r]);
+}
+
+#define FROZEN \
+    .operation = "frozen backward", .code = SBN_CODE_FROZEN_BACKWARD, \
+    .write_coefficients = sbn__backward_write_coefficients, .table = frozen_table_of, \
+    .apply = apply_frozen, .store = sbn__backward_store
+
+/* The gradients of weight and bias need sums over the group. */
+static const sbn_layer_pass_kind global = {FROZEN, SUMS};
+
+/* They need sums over each replica alone. */
+static const sbn_layer_pass_kind local = {FROZEN, SUMS, .local = 1};
+
+/* Neither gradient is wanted: nothing needs sums. */
+static const sbn_layer_pass_kind input = {FROZEN, .needs = SBN_BACKWARD_NEEDS, .local = 1};
+
+static int wants_gradients(const sbn_branch *branch)
+{
+    const sbn_batchnorm *layer = branch->layer;
+    const sbn_shard *shards = branch->shards;
+    const size_t replicas = layer->group->replica_count;
+    if (!layer->affine || !shards || !sbn__struct_is_valid(shards, replicas, sizeof *shards))
+        return 0;
+    for (size_t r = 0; r < replicas; ++r) {
+        const sbn_shard shard = sbn__shard_at(shards, r);
+        if (shard.weight_grad.mem || shard.bias_grad.mem)
+            return 1;
+    }
+    return 0;
+}
+
+/* The kind of a checked call whose saved statistics are constants. */
+static const sbn_layer_pass_kind *frozen_kind(const sbn_branch *branch)
+{
+    if (branch->flags & SBN_GLOBAL_GRADIENTS && branch->layer->affine)
+        return &global;
+    return wants_gradients(branch) ? &local : &input;
+}
+
+/* --- the calls ---------------------------------------------------------------------------- */
 
 static int check_flags(const sbn_branch *branch)
 {
@@ -52,7 +128,7 @@ static const sbn_layer_pass_kind *choose(sbn_branch *branch, int *status)
     const int frozen = *status ? sbn__is_fixed(branch->layer) : branch->saved->frozen;
     if (!*status)
         *status = check_flags(branch);
-    return frozen ? sbn__frozen_kind(branch) : &backward;
+    return frozen ? frozen_kind(branch) : &backward;
 }
 
 int sbn_backward_branches_begin(const sbn_branch *branches, size_t count, sbn_pass **pass)

@@ -20,18 +20,19 @@ static size_t row_of(const sbn_shape *shape, const sbn_replica *replica)
 int sbn__mask_is_padded(const sbn_shape *shape, sbn_kernel_form form)
 {
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
-    return shape->channels * plane % (size_t)sbn__mask_bits(form) != 0;
+    return shape->channels * plane % (size_t)sbn__form_sizes(form)->mask_bits != 0;
 }
 
 int sbn__mask_prepare(sbn_mask *mask, sbn_replica *replica, const sbn_shape *shape)
 {
     if (shape->elements == 0)
         return SBN_SUCCESS;
-    const size_t bits = (size_t)sbn__mask_bits(replica->form);
+    const sbn_form_sizes *sizes = sbn__form_sizes(replica->form);
+    const size_t bits = (size_t)sizes->mask_bits;
     const size_t row = row_of(shape, replica), padded = sbn__round_up(row, bits);
     /* Kernels read a word more than they need. */
     const size_t words = shape->elements / row * (padded / bits) + 1;
-    const size_t size = words * (size_t)sbn__mask_word(replica->form);
+    const size_t size = words * (size_t)sizes->mask_word;
     mask->next = (sbn_mask_rows){row, UINT64_MAX / row, (cl_uint)(padded - row)};
     if (mask->words.size < size)
         return sbn__reserve(replica, &mask->larger, size);

@@ -52,12 +52,12 @@ static size_t mask_size(uint64_t elements, const replica_header *r)
 static replica_header describe(const sbn_saved *saved, size_t r)
 {
     const sbn_shape *shape = &saved->shapes[r];
-    const sbn_kernel_form form = saved->layer->group->replicas[r].form;
+    const sbn_form_sizes *sizes = sbn__form_sizes(saved->layer->group->replicas[r].form);
     replica_header h = {.samples = shape->samples, .plane = shape->plane};
     if (sbn__is_masked(saved->layer) && shape->elements > 0) {
         h.row = saved->masks[r].rows.length;
-        h.bits = (uint32_t)sbn__mask_bits(form);
-        h.word = (uint32_t)sbn__mask_word(form);
+        h.bits = (uint32_t)sizes->mask_bits;
+        h.word = (uint32_t)sizes->mask_word;
         h.mask_size = mask_size(shape->elements, &h);
     }
     return h;
@@ -204,12 +204,12 @@ static int check_replicas(const char *at, const sbn_saved *saved, size_t left, s
         memcpy(&h, at, sizeof h);
         const int is_shape = shape_of(&h, layer->channels, &shapes[r]);
         const int masked = is_shape && sbn__is_masked(layer) && shapes[r].elements > 0;
-        if (masked && h.bits != (uint32_t)sbn__mask_bits(form))
+        if (masked && h.bits != (uint32_t)sbn__form_sizes(form)->mask_bits)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "memory: replica %zu: expected a mask of the %s form of kernels, got "
                              "one of the other",
                              r, form == SBN_FORM_GPU ? "GPU" : "CPU");
-        h.word = (uint32_t)sbn__mask_word(form);
+        h.word = (uint32_t)sbn__form_sizes(form)->mask_word;
         const size_t wanted = masked ? mask_size(shapes[r].elements, &h) : 0;
         if (!is_shape || h.mask_size != wanted || (masked && wanted == 0) || wanted > left)
             return sbn__fail(SBN_INVALID_ARGUMENT,

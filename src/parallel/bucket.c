@@ -196,10 +196,7 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
         *last = event;
         after = last;
     }
-    const cl_int code = clFlush(queue);
-    if (code != CL_SUCCESS)
-        return sbn__fail(code, "replica %zu: clFlush: %s", r, sbn_strerror(code));
-    return SBN_SUCCESS;
+    return sbn__check_cl(replica, "clFlush", clFlush(queue));
 }
 
 int sbn__bucket_read(sbn_bucket *bucket)

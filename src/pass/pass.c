@@ -26,11 +26,6 @@ int sbn__pass_is_joined(const sbn_pass *pass)
     return sbn__communicator_is_joined(&pass->group->communicator) && !sbn__pass_is_local(pass);
 }
 
-sbn_sums sbn__pass_sums(const sbn_pass *pass)
-{
-    return (sbn_sums){pass->layer_passes, pass->wide};
-}
-
 void sbn__pass_settle(sbn_pass *pass, int status)
 {
     pass->stage = SBN_STAGE_SETTLED;

@@ -47,9 +47,6 @@ void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status);
 int sbn__pass_is_joined(const sbn_pass *pass);
 int sbn__pass_is_local(const sbn_pass *pass);
 
-/* The accumulators to be combined next. */
-sbn_sums sbn__pass_sums(const sbn_pass *pass);
-
 /*
  * Settles a pass. An error keeps the last sentence, except that an error of this rank itself has
  * priority.

@@ -68,11 +68,10 @@ static void leave_header(sbn_pass *pass, int oldest)
 /* The sums are complete, but for channels with terms in wide accumulators. */
 static void finish_sums(sbn_pass *pass)
 {
-    const sbn_sums sums = sbn__pass_sums(pass);
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
         if (!lp->pending)
             continue;
-        const sbn_accumulators all = sbn__sums_of(&sums, lp, pass->sums.words);
+        const sbn_accumulators all = sbn__sums_of(lp, pass->wide, pass->sums.words);
         lp->kind->finish(lp, &all);
         lp->wide_count = pass->wide ? 0 : sbn__needs_wide(&all, lp->layer->channels, lp->wide);
         lp->pending = lp->wide_count > 0;
@@ -89,9 +88,8 @@ static void finish_sums(sbn_pass *pass)
 
 static void send(sbn_pass *pass)
 {
-    const sbn_sums sums = sbn__pass_sums(pass);
     if (!pass->error) {
-        sbn__sums_encode(&sums, pass->sums.words);
+        sbn__sums_encode(pass->layer_passes, pass->wide, pass->sums.words);
     } else if (pass->sums.capacity >= pass->sent) {
         memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
     } else {
@@ -117,7 +115,6 @@ static void fail_alone(sbn_pass *pass)
 
 static void leave_local(sbn_pass *pass, int oldest, int may_send)
 {
-    const sbn_sums sums = sbn__pass_sums(pass);
     const int sends = pass->sent > 1;
     if (!sbn__start_arrived(pass))
         return;
@@ -128,7 +125,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
     if (sends ? !may_send || (pass->wide && !oldest) : !oldest && !sbn__pass_is_local(pass))
         return;
     if (!pass->error)
-        sbn__sums_add(&sums, pass->sums.words);
+        sbn__sums_add(pass->layer_passes, pass->wide, pass->sums.words);
     if (sends)
         send(pass);
     else
@@ -137,14 +134,13 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
 
 static void leave_sent(sbn_pass *pass, int oldest)
 {
-    const sbn_sums sums = sbn__pass_sums(pass);
     if (!arrived(pass, &pass->sums) || !oldest)
         return;
     if (pass->sums.words[0] != 0) {
         start_mismatch(pass);
         return;
     }
-    sbn__sums_decode(&sums, pass->sums.words);
+    sbn__sums_decode(pass->layer_passes, pass->wide, pass->sums.words);
     if (sbn__pass_accept_counts(pass))
         finish_sums(pass);
 }

@@ -126,8 +126,7 @@ void sbn__start_on_devices(sbn_pass *pass)
 /* Room for the words of what is pending, and its copies to the host. */
 static void start_on_host(sbn_pass *pass, step *enqueue)
 {
-    const sbn_sums sums = sbn__pass_sums(pass);
-    const size_t words = sbn__sums_lay_out(&sums, &pass->sent);
+    const size_t words = sbn__sums_lay_out(pass->layer_passes, pass->wide, &pass->sent);
     if (words > 1)
         sbn__pass_error(pass, pass->layer_passes,
                         sbn__request_reserve(&pass->sums, words, "the words of a pass"));

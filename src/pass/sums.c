@@ -2,31 +2,31 @@
 
 #include <string.h>
 
-static const sbn_format *format_of(const sbn_sums *sums, const sbn_layer_pass *lp)
+static const sbn_format *format_of(const sbn_layer_pass *lp, int wide)
 {
-    return sums->wide ? &sbn_wide : lp->kind->format;
+    return wide ? &sbn_wide : lp->kind->format;
 }
 
-static size_t channels_of(const sbn_sums *sums, const sbn_layer_pass *lp)
+static size_t channels_of(const sbn_layer_pass *lp, int wide)
 {
-    return sums->wide ? lp->wide_count : lp->layer->channels;
+    return wide ? lp->wide_count : lp->layer->channels;
 }
 
-static size_t words_of(const sbn_sums *sums, const sbn_layer_pass *lp)
+static size_t words_of(const sbn_layer_pass *lp, int wide)
 {
-    return sbn__accumulator_length(format_of(sums, lp)) * channels_of(sums, lp);
+    return sbn__accumulator_length(format_of(lp, wide)) * channels_of(lp, wide);
 }
 
-size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent)
+size_t sbn__sums_lay_out(sbn_layer_pass *first, int wide, size_t *sent)
 {
     size_t used = 1;
     for (int joined = 1; joined >= 0; --joined) {
-        for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next) {
+        for (sbn_layer_pass *lp = first; lp; lp = lp->next) {
             if (!lp->pending || !sbn__layer_pass_has_peers(lp) ||
                 sbn__layer_pass_is_joined(lp) != joined)
                 continue;
             lp->at = used;
-            used += 1 + words_of(sums, lp);
+            used += 1 + words_of(lp, wide);
         }
         if (joined)
             *sent = used;
@@ -84,12 +84,12 @@ int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)
 }
 
 /* Adds a replica's narrow and wide accumulators; or finds that no block has changed those. */
-static void join(const sbn_sums *sums, sbn_layer_pass *lp, size_t replica)
+static void join(sbn_layer_pass *lp, int is_wide, size_t replica)
 {
     sbn_work *work = &lp->work[replica];
     const sbn_accumulators narrow = sbn__sums_of_replica(lp, replica, lp->kind->format);
     int64_t flags = 0;
-    if (sums->wide) {
+    if (is_wide) {
         int64_t *wide = work->wide_on_host.at;
         const size_t channels = lp->layer->channels;
         sbn__accumulators_widen(&narrow, channels, lp->wide,
@@ -101,50 +101,50 @@ static void join(const sbn_sums *sums, sbn_layer_pass *lp, size_t replica)
     work->wide_is_clear = !(flags & SBN_FLAG_WIDE);
 }
 
-void sbn__sums_add(const sbn_sums *sums, int64_t *words)
+void sbn__sums_add(sbn_layer_pass *lp, int wide, int64_t *words)
 {
-    for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next) {
+    for (; lp; lp = lp->next) {
         if (!lp->pending)
             continue;
-        const sbn_format *format = format_of(sums, lp);
+        const sbn_format *format = format_of(lp, wide);
         const int adds = sbn__layer_pass_has_peers(lp);
         int64_t *at = words + lp->at;
         if (adds) {
             *at++ = (int64_t)lp->own;
-            memset(at, 0, sizeof *at * words_of(sums, lp));
+            memset(at, 0, sizeof *at * words_of(lp, wide));
         }
         for (size_t r = 0; r < lp->group->replica_count; ++r) {
             if (lp->shapes[r].values == 0)
                 continue;
-            join(sums, lp, r);
+            join(lp, wide, r);
             const sbn_accumulators own = sbn__sums_of_replica(lp, r, format);
             if (adds)
-                sbn__accumulators_add(own.at, format, channels_of(sums, lp), at);
+                sbn__accumulators_add(own.at, format, channels_of(lp, wide), at);
         }
     }
 }
 
-void sbn__sums_encode(const sbn_sums *sums, int64_t *words)
+void sbn__sums_encode(sbn_layer_pass *lp, int wide, int64_t *words)
 {
-    for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next)
+    for (; lp; lp = lp->next)
         if (lp->pending && sbn__layer_pass_is_joined(lp))
-            sbn__accumulators_encode(words + lp->at + 1, format_of(sums, lp),
-                                     channels_of(sums, lp));
+            sbn__accumulators_encode(words + lp->at + 1, format_of(lp, wide),
+                                     channels_of(lp, wide));
 }
 
-void sbn__sums_decode(const sbn_sums *sums, int64_t *words)
+void sbn__sums_decode(sbn_layer_pass *lp, int wide, int64_t *words)
 {
-    for (sbn_layer_pass *lp = sums->layer_passes; lp; lp = lp->next) {
+    for (; lp; lp = lp->next) {
         if (!lp->pending || !sbn__layer_pass_is_joined(lp))
             continue;
         lp->count = (uint64_t)words[lp->at];
-        sbn__accumulators_decode(words + lp->at + 1, format_of(sums, lp), channels_of(sums, lp));
+        sbn__accumulators_decode(words + lp->at + 1, format_of(lp, wide), channels_of(lp, wide));
     }
 }
 
-sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *lp, const int64_t *words)
+sbn_accumulators sbn__sums_of(const sbn_layer_pass *lp, int wide, const int64_t *words)
 {
-    const sbn_format *format = format_of(sums, lp);
+    const sbn_format *format = format_of(lp, wide);
     return sbn__layer_pass_has_peers(lp) ? sbn__accumulators_at(words + lp->at + 1, format)
                                          : sbn__sums_of_replica(lp, 0, format);
 }

@@ -12,18 +12,15 @@
 #include "launch/layer_pass.h"
 
 /*
- * Selects accumulators of the pending layer passes of a list: narrow ones of all channels, or wide
- * ones of those of lp->wide, to which this rank's narrow ones are added.
+ * Functions are for the pending layer passes of the list from `lp` on, and for their narrow accumulators
+ * of all channels or, `wide`, the wide ones of the channels of lp->wide, to which this rank's narrow ones
+ * are added.
  */
-typedef struct sbn_sums {
-    sbn_layer_pass *layer_passes;
-    int wide;
-} sbn_sums;
 
 /*
  * Assigns each layer pass its place in the words; the first *sent go to other ranks. Returns all.
  */
-size_t sbn__sums_lay_out(const sbn_sums *sums, size_t *sent);
+size_t sbn__sums_lay_out(sbn_layer_pass *lp, int wide, size_t *sent);
 
 /*
  * Enqueues the copy of a replica's accumulators to the host, after its reduction; of the wide ones.
@@ -41,14 +38,14 @@ int sbn__sums_arrived(const sbn_layer_pass *lp, int *done);
  * Adds the replicas' accumulators to the words, except those of a single replica of this rank
  * alone.
  */
-void sbn__sums_add(const sbn_sums *sums, int64_t *words);
+void sbn__sums_add(sbn_layer_pass *lp, int wide, int64_t *words);
 
 /* Converts the words for the all-reduce, and back. */
-void sbn__sums_encode(const sbn_sums *sums, int64_t *words);
-void sbn__sums_decode(const sbn_sums *sums, int64_t *words);
+void sbn__sums_encode(sbn_layer_pass *lp, int wide, int64_t *words);
+void sbn__sums_decode(sbn_layer_pass *lp, int wide, int64_t *words);
 
 /* A layer pass's combined accumulators; and those of one replica with a non-empty shard. */
-sbn_accumulators sbn__sums_of(const sbn_sums *sums, sbn_layer_pass *lp, const int64_t *words);
+sbn_accumulators sbn__sums_of(const sbn_layer_pass *lp, int wide, const int64_t *words);
 sbn_accumulators sbn__sums_of_replica(const sbn_layer_pass *lp, size_t replica,
                                       const sbn_format *format);
 

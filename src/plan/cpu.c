@@ -47,9 +47,9 @@ static size_t work_groups_wanted(const sbn_replica *replica)
  * sample, while their blocks of a sample have integers of their own; fewer where that would leave
  * units idle.
  */
-static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, size_t wanted)
+static size_t nchw_strip(const sbn_shape *shape, size_t wanted)
 {
-    const size_t components = (size_t)sizes->sets * (size_t)sizes->batch;
+    const size_t components = SBN_CPU_SETS * SBN_CPU_BATCH;
     size_t strip = sbn__at_least(sbn__at_most(components / shape->blocks, shape->channels), 1);
     while (strip > 1 && sbn__ceil_div(shape->channels, strip) * shape->samples < wanted)
         strip = sbn__ceil_div(strip, 2);
@@ -60,11 +60,10 @@ static size_t nchw_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
  * Channels last: as many channels at once as the kernel has room for, so that it reads long pieces
  * of rows; fewer where that would leave units idle.
  */
-static size_t nhwc_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, size_t wanted)
+static size_t nhwc_strip(const sbn_shape *shape, size_t wanted)
 {
-    const size_t most = (size_t)sizes->nhwc_strip;
-    const size_t least = most / 4;
-    size_t strip = sbn__at_most(most, shape->channels);
+    const size_t least = SBN_CPU_STRIP / 4;
+    size_t strip = sbn__at_most(SBN_CPU_STRIP, shape->channels);
     while (strip > least && sbn__ceil_div(shape->channels, strip) * shape->channel_blocks < wanted)
         strip = sbn__round_up(strip / 2, SBN_CACHE_LINE);
     return strip;
@@ -73,17 +72,16 @@ static size_t nhwc_strip(const sbn_shape *shape, const sbn_kernel_sizes *sizes, 
 sbn_reduce_plan sbn__plan_reduce_cpu(const sbn_shape *shape, const sbn_replica *replica,
                                      size_t accumulator_length)
 {
-    const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
     const size_t wanted = work_groups_wanted(replica);
     const int nchw = shape->layout == SBN_LAYOUT_NCHW;
-    const size_t strip = nchw ? nchw_strip(shape, sizes, wanted) : nhwc_strip(shape, sizes, wanted);
+    const size_t strip = nchw ? nchw_strip(shape, wanted) : nhwc_strip(shape, wanted);
     const size_t strips = sbn__ceil_div(shape->channels, strip);
     /* Slices are made of samples, or of blocks of all samples; `elements` is the size of one. */
     const int by_samples = nchw && strip > 1;
     const size_t units = by_samples ? shape->samples : shape->channel_blocks;
     const size_t elements = strip *
                             (by_samples ? shape->plane : sbn__at_most(shape->plane, SBN_BLOCK));
-    const size_t step = (size_t)(by_samples ? 1 : nchw ? sizes->batch : sizes->nhwc_rows);
+    const size_t step = nchw && !by_samples ? SBN_CPU_BATCH : 1;
 
     const sbn_tuning *tuning = &replica->tuning;
     size_t per_slice =
@@ -130,12 +128,11 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
 /* Rows of equal layout: coefficients are read once for many rows. */
 static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica)
 {
-    const size_t tile = (size_t)sbn__kernel_sizes()->tile;
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
     const size_t width = shape->channels * plane, rows = shape->elements / width;
-    const size_t tiles = sbn__ceil_div(width, tile);
+    const size_t tiles = sbn__ceil_div(width, SBN_CPU_TILE);
     const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, cpu.row_elements);
-    size_t per_work_group = sbn__at_least(most / sbn__at_most(width, tile), 1);
+    size_t per_work_group = sbn__at_least(most / sbn__at_most(width, SBN_CPU_TILE), 1);
     per_work_group = sbn__at_most(per_work_group,
                                   sbn__at_least(rows * tiles / work_groups_wanted(replica), 1));
     per_work_group = sbn__at_least(per_work_group, sbn__ceil_div(rows, MOST_ROWS_OF_WORK_GROUPS));
@@ -150,7 +147,7 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
 
 int sbn__walks_flat(const sbn_shape *shape)
 {
-    return shape->layout == SBN_LAYOUT_NCHW && shape->plane >= (size_t)sbn__kernel_sizes()->width;
+    return shape->layout == SBN_LAYOUT_NCHW && shape->plane >= SBN_CPU_WIDTH;
 }
 
 /*

@@ -25,10 +25,10 @@ static size_t channels_of_lines(size_t plane)
 }
 
 /* Neighbouring channels whose blocks of a sample fill batches. */
-static size_t channels_of_batches(size_t blocks, size_t batch)
+static size_t channels_of_batches(size_t blocks)
 {
-    size_t channels = batch;
-    while (channels > 1 && channels / 2 * blocks % batch == 0)
+    size_t channels = SBN_CPU_BATCH;
+    while (channels > 1 && channels / 2 * blocks % SBN_CPU_BATCH == 0)
         channels /= 2;
     return channels;
 }
@@ -50,12 +50,11 @@ static size_t busiest(size_t channels, size_t strip, size_t units)
  */
 static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    const sbn_kernel_sizes *sizes = sbn__kernel_sizes();
-    const size_t batch = (size_t)sizes->batch, components = (size_t)sizes->sets * batch;
+    const size_t components = SBN_CPU_SETS * SBN_CPU_BATCH;
     const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
     const size_t units = replica->compute_units;
     const size_t line = channels_of_lines(shape->plane);
-    const size_t step = sbn__at_least(line, channels_of_batches(shape->blocks, batch));
+    const size_t step = sbn__at_least(line, channels_of_batches(shape->blocks));
     const size_t room = sbn__at_most(components / shape->blocks, shape->channels);
     size_t fair = sbn__at_least(shape->channels / (WHOLE_GROUPS * units), WHOLE_LITTLE / bytes);
     if (step * units <= shape->channels)
@@ -80,12 +79,13 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
  */
 static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    const size_t most = (size_t)sbn__kernel_sizes()->nhwc_strip;
     const size_t fair = shape->channels / replica->compute_units / SBN_CACHE_LINE * SBN_CACHE_LINE;
     const size_t bytes = sbn__type_size(shape->type) * tensors * shape->elements;
     if (bytes <= WHOLE_LITTLE)
-        return sbn__at_most(shape->channels, most);
-    return fair >= WHOLE_ROW && bytes <= sbn__cached_result(replica) ? sbn__at_most(fair, most) : 0;
+        return sbn__at_most(shape->channels, SBN_CPU_STRIP);
+    return fair >= WHOLE_ROW && bytes <= sbn__cached_result(replica)
+               ? sbn__at_most(fair, SBN_CPU_STRIP)
+               : 0;
 }
 
 /* The CPU form has such kernels, where it can combine. */

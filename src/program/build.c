@@ -147,11 +147,9 @@ static int build(sbn_program *owner, int which, int cache, const sbn_building *h
     int status = SBN_SUCCESS;
     sbn__program_text(&text, which, owner->form, owner->type, owner->fusion, owner->part,
                       owner->without, owner->compiler, owner->options);
-    if (cache < 0 || !sbn__binary_key(&key, owner->device, &text.sources, text.options)) {
-        announce(owner, which, how);
-        return build_text(program, owner, &text);
-    }
-    if (sbn__cache_load(cache, &key, &binary))
+    const int caches = cache >= 0 &&
+                       sbn__binary_key(&key, owner->device, &text.sources, text.options);
+    if (caches && sbn__cache_load(cache, "program", &key, &binary))
         *program = sbn__binary_load(owner->context, owner->device, text.options, &binary);
     sbn__bytes_free(&binary);
     if (*program) {
@@ -159,8 +157,8 @@ static int build(sbn_program *owner, int which, int cache, const sbn_building *h
     } else {
         announce(owner, which, how);
         status = build_text(program, owner, &text);
-        if (!status && sbn__binary_of(*program, owner->device, &binary))
-            sbn__cache_store(cache, &key, &binary);
+        if (!status && caches && sbn__binary_of(*program, owner->device, &binary))
+            sbn__cache_store(cache, "program", &key, &binary);
         sbn__bytes_free(&binary);
     }
     sbn__bytes_free(&key);

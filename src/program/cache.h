@@ -1,7 +1,7 @@
 /*
- * Compiled programs on disk, in the cache's folder. A file is named by a hash of its key and holds the
- * whole key, a checksum and the binary; a file that does not match is ignored. Errors are silent: the
- * program is then built from source.
+ * What is kept on disk by a key, in the cache's folder: compiled programs, tuned numbers. A file is named
+ * by a hash of its key and by what it keeps, "program", and holds the whole key, a checksum and the value;
+ * a file that does not match is ignored. Errors are silent: what is not found is made anew.
  */
 #ifndef SBN_PROGRAM_CACHE_H
 #define SBN_PROGRAM_CACHE_H
@@ -16,8 +16,12 @@ typedef struct sbn_bytes {
 
 void sbn__bytes_free(sbn_bytes *bytes);
 
-/* The binary stored for a key; 0 if there is none. */
-int sbn__cache_load(int folder, const sbn_bytes *key, sbn_bytes *binary);
-void sbn__cache_store(int folder, const sbn_bytes *key, const sbn_bytes *binary);
+/* "0123456789abcdef.program" */
+enum { SBN_CACHE_NAME = 32 };
+void sbn__cache_name(char name[SBN_CACHE_NAME], const char *what, const sbn_bytes *key);
+
+/* The value stored for a key; 0 if there is none. The second returns 1 if it is there now. */
+int sbn__cache_load(int folder, const char *what, const sbn_bytes *key, sbn_bytes *value);
+int sbn__cache_store(int folder, const char *what, const sbn_bytes *key, const sbn_bytes *value);
 
 #endif

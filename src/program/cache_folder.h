@@ -1,6 +1,6 @@
 /*
  * The folder that keeps what later processes need not find out again: compiled programs (cache.h) and
- * tuned numbers (tuning.h). Only this user can write to it, and a file that others could have written
+ * tuned numbers (src/device/tuning.h). Only this user can write to it, and a file that others could have written
  * is not read. Files are written by rename, so that several processes may write the same one.
  */
 #ifndef SBN_PROGRAM_CACHE_FOLDER_H

@@ -52,20 +52,18 @@ enum {
  */
 enum { SBN_ELEMENTWISE_ITEMS = 64 };
 
-/* Sizes of the CPU form's kernels. */
-typedef struct sbn_kernel_sizes {
-    int width;      /* elements that a work-item handles at once: a vector, or one */
-    int nchw_items; /* work-items of a work-group: reduction, channels first */
-    int batch;      /* blocks whose sums it converts to integers at once */
-    int sets;       /* batches that keep integers of their own, for strips of channels */
-    int nhwc_items; /* work-items of a work-group: reduction, channels last; they take channels */
-    int nhwc_rows;  /* and rows of work-items, which share the lanes of a block */
-    int nhwc_strip; /* channels of a work-group */
-    int tile_items; /* work-items of a work-group: apply */
-    int tile;       /* elements of a row whose coefficients a work-group keeps */
-} sbn_kernel_sizes;
-
-const sbn_kernel_sizes *sbn__kernel_sizes(void);
+/*
+ * Sizes of the CPU form's kernels. A work-item is a work-group, and takes vectors of 16 floats, a cache
+ * line. A strip of 512 channels keeps the sums of all lanes in 96 kB, of a core's second cache; a tile of
+ * 2048 elements keeps its five coefficients in 40 kB.
+ */
+enum {
+    SBN_CPU_WIDTH = 16,  /* elements that a work-item handles at once */
+    SBN_CPU_BATCH = 16,  /* blocks whose sums it converts to integers at once */
+    SBN_CPU_SETS = 4,    /* batches that keep integers of their own, for strips of channels */
+    SBN_CPU_STRIP = 512, /* channels of a work-group, where they are last */
+    SBN_CPU_TILE = 2048  /* elements of a row whose coefficients a work-group keeps */
+};
 
 /* The two forms differ in this for those who launch their kernels. */
 typedef struct sbn_form_sizes {
@@ -78,9 +76,6 @@ typedef struct sbn_form_sizes {
 } sbn_form_sizes;
 
 const sbn_form_sizes *sbn__form_sizes(sbn_kernel_form form);
-
-int sbn__mask_bits(sbn_kernel_form form);
-int sbn__mask_word(sbn_kernel_form form);
 
 /* Writes the build options (-D) of a form; returns snprintf's length. */
 int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size);

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "safetensors/file_kind.h"
-#include "safetensors/parse.h"
 
 static int fail(const char *path, const char *what)
 {
@@ -57,10 +56,11 @@ static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
                 : sbn__fail(SBN_INVALID_FILE, "%s", sentence);
 }
 
-/* Parsing changes the text, so each attempt reads it. */
+/* Parsing changes the text, so each attempt reads it, and frees what the one before has made. */
 static int parse(sbn_tensor_file *file, size_t length, uint64_t data_size)
 {
     const int status = read_at(file, 8, file->text, length);
+    sbn__tensor_header_free(&file->header);
     return status
                ? status
                : sbn__tensor_header_parse(&file->header, file->text, length, data_size, file->path);
@@ -72,18 +72,19 @@ static int parse(sbn_tensor_file *file, size_t length, uint64_t data_size)
  */
 static int parse_header(sbn_tensor_file *file, size_t length, uint64_t data_size)
 {
-    int status = read_at(file, 8, file->text, length);
-    if (status)
-        return status;
-    const uint64_t described = sbn__described_size(file->text, length);
-    if (described <= data_size || parse(file, length, described))
-        return parse(file, length, data_size);
+    const int status = parse(file, length, UINT64_MAX);
+    uint64_t described = 0;
     const sbn_tensor *cut = NULL;
     for (size_t i = 0; i < file->header.count; ++i) {
         const sbn_tensor *tensor = &file->header.tensors[i];
+        described = tensor->end > described ? tensor->end : described;
         if (tensor->end > data_size && (!cut || tensor->begin < cut->begin))
             cut = tensor;
     }
+    if (status == SBN_INVALID_FILE || (!status && described < data_size))
+        return parse(file, length, data_size);
+    if (status || !cut)
+        return status;
     return sbn__fail(SBN_INVALID_FILE,
                      "%s: the file is truncated: expected %" PRIu64 " bytes of data, got %" PRIu64
                      "; tensor \"%s\" is the first that is not whole",

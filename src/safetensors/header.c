@@ -131,7 +131,7 @@ static int check_places(const sbn_tensor_header *header, uint64_t data_size, con
             return sbn__parse_fail(path, tensor->name, "data_offsets: there is a gap before it");
         end = tensor->end;
     }
-    if (end != data_size)
+    if (end != data_size && data_size != UINT64_MAX)
         return sbn__fail(SBN_INVALID_FILE, "%s: expected %" PRIu64 " bytes of data, got %" PRIu64,
                          path, end, data_size);
     return SBN_SUCCESS;

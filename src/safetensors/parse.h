@@ -27,10 +27,4 @@ int sbn__parse_key(sbn_parse *p, int first, int *more);
 /* The value of a tensor; its name is the reader's string. */
 int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor);
 
-/*
- * The largest end in the data_offsets of a header: the number of bytes of data in a complete file.
- * The header need not be valid.
- */
-uint64_t sbn__described_size(const char *header, size_t length);
-
 #endif

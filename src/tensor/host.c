@@ -107,8 +107,8 @@ int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event la
     if (last && replica->wakes_late)
         status = sbn__event_await(replica, last);
     const cl_int code = clFinish(replica->queue);
-    if (!status && code != CL_SUCCESS)
-        status = sbn__fail_cl(replica, "clFinish", code);
+    if (!status)
+        status = sbn__check_cl(replica, "clFinish", code);
     for (size_t i = 0; i < buffers->count; ++i) {
         const sbn_host_buffer *buffer = &buffers->of[i];
         if (buffer->mem && buffer->written && !status)

@@ -142,9 +142,8 @@ static int wait_for_inputs(const sbn_replica *replica, const sbn_shard *shard)
 {
     const cl_int code = shard->num_wait > 0 ? clWaitForEvents(shard->num_wait, shard->wait_list)
                                             : CL_SUCCESS;
-    if (code != CL_SUCCESS)
-        return sbn__fail_cl(replica, "clWaitForEvents", code);
-    return replica->in_order ? sbn__finish(replica) : SBN_SUCCESS;
+    const int status = sbn__check_cl(replica, "clWaitForEvents", code);
+    return status || !replica->in_order ? status : sbn__finish(replica);
 }
 
 int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buffer *buffer,
@@ -161,7 +160,7 @@ int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buff
                                             sizeof *out * buffer->offset, sizeof *out * count, out,
                                             shard->num_wait,
                                             shard->num_wait ? shard->wait_list : NULL, NULL);
-    return code == CL_SUCCESS ? SBN_SUCCESS : sbn__fail_cl(replica, "clEnqueueReadBuffer", code);
+    return sbn__check_cl(replica, "clEnqueueReadBuffer", code);
 }
 
 int sbn__make_last(sbn_replica *replica, const sbn_shard *shard, cl_event *last)

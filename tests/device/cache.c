@@ -33,7 +33,7 @@ static int holds(int folder, const char *name, size_t size)
 {
     const sbn_bytes key = bytes_of(name);
     sbn_bytes found;
-    const int good = sbn__cache_load(folder, &key, &found) && found.size == size &&
+    const int good = sbn__cache_load(folder, "program", &key, &found) && found.size == size &&
                      memcmp(found.at, contents, size) == 0;
     sbn__bytes_free(&found);
     return good;
@@ -42,7 +42,7 @@ static int holds(int folder, const char *name, size_t size)
 static void store(int folder, const char *name, size_t size)
 {
     const sbn_bytes key = bytes_of(name), binary = {contents, size};
-    sbn__cache_store(folder, &key, &binary);
+    sbn__cache_store(folder, "program", &key, &binary);
 }
 
 static void stored(int folder, const char *where)
@@ -227,7 +227,7 @@ static void at_once(void)
                 const sbn_bytes key = bytes_of("shared");
                 sbn_bytes found;
                 store(folder, "shared", SIZE - (size_t)p);
-                if (!sbn__cache_load(folder, &key, &found) || found.size > SIZE ||
+                if (!sbn__cache_load(folder, "program", &key, &found) || found.size > SIZE ||
                     found.size <= SIZE - PROCESSES || memcmp(found.at, contents, found.size) != 0)
                     ++wrong;
                 sbn__bytes_free(&found);

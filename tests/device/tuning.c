@@ -4,23 +4,22 @@
  * the file, and gives them to its parts.
  */
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/digest.h"
 #include "program/cache_folder.h"
 #include "group/group.h"
 #include "support/folder.h"
 #include "support/main.h"
 #include "support/wraps.h"
 
-enum { MOST = 8192, CHECKSUM = 17 };
+/* Where a file has the size of its key, and the key. */
+enum { MOST = 8192, KEY_SIZE = 16, KEY = 40 };
 
-static char file_name[SBN_TUNING_NAME];
+static char file_name[SBN_CACHE_NAME];
 static int folder;
 
 /* The numbers in the file for the device; "none" if there is no such file. */
@@ -92,24 +91,29 @@ static void damaged(void)
     rmdir(folder_path(file_name));
 }
 
-/* Behind a right head, with a right checksum: taken only where they are right numbers. */
+/* Of the right key, in a right file: taken only where they are right numbers. */
 static void hostile(void)
 {
-    static const struct {
-        const char *numbers;
+    static struct {
+        unsigned char numbers[24];
         int right;
     } files[] = {{"slices=20,apply=300", 1}, {"", 1},          {"groups=0", 0}, {"groups=10001", 0},
                  {"slices=20,slices=20", 0}, {"groups=5,", 0}, {"x", 0},        {"groups=1\n", 0}};
-    char bytes[MOST];
+    unsigned char bytes[MOST];
+    uint64_t key_size;
     keep("groups=200");
-    const size_t head = folder_read(folder_path(file_name), bytes, MOST) - CHECKSUM -
-                        strlen("groups=200\n");
+    folder_read(folder_path(file_name), bytes, MOST);
+    memcpy(&key_size, bytes + KEY_SIZE, sizeof key_size);
+    const sbn_bytes key = {bytes + KEY, (size_t)key_size};
     for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
-        const size_t size = head + (size_t)sprintf(bytes + head, "%s\n", files[i].numbers);
-        sprintf(bytes + size, "%016" PRIx64 "\n", sbn__digest(SBN_DIGEST_START, bytes, size));
-        folder_write(folder_path(file_name), bytes, size + CHECKSUM);
-        tap_ok(is_kept(files[i].right ? files[i].numbers : "none"), "a file of \"%s\": %s",
-               files[i].numbers, kept(SBN_FORM_CPU));
+        const char *numbers = (const char *)files[i].numbers;
+        sbn_bytes value = {files[i].numbers, strlen(numbers)};
+        sbn__cache_store(folder, "tuning", &key, &value);
+        tap_ok(is_kept("none"), "a file of \"%s\" without its end", numbers);
+        ++value.size;
+        sbn__cache_store(folder, "tuning", &key, &value);
+        tap_ok(is_kept(files[i].right ? numbers : "none"), "a file of \"%s\": %s", numbers,
+               kept(SBN_FORM_CPU));
     }
     unlink(folder_path(file_name));
 }

@@ -26,7 +26,7 @@ static void open_folder(void)
     unsigned char byte = 7;
     const sbn_bytes binary = {&byte, 1};
     folder = fuzz_folder();
-    sbn__cache_store(folder, &key, &binary);
+    sbn__cache_store(folder, "program", &key, &binary);
     fuzz_must(folder_names(fuzz_path(), path) == 1);
     snprintf(name, sizeof name, "%.255s", strrchr(path, '/') + 1);
 }
@@ -43,7 +43,7 @@ static void compose(unsigned char *file, size_t size, unsigned right)
     if (size < HEAD)
         return;
     if (right & RIGHT_MAGIC)
-        memcpy(file, "syncbn program 1", 16);
+        memcpy(file, "syncbn cache 001", 16);
     if (right & RIGHT_SIZES) {
         put(file + 16, key.size < behind ? key.size : behind);
         put(file + 24, key.size < behind ? behind - key.size : 0);
@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     compose(file, size - 1, bytes[0]);
     fuzz_write(folder, name, file, size - 1);
     sbn_bytes binary;
-    if (sbn__cache_load(folder, &key, &binary))
+    if (sbn__cache_load(folder, "program", &key, &binary))
         check_taken(file, size - 1, &binary);
     else
         fuzz_must(!binary.at && binary.size == 0);

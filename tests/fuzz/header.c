@@ -80,7 +80,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         check_text(&header, size - 8 - length);
         sbn__tensor_header_free(&header);
     }
-    sbn__described_size(text, length);
     free(text);
     return 0;
 }

@@ -1,37 +1,36 @@
 /*
- * Any text as tuned numbers ($SYNCBN_TUNING), and any bytes as the file that keeps them, perhaps
- * with the right head or checksum. Nothing is taken but numbers in their range from a file that is
- * right to its last byte.
+ * Any text as tuned numbers: $SYNCBN_TUNING, and a file that keeps them (cache.c has any bytes as such a
+ * file). Nothing is taken but numbers in their range.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
 #include "device/tuning.h"
 #include "fuzz/fuzz.h"
 #include "support/fixture.h"
 #include "support/folder.h"
 
-enum { RIGHT_HEAD = 1, RIGHT_CHECKSUM = 2, CHECKSUM = 17, MOST = 16384 };
+enum { KEY_SIZE = 16, KEY = 40, MOST = 16384 };
 
 static fixture device;
 static int folder = -1;
-static char name[SBN_TUNING_NAME], head[MOST];
-static size_t head_size;
+static unsigned char head[MOST];
+static sbn_bytes key = {head + KEY, 0};
 
-/* The folder, and the head of a file without numbers in it. */
+/* The folder, and the key of its file. */
 static void open_folder(void)
 {
     const sbn_tuning none = {{0}};
+    char name[SBN_CACHE_NAME], path[512];
+    uint64_t key_size;
     fuzz_must(!fixture_open(&device));
     folder = fuzz_folder();
     fuzz_must(sbn__tuning_keep(folder, device.device, SBN_FORM_CPU, &none, name));
-    char path[512];
     snprintf(path, sizeof path, "%s/%s", fuzz_path(), name);
-    const size_t size = folder_read(path, head, MOST);
-    fuzz_must(size > 1 + CHECKSUM);
-    head_size = size - 1 - CHECKSUM;
+    fuzz_must(folder_read(path, head, MOST) > KEY);
+    memcpy(&key_size, head + KEY_SIZE, sizeof key_size);
+    key.size = (size_t)key_size;
 }
 
 static int is_none(const sbn_tuning *tuning)
@@ -66,51 +65,18 @@ static int check_text(const char *text, sbn_tuning *tuning)
     return 1;
 }
 
-/* The text as a line behind the head, with those parts right that are asked for. */
-static size_t compose(char file[MOST], const char *text, size_t size, unsigned right)
+/* Numbers are taken from a string alone, as they are from $SYNCBN_TUNING. */
+static void check_file(unsigned char *text, size_t size)
 {
-    size_t at = 0;
-    if (right & RIGHT_HEAD) {
-        memcpy(file, head, head_size);
-        at = head_size;
-    }
-    memcpy(file + at, text, size);
-    at += size;
-    if (right & RIGHT_CHECKSUM) {
-        file[at++] = '\n';
-        snprintf(file + at, CHECKSUM + 1, "%016llx\n",
-                 (unsigned long long)sbn__digest(SBN_DIGEST_START, file, at));
-        at += CHECKSUM;
-    }
-    return at;
-}
-
-/* A file that was taken is the one that would be written, but for the spelling of its numbers. */
-static void check_taken(const char *file, size_t size, const sbn_tuning *tuning)
-{
-    char sum[CHECKSUM + 1], line[MOST];
-    sbn_tuning numbers;
-    fuzz_must(size > head_size + CHECKSUM && memcmp(file, head, head_size) == 0);
-    const size_t checked = size - CHECKSUM, length = checked - 1 - head_size;
-    snprintf(sum, sizeof sum, "%016llx\n",
-             (unsigned long long)sbn__digest(SBN_DIGEST_START, file, checked));
-    fuzz_must(memcmp(file + checked, sum, CHECKSUM) == 0 && file[checked - 1] == '\n');
-    memcpy(line, file + head_size, length);
-    line[length] = '\0';
-    fuzz_must(strlen(line) == length && check_text(line, &numbers));
-    fuzz_must(memcmp(&numbers, tuning, sizeof numbers) == 0);
-}
-
-static void check_file(const char *text, size_t size, unsigned right)
-{
-    char file[MOST];
-    sbn_tuning tuning;
-    const size_t whole = compose(file, text, size, right);
-    fuzz_write(folder, name, file, whole);
-    if (sbn__tuning_load(folder, device.device, SBN_FORM_CPU, &tuning))
-        check_taken(file, whole, &tuning);
-    else
+    sbn_tuning tuning, numbers;
+    const sbn_bytes value = {text, size};
+    fuzz_must(sbn__cache_store(folder, "tuning", &key, &value));
+    if (!sbn__tuning_load(folder, device.device, SBN_FORM_CPU, &tuning)) {
         fuzz_must(is_none(&tuning));
+        return;
+    }
+    fuzz_must(size > 0 && strlen((char *)text) == size - 1 && check_text((char *)text, &numbers));
+    fuzz_must(memcmp(&numbers, &tuning, sizeof numbers) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -120,12 +86,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         return 0;
     if (folder < 0)
         open_folder();
-    char *text = malloc(size);
+    unsigned char *text = malloc(size);
     fuzz_must(text != NULL);
     memcpy(text, bytes + 1, size - 1);
     text[size - 1] = '\0';
-    check_text(text, &tuning);
-    check_file(text, size - 1, bytes[0]);
+    check_text((char *)text, &tuning);
+    check_file(text, size - (bytes[0] & 1));
     free(text);
     return 0;
 }

@@ -131,7 +131,7 @@ static void report_lines(tuning_run *r, const tuner_comparison *result)
 /* Keeps what has gained, or removes what was kept. */
 static int keep(tuning_run *r, int folder, int gain)
 {
-    char name[SBN_TUNING_NAME], text[SBN_TUNING_TEXT];
+    char name[SBN_CACHE_NAME], text[SBN_TUNING_TEXT];
     const int done = gain ? sbn__tuning_keep(folder, r->device->id, r->form, &r->best, name)
                           : folder < 0 || sbn__tuning_forget(folder, r->device->id, r->form);
     if (!done) {
