@@ -96,7 +96,8 @@ typedef struct sbn_result {
  * - SBN_DISAGREEMENT: the ranks made different calls. SBN_REMOTE_ERROR: another rank failed.
  * - SBN_TIMEOUT, SBN_ABORTED, SBN_TRANSPORT_ERROR, SBN_GROUP_FAILED: the group takes no more
  *   passes; see sbn_timeout_action and sbn_group_abort.
- * - SBN_OUT_OF_MEMORY, OpenCL's codes. A device that fails after the ranks have agreed leaves the
+ * - SBN_OUT_OF_MEMORY. Without memory to tell the other ranks of it the group has failed.
+ * - OpenCL's codes. A device that fails after the ranks have agreed leaves the
  *   outputs undefined and the group failed: make one more pass, which fails at once and tells the
  *   other ranks. A command that a device refuses in a device-combined group (or clFlush, or
  *   clRetainEvent) leaves `saved` empty; if the sums are combined by then, gradients and running

@@ -110,8 +110,9 @@ typedef enum sbn_memory {
  * batches stays the layer's. sbn_forward in training updates them, as outputs, on each replica that
  * has them, unless SBN_KEEP_RUNNING_STATS is given: from equal values all replicas of all ranks come
  * to the same bits. sbn_evaluate, and sbn_forward in evaluation or frozen, wait for those of the
- * first shard that has them, read them for all replicas, and leave a copy in the layer. The layer's
- * own are otherwise neither read nor written; checkpoints and folding know only those.
+ * first shard that has them, read them for all replicas, and leave a copy in the layer, even if they
+ * fail then. The layer's own are otherwise neither read nor written; checkpoints and folding know
+ * only those.
  *
  * Host memory. With SBN_MEMORY_HOST all buffers of the shard are addresses of the host, aligned for
  * their type. On CPUs whose driver uses such memory as it is (PoCL's do), nothing is copied. Outputs

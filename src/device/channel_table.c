@@ -103,8 +103,7 @@ static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, i
     /* It may have failed before those that it waited for are over. */
     sbn__release_event(last);
     const int marked = sbn__marker(replica, 0, NULL, last);
-    if (!marked)
-        sbn__wait_add(wait, *last);
+    sbn__wait_add(wait, *last);
     return marked;
 }
 

@@ -150,7 +150,9 @@ static int meet(sbn_data_parallel *made)
 {
     char sentence[SBN_SENTENCE_SIZE];
     sbn_request request = {0};
-    const int error = sbn__exchanges_prepare(made);
+    int error = sbn__exchanges_prepare(made);
+    if (!error)
+        error = sbn__exchanges_prepare(made);
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     int status = add(made, &request, error);
     if (!status)

@@ -4,7 +4,7 @@
 
 #include "parallel/parallel.h"
 
-/* Allocates an exchange; the first one can report any error to the other ranks. */
+/* Allocates an exchange. One is kept, to report any error to the other ranks. */
 int sbn__exchanges_prepare(sbn_data_parallel *parallel);
 
 /* Frees those that have ended. */
