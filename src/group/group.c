@@ -8,7 +8,7 @@
 #include "device/commands.h"
 #include "device/host_memory.h"
 #include "program/build.h"
-#include "program/cache_folder.h"
+#include "program/cache.h"
 #include "program/compiler_options.h"
 
 int sbn_group_config_init(sbn_group_config *config, size_t size)
