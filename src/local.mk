@@ -57,8 +57,6 @@ libsyncbn_core_la_SOURCES = \
 	src/program/build_options.h \
 	src/program/cache.c \
 	src/program/cache.h \
-	src/program/cache_folder.c \
-	src/program/cache_folder.h \
 	src/program/compiler_options.c \
 	src/program/compiler_options.h \
 	src/program/identity.c \

@@ -157,25 +157,6 @@ static real zero_where(real v, ints mask)
     return AS(float, AS(int, v) & ~mask);
 }
 
-/* One by one. */
-static void spread_ints(ints v, private int *out)
-{
-#if CPU_FORM
-    vstore16(v, 0, out);
-#else
-    out[0] = v;
-#endif
-}
-
-static ints gather_ints(private const int *in)
-{
-#if CPU_FORM
-    return vload16(0, in);
-#else
-    return in[0];
-#endif
-}
-
 /* Where a row of a table of `total` channels begins. */
 static ulong table_row(uint row, uint total)
 {

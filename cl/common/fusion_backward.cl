@@ -101,13 +101,8 @@ static real backward_finished(real x, real dy, real mean, real g, real p, real q
     const real gradient = gradient_of(x, dy, mean, p, b, fusion, place);
 #if RESIDUAL
     global stored *out = fusion->residual_grad + place;
-    const bool stores = stores_residual_grad(gradient, fusion);
-    if (stores && count < WIDTH)
-        store_edge(plus_zero(gradient), out, count);
-    else if (stores && is_non_temporal(out, non_temporal))
-        STORE_NON_TEMPORAL(plus_zero(gradient), out);
-    else if (stores)
-        store_elements(plus_zero(gradient), out);
+    if (stores_residual_grad(gradient, fusion))
+        store_result(plus_zero(gradient), out, count, is_non_temporal(out, non_temporal));
 #endif
     return dx_of(x, gradient, mean, g, p, q, r, fusion);
 }

@@ -10,14 +10,9 @@
  */
 #if STORES_F16 || STORES_BF16
 typedef ushort stored;
+#define LINE 32 /* elements of a cache line */
 #else
 typedef float stored;
-#endif
-
-/* Elements of a cache line. */
-#if STORES_F16 || STORES_BF16
-#define LINE 32
-#else
 #define LINE 16
 #endif
 
@@ -197,10 +192,12 @@ static uint is_non_temporal(global const stored *p, uint non_temporal)
     return non_temporal && ((uintptr_t)p & (WIDTH * sizeof(stored) - 1)) == 0;
 }
 
-/* Stores a vector past the caches or not. */
-static void store_result(real v, global stored *p, uint skips_caches)
+/* The first `count` of a vector, of which a whole one may leave the caches alone. */
+static void store_result(real v, global stored *p, uint count, uint skips_caches)
 {
-    if (skips_caches)
+    if (count < WIDTH)
+        store_edge(v, p, count);
+    else if (skips_caches)
         STORE_NON_TEMPORAL(v, p);
     else
         store_elements(v, p);

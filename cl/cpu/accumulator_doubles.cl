@@ -7,7 +7,6 @@
  * the sum are then the limb, rounded to an integer, and the difference, the rest, is exact.
  */
 #if SUMS_DOUBLES
-#define DOUBLES 1
 
 /* The number that splits off limb k of a format, whose unit is 2^(LIMB_BITS k - low). */
 #define SPLITTER(low, k) as_double((1075L + LIMB_BITS * (k) - (low)) << 52 | 0x8000000000000L)
@@ -41,6 +40,4 @@ static void add_double(private wides *limbs, int low, int count, double16 t)
     for (int k = count - 1; k >= 0; --k)
         t = split_limb(limbs, low, k, t);
 }
-#else
-#define DOUBLES 0
 #endif

@@ -57,11 +57,6 @@ typedef real pass_line;
 
 /* The functions below: as in elements_forward.cl. */
 #if RECOMPUTES || FROM_OUTPUT
-static float line_mean(private const pass_tensors *tensors, uint c)
-{
-    return tensors->means[c];
-}
-
 static float line_a(private const pass_tensors *tensors, uint c)
 {
     private const activation_of *of = &tensors->activation;
@@ -84,7 +79,7 @@ static void pass_line_of(private const pass_tensors *tensors, uint c,
                          private pass_line *line)
 {
     const float a = line_a(tensors, c);
-    line->mean = line_mean(tensors, c);
+    line->mean = tensors->means[c];
     line->a = LINE_A(a);
     line->b = line_b(tensors, c, a);
 }
@@ -96,7 +91,7 @@ static void pass_lines_of(private const pass_tensors *tensors, uint c, uint chan
     for (uint j = 0; j < WIDTH; ++j) {
         const uint own = min(c + j, channels - 1);
         const float a = line_a(tensors, own);
-        means[j] = line_mean(tensors, own);
+        means[j] = tensors->means[own];
         as[j] = LINE_A(a);
         bs[j] = line_b(tensors, own, a);
     }

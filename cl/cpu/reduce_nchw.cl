@@ -129,7 +129,7 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
                 const ints moves = trip == FIRST_TIME ? pass_is_poor(own, &sums) : 0;
                 if (ANY(moves)) {
                     move_pivots(moves, pass_sum(&sums), own, last_reciprocal, pivots);
-                    spread_ints(moves, marked);
+                    vstore16(moves, 0, marked);
                     next_trip = WITH_PIVOTS;
                 } else if (trip != WITH_MEANS) {
                     out = pass_add_block(
@@ -137,7 +137,7 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
                         PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, thin, faint,
                         &sums);
                     if (ANY(out)) {
-                        spread_ints(out, marked);
+                        vstore16(out, 0, marked);
                         next_trip = WITH_MEANS;
                     }
                 }

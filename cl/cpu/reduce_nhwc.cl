@@ -185,7 +185,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
             const real faint = thin ? faints_of_rows(tensors, c + v * WIDTH, stride)
                                     : (real)PASS_CLEAR;
             int added = 0;
-#if DOUBLES
+#if SUMS_DOUBLES
             added = pass_add_ones(own, &of_rows, lines[v], from + v * WIDTH, count, stride, faint);
 #endif
             for (uint i = 0; i < count && !added; ++i) {

@@ -83,7 +83,7 @@ static ints add_blocks_wide(ints mask, uints n, real pivots, real means,
     int each[WIDTH];
     uint sizes[WIDTH];
     float pivot[WIDTH], mean[WIDTH], first[WIDTH], second[WIDTH], third[WIDTH];
-    spread_ints(mask, each);
+    vstore16(mask, 0, each);
     vstore16(n, 0, sizes);
     vstore16(pivots, 0, pivot);
     vstore16(means, 0, mean);
@@ -97,5 +97,5 @@ static ints add_blocks_wide(ints mask, uints n, real pivots, real means,
             each[j] = add_block_wide(wide_of(wide, channels[j]), sizes[j], pivot[j], mean[j],
                                      first[j], second[j], third[j]);
     }
-    return gather_ints(each);
+    return vload16(0, each);
 }

@@ -22,7 +22,7 @@ static void touch_lines(global const stored *p, uint count, uint width, ulong st
             (void)*(volatile global const stored *)(p + row * stride + i);
 }
 
-#if DOUBLES
+#if SUMS_DOUBLES
 /* Whether a magnitude is neither 0 nor in [2^least, 2^most). */
 static ints strays(uints magnitude, int least, int most)
 {

@@ -26,11 +26,17 @@ typedef struct pass_sums {
     real e, d, product, largest;
 } pass_sums;
 
-static void pass_clear(private pass_sums *sums)
+/* Clears those of a lane; the largest |e| is kept for a whole block. */
+static void pass_clear_lanes(private pass_sums *sums)
 {
     sums->e = 0.0f;
     sums->d = 0.0f;
     sums->product = 0.0f;
+}
+
+static void pass_clear(private pass_sums *sums)
+{
+    pass_clear_lanes(sums);
     sums->largest = 0.0f;
 }
 
@@ -97,20 +103,12 @@ static real pass_sum(private const pass_sums *sums)
     return sums->e;
 }
 
-/* Sums of a lane; the largest |e| is kept for a whole block. */
 static void pass_take_lanes(private const real *lanes, uint size, uint index,
                             private pass_sums *sums)
 {
     sums->e = lanes[index];
     sums->d = lanes[size + index];
     sums->product = lanes[2 * size + index];
-}
-
-static void pass_clear_lanes(private pass_sums *sums)
-{
-    sums->e = 0.0f;
-    sums->d = 0.0f;
-    sums->product = 0.0f;
 }
 
 static void pass_fold_lanes(private const real *lanes, uint size, private pass_sums *sums)
@@ -135,7 +133,7 @@ static void pass_touch_rows(private const pass_tensors *tensors, ulong place, ui
     touch_lines(tensors->summed + place, count, width, stride + tensors->summed_gap);
 }
 
-#if DOUBLES
+#if SUMS_DOUBLES
 static void add_doubles(private wides *limbs, uints n, real pivot, real e, real d,
                         real product)
 {
@@ -215,7 +213,7 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
         d = zero_where(d, out);
         product = zero_where(product, out);
     }
-#if DOUBLES
+#if SUMS_DOUBLES
     if (fits_doubles(pivot, e, d, product)) {
         add_doubles(limbs, n, pivot, e, d, product);
         return out;

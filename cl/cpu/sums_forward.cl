@@ -44,8 +44,9 @@ static void pass_keep_sums(private real *lanes, uint size, uint index,
     lanes[size + index] = sums->q;
 }
 
-/* The backward pass keeps more for a whole block. */
+/* The backward pass has one sum more for a whole block. */
 #define pass_keep_lanes pass_keep_sums
+#define pass_clear_lanes pass_clear
 
 /* Folds the lanes of a batch; 0 for the components under the mask, which have no block. */
 static void pass_fold_batch(private real *lanes, ints none, private pass_sums *sums)
@@ -92,11 +93,6 @@ static void pass_take_lanes(private const real *lanes, uint size, uint index,
     sums->q = lanes[size + index];
 }
 
-static void pass_clear_lanes(private pass_sums *sums)
-{
-    pass_clear(sums);
-}
-
 static void pass_fold_lanes(private const real *lanes, uint size, private pass_sums *sums)
 {
     sums->a = fold_column(lanes);
@@ -116,7 +112,7 @@ static void pass_touch_rows(private const pass_tensors *tensors, ulong place, ui
     touch_lines(tensors->summed + place, count, width, stride + tensors->summed_gap);
 }
 
-#if DOUBLES
+#if SUMS_DOUBLES
 static void add_doubles(private wides *limbs, uints n, real pivot, real a, real q)
 {
     private wides *second = limbs + PASS_LIMBS1;
@@ -183,7 +179,7 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
         a = zero_where(a, out);
         q = zero_where(q, out);
     }
-#if DOUBLES
+#if SUMS_DOUBLES
     if (fits_doubles(pivot, a, q)) {
         add_doubles(limbs, n, pivot, a, q);
         return out;

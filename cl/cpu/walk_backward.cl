@@ -56,10 +56,7 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
                               select((real)q, (real)q_before, before),
                               select((real)r, (real)r_before, before),
                               select((real)b, (real)b_before, before), i, count);
-        if (count < WIDTH)
-            store_edge(v, pdx + i, count);
-        else
-            store_result(v, pdx + i, skips_caches);
+        store_result(v, pdx + i, count, skips_caches);
         i += count;
     }
 }
@@ -100,7 +97,7 @@ static void backward_apply_tile(global const stored *x, uint x_gap, global const
                                              LOAD(means + i), LOAD(gs + i), LOAD(ps + i),
                                              LOAD(qs + i), LOAD(rs + i), LOAD(bs + i), place + i,
                                              WIDTH);
-            store_result(v, pdx + i, skips_caches);
+            store_result(v, pdx + i, WIDTH, skips_caches);
         }
 #if FUSED_BACKWARD
         if (i < count) {

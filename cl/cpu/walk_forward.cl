@@ -47,10 +47,7 @@ static void forward_apply_run(global const stored *px, global stored *py, ulong 
         const uint count = (uint)min((ulong)WIDTH, end - i);
         const real d = load_edge(px + i, 0, count, px + extent, 0.0f) - m;
         const real v = FINISHED(fma(scale, d, shift), i, count);
-        if (count < WIDTH)
-            store_edge(v, py + i, count);
-        else
-            store_result(v, py + i, skips_caches);
+        store_result(v, py + i, count, skips_caches);
         i += count;
     }
 }
@@ -81,7 +78,7 @@ static void forward_apply_tile(global const stored *x, uint x_gap, global stored
         for (; i + WIDTH <= count; i += WIDTH) {
             const real d = load_elements(px + i) - LOAD(means + i);
             const real v = FINISHED(fma(LOAD(as + i), d, LOAD(bs + i)), place + i, WIDTH);
-            store_result(v, py + i, skips_caches);
+            store_result(v, py + i, WIDTH, skips_caches);
         }
 #if FUSED
         if (i < count) {

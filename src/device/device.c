@@ -124,7 +124,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
 }
 
 int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
-                      const sbn_building *how)
+                      const sbn_group_config *config)
 {
     sbn_kernels **kernels = &replica->kernels[type][sbn__variant_of(fusion, part)];
     if (*kernels)
@@ -143,7 +143,7 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
     sbn_kernels *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("the kernels");
-    int status = sbn__program_acquire(&wanted, how, &program);
+    int status = sbn__program_acquire(&wanted, config, &program);
     if (status) {
         sbn__free(made);
         return status;

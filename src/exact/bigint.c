@@ -69,12 +69,8 @@ void sbn__bigint_multiply(sbn_bigint *result, const sbn_bigint *a, const sbn_big
 
 void sbn__bigint_from_uint64(sbn_bigint *result, uint64_t value)
 {
-    memset(result->limb, 0, sizeof result->limb);
-    result->limb[0] = (uint32_t)value;
-    result->limb[1] = (uint32_t)(value >> 32);
-    result->length = 2;
-    result->negative = 0;
-    trim(result);
+    const int64_t limbs[] = {(uint32_t)value, (int64_t)(value >> 32)};
+    sbn__bigint_from_limbs(result, limbs, 2, 32);
 }
 
 void sbn__bigint_shift_left(sbn_bigint *result, const sbn_bigint *a, int bits)

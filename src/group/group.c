@@ -8,7 +8,7 @@
 #include "device/commands.h"
 #include "device/host_memory.h"
 #include "program/build.h"
-#include "program/cache_folder.h"
+#include "program/cache.h"
 #include "program/compiler_options.h"
 
 int sbn_group_config_init(sbn_group_config *config, size_t size)
@@ -126,7 +126,7 @@ static int load(sbn_group *group, sbn_type type, int fusion)
 {
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = sbn__replica_load(&group->replicas[r], type, fusion, 0, &group->building);
+        status = sbn__replica_load(&group->replicas[r], type, fusion, 0, &group->config);
     for (size_t r = 0; r < group->replica_count && status; ++r)
         sbn__replica_unload(&group->replicas[r].kernels[type][fusion]);
     return status;
@@ -172,15 +172,18 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
         return sbn__fail_memory("a group");
     sbn__object_add(&made->object, SBN_HANDLE_GROUP);
     made->references = 1;
-    made->form = config->form;
     sbn__communicator_open(&made->communicator, config->transport, config->timeout,
                            config->on_timeout);
     made->communicator.abort_flag = &made->aborted;
     status = keep(&made->build_options, config->build_options);
     if (!status)
         status = keep(&made->program_cache, config->program_cache);
-    made->building = (sbn_building){made->build_options, made->program_cache, config->on_compile,
-                                    config->compile_context};
+    made->config = *config;
+    made->config.queues = NULL;
+    made->config.replicas = 0;
+    made->config.transport = NULL;
+    made->config.build_options = made->build_options;
+    made->config.program_cache = made->program_cache;
     if (!status)
         status = open_replicas(made, config);
     if (status) {

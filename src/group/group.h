@@ -26,9 +26,8 @@ struct sbn_group {
     sbn_replica *replicas;
     int combines; /* its devices can combine: all in one context */
 
-    sbn_kernel_form form; /* as configured; a split passes it on */
-    char *build_options, *program_cache;
-    sbn_building building; /* with these */
+    sbn_group_config config;             /* without queues and transport; a split passes it on */
+    char *build_options, *program_cache; /* its strings */
 
     int references;     /* handles that a split returned */
     atomic_int aborted; /* by any thread */

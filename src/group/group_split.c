@@ -57,18 +57,11 @@ static int check_split(sbn_group *group, const int *colours, sbn_group **subgrou
 static int make_group(const splitting *s, int colour, cl_command_queue *queues, sbn_group **made)
 {
     const sbn_group *group = s->group;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
+    sbn_group_config config = group->config;
     config.queues = queues;
     for (size_t r = 0; r < group->replica_count; ++r)
         if (s->colours[r] == colour)
             queues[config.replicas++] = group->replicas[r].queue;
-    config.timeout = group->communicator.timeout;
-    config.on_timeout = group->communicator.on_timeout;
-    config.form = group->form;
-    config.build_options = group->build_options;
-    config.program_cache = group->program_cache;
-    config.on_compile = group->building.on_compile;
-    config.compile_context = group->building.context;
     const int status = sbn__group_make(&config, made);
     for (size_t r = 0, i = 0; r < group->replica_count && !status; ++r)
         if (s->colours[r] == colour)

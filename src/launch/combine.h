@@ -2,9 +2,6 @@
  * Step 2 on the devices of one context, in launches of its own: each replica's device adds all
  * replicas' accumulators and writes its own tables (cl/common/combine.cl), so that nothing but events
  * lies between the steps.
- *
- * The running statistics are the last that changes, when all else of all layer passes is enqueued:
- * an error before leaves them as they were.
  */
 #ifndef SBN_LAUNCH_COMBINE_H
 #define SBN_LAUNCH_COMBINE_H

@@ -41,7 +41,7 @@ int sbn__reduce_kernels(const sbn_layer_pass *lp, sbn_replica *replica, int fusi
     const int part = replica->form == SBN_FORM_GPU
                          ? sbn__part_of_reductions(is_backward, last, views)
                          : 0;
-    const int status = sbn__replica_load(replica, type, fusion, part, &group->building);
+    const int status = sbn__replica_load(replica, type, fusion, part, &group->config);
     *kernels = replica->kernels[type][sbn__variant_of(fusion, part)];
     return status;
 }

@@ -50,44 +50,35 @@ static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *
     if (config->channels < 1 || config->channels > INT32_MAX)
         return sbn__fail(SBN_INVALID_ARGUMENT, "channels: expected 1 to 2^31 - 1, got %zu",
                          config->channels);
-    if ((unsigned)config->layout > SBN_LAYOUT_NHWC)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "layout: expected an sbn_layout, got %d",
-                         (int)config->layout);
     if (!(config->eps >= 0.0) || isinf(config->eps))
         return sbn__fail(SBN_INVALID_ARGUMENT, "eps: expected a finite number from 0, got %g",
                          config->eps);
-    if ((unsigned)config->eps_mode > SBN_EPS_CLAMP)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "eps_mode: expected an sbn_eps_mode, got %d",
-                         (int)config->eps_mode);
     if (!(config->momentum >= 0.0 && config->momentum <= 1.0))
         return sbn__fail(SBN_INVALID_ARGUMENT, "momentum: expected 0 to 1, got %g",
                          config->momentum);
-    if ((unsigned)config->average > SBN_AVERAGE_CUMULATIVE)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "average: expected an sbn_average, got %d",
-                         (int)config->average);
-    if (config->dimensions < 0 || config->dimensions > 3)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "dimensions: expected 0 to 3, got %d",
-                         config->dimensions);
-    if ((unsigned)config->type >= SBN_TYPES)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "type: expected an sbn_type, got %d",
-                         (int)config->type);
-    if ((unsigned)config->activation >= SBN_ACTIVATIONS)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "activation: expected an sbn_activation, got %d",
-                         (int)config->activation);
     if (!isfinite((float)config->slope))
         return sbn__fail(SBN_INVALID_ARGUMENT, "slope: expected a number finite as a float, got %g",
                          config->slope);
     const struct {
-        const char *name;
+        const char *name, *expected;
         int value;
-    } switches[] = {{"affine", config->affine},
-                    {"track_running_stats", config->track_running_stats},
-                    {"residual", config->residual},
-                    {"from_output", config->from_output}};
-    for (size_t i = 0; i < sizeof switches / sizeof *switches; ++i)
-        if (switches[i].value & ~1)
-            return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d", switches[i].name,
-                             switches[i].value);
+        unsigned most;
+    } choices[] = {
+        {"layout", "an sbn_layout", (int)config->layout, SBN_LAYOUT_NHWC},
+        {"eps_mode", "an sbn_eps_mode", (int)config->eps_mode, SBN_EPS_CLAMP},
+        {"average", "an sbn_average", (int)config->average, SBN_AVERAGE_CUMULATIVE},
+        {"dimensions", "0 to 3", config->dimensions, 3},
+        {"type", "an sbn_type", (int)config->type, SBN_TYPES - 1},
+        {"activation", "an sbn_activation", (int)config->activation, SBN_ACTIVATIONS - 1},
+        {"affine", "0 or 1", config->affine, 1},
+        {"track_running_stats", "0 or 1", config->track_running_stats, 1},
+        {"residual", "0 or 1", config->residual, 1},
+        {"from_output", "0 or 1", config->from_output, 1},
+    };
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; ++i)
+        if ((unsigned)choices[i].value > choices[i].most)
+            return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected %s, got %d", choices[i].name,
+                             choices[i].expected, choices[i].value);
     return config->from_output ? check_invertible(config) : SBN_SUCCESS;
 }
 

@@ -109,11 +109,6 @@ static const int64_t *slot_of(const int64_t *words, int rank)
     return words + (size_t)SLOT * (size_t)rank;
 }
 
-static int same(const int64_t *words, int a, int b)
-{
-    return memcmp(slot_of(words, a), slot_of(words, b), sizeof *words * SLOT) == 0;
-}
-
 void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, char *out, size_t size)
 {
     snprintf(out, size, "%s of %llu tensor%s, %llu float%s", averages ? "averaging" : "broadcast",
@@ -173,7 +168,7 @@ int sbn__exchange_header_read(const sbn_exchange *e)
     int errors = 0, differ = 0;
     for (int rank = 0; rank < world_size; ++rank) {
         errors += slot_of(words, rank)[ERROR] != 0;
-        differ += !same(words, rank, 0);
+        differ += memcmp(slot_of(words, rank), words, sizeof *words * SLOT) != 0;
     }
     if (e->error)
         return sbn__fail(e->error, "%s", e->sentence);

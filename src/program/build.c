@@ -126,20 +126,20 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
     return sbn__self_test(owner);
 }
 
-static void announce(const sbn_program *owner, int which, const sbn_building *how)
+static void announce(const sbn_program *owner, int which, const sbn_group_config *config)
 {
     char name[128] = "?", sentence[256];
-    if (!how->on_compile)
+    if (!config->on_compile)
         return;
     clGetDeviceInfo(owner->device, CL_DEVICE_NAME, sizeof name, name, NULL);
     snprintf(sentence, sizeof sentence, "compiling program \"%s\", %s%s, for device \"%s\"",
              sbn__program_name(which), sbn__type_name(owner->type), owner->fusion ? ", fused" : "",
              name);
-    how->on_compile(how->context, sentence);
+    config->on_compile(config->compile_context, sentence);
 }
 
 /* Loads a program from the cache, or builds it from source and stores it in the cache. */
-static int build(sbn_program *owner, int which, int cache, const sbn_building *how)
+static int build(sbn_program *owner, int which, int cache, const sbn_group_config *config)
 {
     cl_program *program = &owner->programs[which];
     sbn_program_text text;
@@ -155,7 +155,7 @@ static int build(sbn_program *owner, int which, int cache, const sbn_building *h
     if (*program) {
         sbn__handle_opened();
     } else {
-        announce(owner, which, how);
+        announce(owner, which, config);
         status = build_text(program, owner, &text);
         if (!status && caches && sbn__binary_of(*program, owner->device, &binary))
             sbn__cache_store(cache, "program", &key, &binary);
@@ -178,18 +178,18 @@ static void release_program(cl_program *program)
  * Builds the program with the self-tests; once more without what it can do without, where that may be what
  * does not pass them, or does not compile.
  */
-static int build_apply(sbn_program *program, int cache, const sbn_building *how)
+static int build_apply(sbn_program *program, int cache, const sbn_group_config *config)
 {
     static const unsigned needless[SBN_TYPES] =
         {[SBN_F32] = SBN_WITHOUT_FENCE, [SBN_F16] = SBN_WITHOUT_HALF_FUNCTIONS};
-    const int status = build(program, SBN_PROGRAM_APPLY, cache, how);
+    const int status = build(program, SBN_PROGRAM_APPLY, cache, config);
     if (status != SBN_UNSUPPORTED_DEVICE || !needless[program->type] ||
         program->form != SBN_FORM_GPU || program->fusion)
         return status;
     release_program(&program->programs[SBN_PROGRAM_APPLY]);
     sbn__error_clear();
     program->without |= needless[program->type];
-    return build(program, SBN_PROGRAM_APPLY, cache, how);
+    return build(program, SBN_PROGRAM_APPLY, cache, config);
 }
 
 static int exists(const sbn_program *program, int which)
@@ -197,16 +197,16 @@ static int exists(const sbn_program *program, int which)
     return sbn__program_exists(which, program->form, program->fusion, program->part);
 }
 
-int sbn__program_build(sbn_program *program, int cache, const sbn_building *how)
+int sbn__program_build(sbn_program *program, int cache, const sbn_group_config *config)
 {
     int status = sbn__build_options_check(program->options);
     if (!status)
         status = sbn__compiler_of(program->device, program->form, &program->compiler);
     if (!status && exists(program, SBN_PROGRAM_APPLY))
-        status = build_apply(program, cache, how);
+        status = build_apply(program, cache, config);
     for (int which = 0; which < SBN_PROGRAM_APPLY && !status; ++which)
         if (exists(program, which))
-            status = build(program, which, cache, how);
+            status = build(program, which, cache, config);
     if (status == SBN_UNSUPPORTED_DEVICE && *program->options)
         return blame_options(program);
     return status;

@@ -14,7 +14,7 @@ int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_fo
 int sbn__program_is_worth_caching(cl_device_id device);
 
 /* Builds the programs that the struct describes, and releases them. `cache`: of sbn__cache_open. */
-int sbn__program_build(sbn_program *program, int cache, const sbn_building *how);
+int sbn__program_build(sbn_program *program, int cache, const sbn_group_config *config);
 void sbn__program_unload(sbn_program *program);
 
 #endif

@@ -1,12 +1,127 @@
 #include "program/cache.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/digest.h"
 #include "base/memory.h"
+
+/* --- the folder ------------------------------------------------------------------------- */
+
+/* 1 if only this user can have written it. */
+static int is_private(int file, mode_t type, off_t *size)
+{
+    struct stat found;
+    if (fstat(file, &found) != 0 || (found.st_mode & S_IFMT) != type || found.st_uid != geteuid() ||
+        found.st_mode & (S_IWGRP | S_IWOTH))
+        return 0;
+    *size = found.st_size;
+    return 1;
+}
+
+static int open_folder(const char *path, int make)
+{
+    off_t size;
+    if (make)
+        mkdir(path, S_IRWXU); /* if it exists, the check below decides */
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0 && !is_private(folder, S_IFDIR, &size)) {
+        close(folder);
+        return -1;
+    }
+    return folder;
+}
+
+/* `parent`/`name`, and `parent` too if it is missing. */
+static int open_below(const char *parent, const char *name, int make)
+{
+    char path[4096];
+    const int length = snprintf(path, sizeof path, "%s/%s", parent, name);
+    if (parent[0] != '/' || length < 0 || (size_t)length >= sizeof path)
+        return -1;
+    if (make)
+        mkdir(parent, S_IRWXU);
+    return open_folder(path, make);
+}
+
+static int open_cache(const char *folder, int make)
+{
+    if (folder)
+        return *folder ? open_folder(folder, make) : -1;
+    const char *cache = secure_getenv("XDG_CACHE_HOME");
+    if (cache && *cache)
+        return open_below(cache, "syncbn", make);
+    const char *home = secure_getenv("HOME");
+    char path[4096];
+    const int length = snprintf(path, sizeof path, "%s/.cache", home ? home : "");
+    return home && length > 0 && (size_t)length < sizeof path ? open_below(path, "syncbn", make)
+                                                              : -1;
+}
+
+int sbn__cache_open(const char *folder)
+{
+    return open_cache(folder, 1);
+}
+
+int sbn__cache_find(const char *folder)
+{
+    return open_cache(folder, 0);
+}
+
+void sbn__cache_close(int folder)
+{
+    if (folder >= 0)
+        close(folder);
+}
+
+/* --- its files -------------------------------------------------------------------------- */
+
+/* A descriptor of a file to be read, and its size; -1: none that only this user can have written. */
+static int open_file(int folder, const char *name, off_t *size)
+{
+    /* Non-blocking, in case it is a pipe. */
+    const int file = folder < 0
+                         ? -1
+                         : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file >= 0 && !is_private(file, S_IFREG, size)) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
+/* 1 if there were so many bytes. */
+static int read_all(int file, void *to, size_t size)
+{
+    unsigned char *at = to;
+    while (size > 0) {
+        const ssize_t count = read(file, at, size);
+        if (count <= 0)
+            return 0;
+        at += count;
+        size -= (size_t)count;
+    }
+    return 1;
+}
+
+static int write_all(int file, const void *from, size_t size)
+{
+    const unsigned char *at = from;
+    while (size > 0) {
+        const ssize_t count = write(file, at, size);
+        if (count <= 0)
+            return 0;
+        at += count;
+        size -= (size_t)count;
+    }
+    return 1;
+}
 
 /* The head of a file; key and value follow. */
 typedef struct head {
@@ -41,7 +156,7 @@ static uint64_t checksum(const sbn_bytes *key, const sbn_bytes *value)
 /* Reads a file into new blocks, after checking its sizes. */
 static int read_file(int file, off_t size, head *h, sbn_bytes *key, sbn_bytes *value)
 {
-    if (size > MAX_SIZE || !sbn__cache_file_read(file, h, sizeof *h) ||
+    if (size > MAX_SIZE || !read_all(file, h, sizeof *h) ||
         memcmp(h->magic, magic, sizeof h->magic) != 0)
         return 0;
     const uint64_t left = (uint64_t)size - sizeof *h;
@@ -49,8 +164,8 @@ static int read_file(int file, off_t size, head *h, sbn_bytes *key, sbn_bytes *v
         return 0;
     *key = (sbn_bytes){sbn__allocate((size_t)h->key_size), (size_t)h->key_size};
     *value = (sbn_bytes){sbn__allocate((size_t)h->value_size), (size_t)h->value_size};
-    return key->at && value->at && sbn__cache_file_read(file, key->at, key->size) &&
-           sbn__cache_file_read(file, value->at, value->size);
+    return key->at && value->at && read_all(file, key->at, key->size) &&
+           read_all(file, value->at, value->size);
 }
 
 int sbn__cache_load(int folder, const char *what, const sbn_bytes *key, sbn_bytes *value)
@@ -59,7 +174,7 @@ int sbn__cache_load(int folder, const char *what, const sbn_bytes *key, sbn_byte
     off_t size;
     *value = (sbn_bytes){NULL, 0};
     sbn__cache_name(name, what, key);
-    const int file = sbn__cache_file_open(folder, name, &size);
+    const int file = open_file(folder, name, &size);
     if (file < 0)
         return 0;
     head h;
@@ -76,11 +191,27 @@ int sbn__cache_load(int folder, const char *what, const sbn_bytes *key, sbn_byte
 
 int sbn__cache_store(int folder, const char *what, const sbn_bytes *key, const sbn_bytes *value)
 {
-    char name[SBN_CACHE_NAME];
+    static atomic_uint number;
+    char name[SBN_CACHE_NAME], temporary[64];
     head h = {.key_size = key->size, .value_size = value->size};
+    if (folder < 0)
+        return 0;
     memcpy(h.magic, magic, sizeof h.magic);
     h.checksum = checksum(key, value);
     sbn__cache_name(name, what, key);
-    const sbn_cache_part parts[] = {{&h, sizeof h}, {key->at, key->size}, {value->at, value->size}};
-    return sbn__cache_file_write(folder, name, parts, sizeof parts / sizeof *parts);
+    snprintf(temporary, sizeof temporary, "%ld.%u.tmp", (long)getpid(),
+             atomic_fetch_add(&number, 1));
+    /* A file left by an earlier process of the same number. */
+    unlinkat(folder, temporary, 0);
+    const int file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                            S_IRUSR | S_IWUSR);
+    if (file < 0)
+        return 0;
+    int good = write_all(file, &h, sizeof h) && write_all(file, key->at, key->size) &&
+               write_all(file, value->at, value->size);
+    good = close(file) == 0 && good;
+    if (good && renameat(folder, temporary, folder, name) == 0)
+        return 1;
+    unlinkat(folder, temporary, 0);
+    return 0;
 }

@@ -1,12 +1,25 @@
 /*
- * What is kept on disk by a key, in the cache's folder: compiled programs, tuned numbers. A file is named
- * by a hash of its key and by what it keeps, "program", and holds the whole key, a checksum and the value;
- * a file that does not match is ignored. Errors are silent: what is not found is made anew.
+ * What is kept on disk by a key, so that later processes need not find it out again: compiled programs,
+ * tuned numbers. A file is named by a hash of its key and by what it keeps, "program", and holds the whole
+ * key, a checksum and the value; a file that does not match is ignored. Errors are silent: what is not
+ * found is made anew.
+ *
+ * Only this user can write to the folder, and a file that others could have written is not read. Files
+ * are written by rename, so that several processes may write the same one.
  */
 #ifndef SBN_PROGRAM_CACHE_H
 #define SBN_PROGRAM_CACHE_H
 
-#include "program/cache_folder.h"
+#include <stddef.h>
+
+/*
+ * Opens the folder, and makes it if it is missing; NULL: $XDG_CACHE_HOME/syncbn or ~/.cache/syncbn,
+ * and none in a program that runs with another user's rights. Returns a descriptor, or -1: no
+ * folder, an empty name, or a folder that others own or can write to. The second does not make it.
+ */
+int sbn__cache_open(const char *folder);
+int sbn__cache_find(const char *folder);
+void sbn__cache_close(int folder);
 
 /* A block of sbn__allocate. */
 typedef struct sbn_bytes {

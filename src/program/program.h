@@ -70,13 +70,6 @@ typedef struct sbn_program {
     int built;
 } sbn_program;
 
-/* How a group builds programs; its configuration describes the members. */
-typedef struct sbn_building {
-    const char *options, *cache;
-    void (*on_compile)(void *context, const char *sentence);
-    void *context;
-} sbn_building;
-
 /* The programs of a type, as a number below SBN_VARIANTS. */
 enum { SBN_VARIANTS = SBN_PARTS * SBN_FUSIONS };
 

@@ -9,8 +9,6 @@
 #include "program/kernel_constants.h"
 #include "program/kernels.h"
 
-/* Characters; sbn_program_text has room for them and the library's own. */
-
 /* A program's name, and its lists of sources by form: cl/programs. */
 typedef struct program_kind {
     const char *name, *lists[2];

@@ -71,11 +71,11 @@ static sbn_program *find_or_make(const sbn_program *wanted, int *made)
     return found;
 }
 
-static int build(sbn_program *program, const sbn_building *how)
+static int build(sbn_program *program, const sbn_group_config *config)
 {
-    const int use = how->cache || sbn__program_is_worth_caching(program->device);
-    const int cache = use ? sbn__cache_open(how->cache) : -1;
-    const int status = sbn__program_build(program, cache, how);
+    const int use = config->program_cache || sbn__program_is_worth_caching(program->device);
+    const int cache = use ? sbn__cache_open(config->program_cache) : -1;
+    const int status = sbn__program_build(program, cache, config);
     sbn__cache_close(cache);
     return status;
 }
@@ -84,10 +84,10 @@ static int build(sbn_program *program, const sbn_building *how)
  * No other thread uses a program before it is built. If this build fails, a waiting thread builds
  * it.
  */
-static int build_made(sbn_program **program, const sbn_building *how)
+static int build_made(sbn_program **program, const sbn_group_config *config)
 {
     sbn_program *made = *program;
-    const int status = build(made, how);
+    const int status = build(made, config);
     pthread_mutex_lock(&mutex);
     if (status)
         unlink_program(made);
@@ -102,15 +102,16 @@ static int build_made(sbn_program **program, const sbn_building *how)
     return status;
 }
 
-int sbn__program_acquire(const sbn_program *wanted, const sbn_building *how, sbn_program **program)
+int sbn__program_acquire(const sbn_program *wanted, const sbn_group_config *config,
+                         sbn_program **program)
 {
     sbn_program like = *wanted;
     int made;
-    like.options = how->options ? how->options : "";
+    like.options = config->build_options ? config->build_options : "";
     *program = find_or_make(&like, &made);
     if (!*program)
         return sbn__fail_memory("the kernels");
-    return made ? build_made(program, how) : SBN_SUCCESS;
+    return made ? build_made(program, config) : SBN_SUCCESS;
 }
 
 void sbn__program_release(sbn_program *program)

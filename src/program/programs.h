@@ -10,9 +10,10 @@
 
 /*
  * Returns the programs that `wanted` describes, but for their options; they are built unless a group
- * of the process has them already. Each call needs an sbn__program_release.
+ * of the process has them already. `config`: of the group. Each call needs an sbn__program_release.
  */
-int sbn__program_acquire(const sbn_program *wanted, const sbn_building *how, sbn_program **program);
+int sbn__program_acquire(const sbn_program *wanted, const sbn_group_config *config,
+                         sbn_program **program);
 void sbn__program_release(sbn_program *program);
 
 #endif

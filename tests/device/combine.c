@@ -199,7 +199,7 @@ void checks(void)
         for (int backward = 0; backward < 2; ++backward) {
             sbn_replica *replica = group->replicas;
             const int part = form == SBN_FORM_GPU ? sbn__part_of_reductions(backward, 0, 0) : 0;
-            must(sbn__replica_load(replica, SBN_F32, 0, part, &group->building), "kernels");
+            must(sbn__replica_load(replica, SBN_F32, 0, part, &group->config), "kernels");
             sbn_kernels *kernels = replica->kernels[SBN_F32][sbn__variant_of(0, part)];
             check(replica, backward ? &kernels->backward_combine : &kernels->forward_combine,
                   programs[i].name, backward);

@@ -65,7 +65,7 @@ static void compile(const char *extensions, cl_device_info question, const void 
     must(MAKE_GROUP(&group, &queue, .form = SBN_FORM_GPU, .build_options = "-cl-opt-disable"),
          "sbn_group_create");
     expect(sbn__replica_load(group->replicas, SBN_F32, 0, sbn__part_of_reductions(0, 0, 0),
-                             &group->building),
+                             &group->config),
            expected, words, extensions);
     must(sbn_group_destroy(group), "sbn_group_destroy");
     wraps_device_says(0, NULL, 0);

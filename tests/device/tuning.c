@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "program/cache_folder.h"
+#include "program/cache.h"
 #include "group/group.h"
 #include "support/folder.h"
 #include "support/main.h"

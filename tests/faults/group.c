@@ -4,7 +4,7 @@
 
 #include "faults/scenario.h"
 #include "faults/stand.h"
-#include "program/cache_folder.h"
+#include "program/cache.h"
 #include "group/group.h"
 #include "support/folder.h"
 #include "support/wraps.h"

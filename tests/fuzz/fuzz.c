@@ -7,7 +7,7 @@
 
 #include <syncbn/error.h>
 
-#include "program/cache_folder.h"
+#include "program/cache.h"
 #include "support/folder.h"
 
 void fuzz_must(int condition)

@@ -92,9 +92,9 @@ static void launch(const reduction *r, size_t channels, int back, cl_mem to, cl_
         sbn__add_cpu_slice(&arguments, &of_cpu);
     else
         sbn__add_gpu_slice(&arguments, &of_gpu);
-    const sbn_building building = {.cache = ""};
+    const sbn_group_config config = {.program_cache = ""};
     const int part = r->form == SBN_FORM_GPU ? sbn__part_of_reductions(back, r->last, 0) : 0;
-    must(sbn__replica_load(replica, SBN_F32, 0, part, &building), "sbn__replica_load");
+    must(sbn__replica_load(replica, SBN_F32, 0, part, &config), "sbn__replica_load");
     sbn_kernels *kernels = replica->kernels[SBN_F32][sbn__variant_of(0, part)];
     sbn_kernel *kernel = back ? &kernels->backward_reduce[r->kernel]
                               : &kernels->forward_reduce[r->kernel];

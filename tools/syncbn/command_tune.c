@@ -3,7 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/tuner.h"
-#include "program/cache_folder.h"
+#include "program/cache.h"
 #include "syncbn/options.h"
 
 static const char help[] =

@@ -17,7 +17,6 @@ tools_syncbn_syncbn_SOURCES = \
 	src/base/memory.c src/base/memory.h \
 	src/base/text.c src/base/text.h \
 	src/program/cache.c src/program/cache.h \
-	src/program/cache_folder.c src/program/cache_folder.h \
 	src/program/identity.c src/program/identity.h \
 	src/device/tuning.c src/device/tuning.h
 tools_syncbn_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
