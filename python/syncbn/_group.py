@@ -7,7 +7,7 @@ import ctypes
 import threading
 import weakref
 from ctypes import byref, c_void_p, sizeof
-from typing import NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from syncbn import _c
 from syncbn._device import Device
@@ -27,7 +27,12 @@ class Transport:
     """What joins the processes of a group. `table` has the library's callbacks."""
 
     table: _c.Transport
-    interrupt: BaseException | None = None  # raised in a callback, to be raised again behind it
+    # What ended a wait from outside, such as a KeyboardInterrupt.
+    interrupts: list[BaseException] = []
+
+    def call(self, function: Callable[..., int], *arguments: Any) -> int:
+        """A call of the library that may wait for other processes."""
+        return function(*arguments)
 
     def close(self) -> None:
         """Ends it, after its group."""
@@ -85,14 +90,15 @@ class Group:
                     layer = self._layers[settings] = Layer(self, settings)
         return layer
 
-    def check(self, status: int) -> None:
-        """Raises the failure of a pass, or what interrupted it."""
-        if not status:
-            return
-        error: BaseException = _c.SyncBatchNormError(status)
-        if self.transport and self.transport.interrupt:
-            error, self.transport.interrupt = self.transport.interrupt, None
-        raise error
+    def call(self, function: Callable[..., int], *arguments: Any) -> int:
+        """The status of a call of the library that may wait for other processes; raises what
+        interrupted it."""
+        if self.transport is None:
+            return function(*arguments)
+        status = self.transport.call(function, *arguments)
+        if self.transport.interrupts:
+            raise self.transport.interrupts.pop()
+        return status
 
     def close(self) -> None:
         """Ends the group and all that was made from it."""
@@ -170,7 +176,9 @@ class Layer:
         with self.group.lock:
             for place in range(self.group.replicas):
                 self.fill(place, ())
-            _c.sbn_forward(self.handle, self.shards_at, Saved(self).handle, 0, None)
+            self.group.call(
+                _c.sbn_forward, self.handle, self.shards_at, Saved(self).handle, 0, None
+            )
 
     def take(self) -> int:
         """A handle of saved statistics."""

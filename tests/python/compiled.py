@@ -4,6 +4,7 @@ Arguments: a folder for files. Runs a second process for a group of two.
 """
 
 import copy
+import gc
 import os
 import sys
 
@@ -11,6 +12,8 @@ import torch
 import torch.distributed as dist
 import torch.nn as nn
 import torch._dynamo.testing
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import launch
 import tap
@@ -104,6 +107,30 @@ with tap.part("one graph for several layers"):
         tap.ok(same, "layers that share a graph: the bits of the interpreter")
     tap.ok(counter.frame_count == 1, "... which is compiled once", counter.frame_count)
 
+with tap.part("what changes between forward and backward"):
+    torch.compiler.reset()
+    plain, compiled = pair()
+    leaf, other = (x.clone().requires_grad_() for _ in range(2))
+    plain(leaf).square().sum().backward()
+    loss = torch.compile(compiled, fullgraph=True, backend="aot_eager")(other).square().sum()
+    compiled.eps, compiled.activation = 1.0, "relu"
+    loss.backward()
+    tap.ok(torch.equal(leaf.grad, other.grad), "eps: backward is that of its forward")
+    loss = torch.compile(SyncBatchNorm(4), backend="aot_eager")(x).square().sum()
+    gc.collect()
+    loss.backward()
+    tap.ok(True, "a layer that is deleted before backward")
+
+with tap.part("modes that see operations"):
+    layer = SyncBatchNorm(4)
+    graph = make_fx(layer)(x)
+    tap.ok(torch.equal(graph(x + 1), SyncBatchNorm(4)(x + 1)), "make_fx")
+    exported = torch.export.export(SyncBatchNorm(4), (x,))
+    gc.collect()
+    tap.raises(RuntimeError, "expected a SyncBatchNorm, got one that", exported.module(), x)
+    with FakeTensorMode():
+        tap.ok(SyncBatchNorm(4)(torch.empty(2, 4)).shape == (2, 4), "FakeTensorMode")
+
 for kind, settings in SETTINGS.items():
     with tap.part(f"opcheck{kind}"):
         layer = SyncBatchNorm(4, **settings)
@@ -112,10 +139,9 @@ for kind, settings in SETTINGS.items():
         torch.library.opcheck(torch.ops.syncbn.forward.default, (*arguments, layer.number))
         tap.ok(True, f"opcheck of forward{kind}")
         y, saved, *_ = torch.ops.syncbn.forward(*arguments, layer.number)
-        arguments = torch.randn_like(y), x, False, layer.weight, layer.bias, saved.detach()
         torch.library.opcheck(
             torch.ops.syncbn.backward.default,
-            (*arguments, layer.number),
+            (torch.randn_like(y), x, layer.weight, layer.bias, saved.detach()),
             test_utils=("test_schema", "test_autograd_registration", "test_faketensor"),
         )
         tap.ok(True, f"opcheck of backward{kind}")

@@ -5,7 +5,9 @@ faults.py FOLDER launches faults.py FOLDER 3 RANK, each of which leaves a line f
 
 import os
 import re
+import signal
 import sys
+import threading
 import time
 
 import launch
@@ -34,6 +36,16 @@ def run_rank(folder, rank):
 
     torch.set_num_threads(1)
     sys.stdout = open(f"{folder}/faults-{rank}", "w")
+    x = torch.randn(4, 8)
+
+    # Process 2 takes the place of process 1 in a new world.
+    for place, members in enumerate(((0, 1), (0, 2))):
+        if rank in members:
+            os.makedirs(f"{folder}/world-{place}", exist_ok=True)
+            launch.join(f"{folder}/world-{place}", 2, members.index(rank))
+            layer = convert_sync_batchnorm(torch.nn.BatchNorm1d(8), timeout=60.0)
+            expect(f"world {place}", "nothing was raised", layer, x)
+            dist.destroy_process_group()
     launch.join(folder, WORLD, rank)
 
     def model(channels=8, timeout=60.0, **settings):
@@ -42,8 +54,6 @@ def run_rank(folder, rank):
             torch.nn.BatchNorm1d(channels, **settings), torch.nn.BatchNorm1d(channels)
         )
         return convert_sync_batchnorm(two, dist.new_group(), timeout=timeout)
-
-    x = torch.randn(4, 8)
 
     two = model(8 if rank else 16)
     expect(
@@ -103,6 +113,20 @@ def run_rank(folder, rank):
         x,
     )
     expect("its group has failed", r"the group failed earlier", two, x)
+    dist.barrier()
+
+    # Rank 0 is interrupted while it waits.
+    two = model(timeout=float("inf"))
+    expect("a timeout without an end", "nothing was raised", two, x)
+    dist.barrier()
+    if rank == 0:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            two(x)
+        except KeyboardInterrupt:
+            report(True, "Control-C ends a wait")
+        expect("... and its group", "the group failed earlier.*KeyboardInterrupt", two, x)
+        expect("... and nothing else", "nothing was raised", torch.relu, x)
     dist.barrier()
 
     # Rank 1 never comes, not even to the first pass, in which the ranks connect.

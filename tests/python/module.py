@@ -1,6 +1,7 @@
 """SyncBatchNorm in one process: what PyTorch's users rely on, errors, ends and leaks."""
 
 import copy
+import gc
 import io
 import os
 import pickle
@@ -8,6 +9,7 @@ import resource
 import subprocess
 import sys
 import threading
+import weakref
 
 import torch
 import torch.nn as nn
@@ -77,6 +79,15 @@ with tap.part("convert"):
     shared = nn.BatchNorm2d(4)
     twice = convert_sync_batchnorm(nn.Sequential(shared, nn.ReLU(), shared))
     tap.ok(twice[0] is twice[2], "a layer that occurs twice stays one")
+
+    class Activated(nn.BatchNorm2d):
+        def __init__(self):
+            super().__init__(4)
+            self.act = nn.PReLU()
+
+    keys = list(nn.Sequential(Activated()).state_dict())
+    activated = convert_sync_batchnorm(nn.Sequential(Activated()))
+    tap.ok(list(activated.state_dict()) == keys, "children of a batch norm stay in state_dict")
     back = revert_sync_batchnorm(model)
     tap.ok(
         type(back[1]) is nn.BatchNorm2d and back[1].weight is weight and not back[1].training,
@@ -150,6 +161,28 @@ with tap.part("features"):
         torch.equal(switched.running_var, torch.ones(4)) and not switched.num_batches_tracked,
         "track_running_stats switched off: the running statistics stay as they are",
     )
+    uncounted, theirs = SyncBatchNorm(4), nn.BatchNorm2d(4)
+    for made in uncounted, theirs:
+        made.num_batches_tracked = None
+        made(x)
+    tap.ok(
+        torch.allclose(uncounted.running_var, theirs.running_var),
+        "without num_batches_tracked the running statistics are updated",
+    )
+    try:
+        from torch.func import functional_call
+    except ImportError:
+        from torch.nn.utils.stateless import functional_call
+    called, twice = SyncBatchNorm(4), torch.full((4,), 2.0, requires_grad=True)
+    y = functional_call(called, {"weight": twice, "running_var": torch.zeros(4)}, (x,))
+    y.square().sum().backward()
+    tap.ok(
+        torch.allclose(y, 2 * first[0])
+        and twice.grad is not None
+        and torch.equal(called.running_var, torch.ones(4)),
+        "functional_call takes the tensors that it is given",
+    )
+    tap.ok(torch.equal(SyncBatchNorm(4)(torch._neg_view(-x)), first[0]), "a tensor to be negated")
     with torch.inference_mode():
         tap.ok(torch.equal(SyncBatchNorm(4)(x), first[0]), "inference_mode: the same bits")
     from torch.utils.checkpoint import checkpoint
@@ -222,6 +255,28 @@ with tap.part("errors"):
             short, name, nn.Parameter(torch.ones(3)) if name in "weight bias" else torch.ones(3)
         )
         tap.raises(ValueError, rf"{name}: expected 4 elements, got \(3,\)", short, torch.ones(2, 4))
+        for wrong, pattern in (
+            (torch.ones(2, 4), r"4 elem.*\(2, 4\)"),
+            (torch.ones(4).double(), "64"),
+        ):
+            other = SyncBatchNorm(4)
+            setattr(other, name, nn.Parameter(wrong) if name in "weight bias" else wrong)
+            tap.raises(ValueError, f"{name}: expected .*{pattern}", other, torch.ones(2, 4))
+    tap.raises(
+        ValueError, "input: .* dense tensor, got sparse", layer, torch.ones(2, 4).to_sparse()
+    )
+    for loss in torch.sum, lambda y: y.pow(3).sum():
+        leaf = torch.randn(5, 4, 3).transpose(0, 2).requires_grad_()
+        (grad,) = torch.autograd.grad(loss(SyncBatchNorm(4)(leaf)), leaf, create_graph=True)
+        tap.raises(RuntimeError, "got one of its gradients", grad.sum().backward)
+    tap.raises(
+        RuntimeError,
+        "got one of its gradients",
+        torch.autograd.functional.hvp,
+        lambda x: SyncBatchNorm(4)(x).pow(3).sum(),
+        torch.randn(shape),
+        torch.randn(shape),
+    )
     unpaired = SyncBatchNorm(4, affine=False)
     unpaired.bias = nn.Parameter(torch.ones(4))
     tap.raises(ValueError, "weight: expected one beside the bias", unpaired, torch.ones(2, 4))
@@ -252,6 +307,13 @@ with tap.part("errors"):
     )
 
 with tap.part("leaks"):
+    failing = torch.ones(2, 5)
+    freed = weakref.ref(failing)
+    gc.disable()
+    tap.raised(layer, failing)
+    del failing
+    tap.ok(freed() is None, "an error keeps no tensor")
+    gc.enable()
     passes = 10000 if os.environ.get("CHECK") == "full" else 1500
     layer = SyncBatchNorm(4)
     x = torch.randn(2, 4, 3, 3, requires_grad=True)

@@ -123,11 +123,8 @@ class _Averaging(Group):
                 for buffer, gradient in zip(buffers, row):
                     buffer.mem = memory.wrap(gradient.data_ptr(), 4 * gradient.numel())
                 own.size, own.buffers = sizeof(_c.Tensors), buffers
-            self.check(
-                _c.sbn_average_gradients_begin(
-                    self._parallel, counts, count, tensors, byref(handle)
-                )
-            )
+            begin = _c.sbn_average_gradients_begin
+            _c.check(self.call(begin, self._parallel, counts, count, tensors, byref(handle)))
         except BaseException:
             memory.release()
             raise
@@ -152,10 +149,10 @@ class _Averaging(Group):
     def _end_all(self) -> None:
         """Ends all exchanges, in the order in which they began, and raises the first failure."""
         exchanges, self._exchanges = self._exchanges, []
-        failure: BaseException | None = None
+        failures: list[BaseException] = []
         for exchange in exchanges:
             try:
-                self.check(_c.sbn_exchange_end(exchange.handle))
+                _c.check(self.call(_c.sbn_exchange_end, exchange.handle))
                 exchange.buffers.finish()
                 gradients = exchange.bucket.gradients()
                 for gradient, result in zip(gradients, exchange.results):
@@ -163,7 +160,7 @@ class _Averaging(Group):
                         gradient.copy_(result)
                 exchange.future.set_result(exchange.bucket.buffer())
             except BaseException as error:
-                failure = failure or error
+                failures = failures or [error]
             exchange.buffers.release()
-        if failure is not None:
-            raise failure
+        if failures:
+            raise failures.pop()

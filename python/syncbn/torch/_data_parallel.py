@@ -135,7 +135,7 @@ class _Replica:
         self.wanted: _Pass | None = None
         self._y: Tensor | None = None
         self.result: Any = None
-        self.error: BaseException | None = None
+        self.errors: list[BaseException] = []
         self._turn, self._back = threading.Semaphore(0), threading.Semaphore(0)
         self._stopped, self._ended = False, threading.Semaphore(0)
         self._thread: threading.Thread | None = None
@@ -181,9 +181,9 @@ class _Replica:
         except _Stopped:
             pass
         except BaseException as error:
-            self.error = error
+            self.errors.append(error)
         finally:
-            self._y = self._thread = None
+            self.wanted = self._y = self._thread = None
             self._back.release()
             self._ended.release()
 
@@ -213,8 +213,8 @@ def _advance(replicas: Sequence[_Replica], ys: Sequence[Tensor | None]) -> bool:
     """Lets each replica run to its next layer, or to its end: False when that is all of them."""
     for replica, y in zip(replicas, ys):
         replica.resume(y)
-        if replica.error is not None:
-            raise replica.error
+        if replica.errors:
+            raise replica.errors.pop()
     return any(replica.wanted for replica in replicas)
 
 
@@ -249,8 +249,11 @@ def _described(replica: _Replica) -> str:
 
 
 def _stacked(tensors: Sequence[Tensor | None]) -> Tensor | None:
+    """A row of each replica, if there are several."""
     there = [tensor for tensor in tensors if tensor is not None]
-    return torch.stack(there) if there else None
+    if len(there) < 2:
+        return there[0] if there else None
+    return torch.stack(there)
 
 
 # --- a replica's model and its part of the batch --------------------------------------------------

@@ -6,8 +6,10 @@ import ctypes
 import datetime
 import inspect
 import itertools
+import signal
+import threading
 import time
-from typing import Any
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
@@ -17,6 +19,8 @@ from syncbn._group import Transport
 
 # Seconds after which a rank that waits says so, for the sentence of a rank whose time is over.
 _ANNOUNCE_AFTER = 0.1
+# What gloo and datetime take for a wait without an end, in seconds.
+_ENDLESS = 1e9
 # Gloo's own timeout is that much longer than the group's, which names the ranks that are missing;
 # until then a rank that comes late is told.
 _GLOO_LATER = 10.0
@@ -60,12 +64,14 @@ class DistributedTransport(Transport):
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         self._store = _store()
         self._requests: dict[int, _Request] = {}
+        self.interrupts = []
         self._numbers = itertools.count(1)  # a request is other than NULL
         ranks = _ranks_of(process_group)
-        # The same on all ranks, which make their groups in the same order.
-        self._ranks = "-".join(map(str, ranks))
-        made = _made[self._ranks] = _made.get(self._ranks, 0) + 1
-        self._path = f"syncbn/{self._ranks}/{made}/"
+        # How many transports between these ranks this one has made: the same on all of them, which
+        # make their groups in the same order. The number ends with the world, as its store does.
+        between = f"syncbn/{'-'.join(map(str, ranks))}/"
+        self._made = f"{between}made/{self._rank}"
+        self._path = f"{between}{self._store.add(self._made, 1) if self._store else 1}/"
         groups = self._make_groups(process_group, ranks, timeout)
         self._started = {tag: itertools.count() for tag in groups}
         self._groups = groups
@@ -95,7 +101,8 @@ class DistributedTransport(Transport):
                 return {tag: process_group for tag in _TAGS}
             options["use_local_synchronization"] = True
         self._wait_for_all(timeout)
-        limit = datetime.timedelta(seconds=timeout + min(timeout, _GLOO_LATER))
+        seconds = min(timeout + min(timeout, _GLOO_LATER), _ENDLESS)
+        limit = datetime.timedelta(seconds=seconds)
         words, repeat = (
             dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
         )
@@ -109,7 +116,7 @@ class DistributedTransport(Transport):
         while absent := self._absent(key):
             if time.monotonic() > end:
                 # Whoever has skipped this pass and comes to the next finds its name free.
-                _made[self._ranks] -= 1
+                self._store.add(self._made, -1)
                 raise _c.SyncBatchNormError(
                     _c.CONSTANTS["SBN_TIMEOUT"],
                     f"rank {self._rank} waited {timeout:g} s in its first pass for "
@@ -117,6 +124,25 @@ class DistributedTransport(Transport):
                 )
             time.sleep(pause)
             pause = min(2 * pause, 0.05)
+
+    def call(self, function: Callable[..., int], *arguments: Any) -> int:
+        """Keeps what a handler of SIGINT raises: the handler runs where Python enters a callback,
+        before the `try` in it, and what it raises there is lost."""
+        handler = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+            return function(*arguments)
+
+        def handle(number: int, frame: Any) -> None:
+            try:
+                handler(number, frame)
+            except BaseException as error:
+                self.interrupts.append(error)
+
+        signal.signal(signal.SIGINT, handle)
+        try:
+            return function(*arguments)
+        finally:
+            signal.signal(signal.SIGINT, handler)
 
     # --- the library's callbacks -------------------------------------------------------------
     # None may raise: an error's text becomes part of the library's sentence.
@@ -136,6 +162,8 @@ class DistributedTransport(Transport):
 
     def test(self, _context: Any, number: int, done: Any) -> int:
         try:
+            if self._whole.interrupts:
+                raise self._whole.interrupts.pop()
             request = self._requests[number]
             if not request.work.is_completed():
                 done[0] = 0
@@ -163,7 +191,7 @@ class DistributedTransport(Transport):
         except Exception:
             return -1
         except BaseException as error:
-            self._whole.interrupt = error
+            self._whole.interrupts.append(error)
             return -1
 
     def split(self, _context: Any, _ranks: Any, count: int, _number: int, part: int) -> int:
@@ -182,7 +210,7 @@ class DistributedTransport(Transport):
 
     def _failed(self, error: BaseException) -> int:
         if not isinstance(error, Exception):
-            self._whole.interrupt = error
+            self._whole.interrupts.append(error)
         text = str(error) or type(error).__name__
         return int(_c.sbn_set_last_error(_TRANSPORT_ERROR, text.encode()))
 
@@ -206,10 +234,6 @@ class DistributedTransport(Transport):
             for rank in range(self._size)
             if rank != self._rank and not self._store.add(f"{key}{rank}", 0)
         ]
-
-
-# How many transports there are between these ranks.
-_made: dict[str, int] = {}
 
 
 def _store() -> Any:

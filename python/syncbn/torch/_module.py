@@ -130,16 +130,12 @@ class SyncBatchNorm(_BatchNorm):
             return self._evaluate(input, residual)
         if self.replica is not None:
             return self.replica.meet(self, input, residual)
-        if _operators.IS_THERE and torch.compiler.is_compiling():
+        if _operators.are_wanted():
             y = _operators.train(self, input, residual)
             # The operator keeps no mask, by which a residual's activation is differentiated.
             return y if residual is None else _behind(y, None, self.activation, self.slope)
         residuals = () if residual is None else (residual,)
-        # Here they are as a rule; nn.Module's attributes cost more.
-        weight, bias = self._parameters.get("weight"), self._parameters.get("bias")
-        if weight is None or bias is None:
-            weight, bias = self.weight, self.bias
-        return self.train_replicas((input,), residuals, weight, bias)[0]
+        return self.train_replicas((input,), residuals, self.weight, self.bias)[0]
 
     def _evaluate(self, input: Tensor, residual: Tensor | None) -> Tensor:
         _check_shape(input)
@@ -222,11 +218,13 @@ class SyncBatchNorm(_BatchNorm):
                     _check_alike(input, inputs[0])
                 if residuals:
                     _check_tensor("residual", residuals[place], input)
-            mean, var = running.buffers if running else (None, None)
-            self._check_row("weight", weight, inputs[0])
-            self._check_row("bias", bias, inputs[0])
-            self._check_row("running_mean", mean, inputs[0])
-            self._check_row("running_var", var, inputs[0])
+            row = (self.num_features,)
+            rows = row if len(inputs) == 1 else (len(inputs), *row)
+            _check_row("weight", weight, rows, inputs[0])
+            _check_row("bias", bias, rows, inputs[0])
+            if running:
+                for name, buffer in zip(("running_mean", "running_var"), running.buffers):
+                    _check_row(name, buffer, row, inputs[0])
             if weight is None and bias is not None:
                 raise ValueError("weight: expected one beside the bias, got None")
         except ValueError:
@@ -234,29 +232,17 @@ class SyncBatchNorm(_BatchNorm):
                 self.layer(group, None, False, False, running is not None).refuse()
             raise
 
-    def _check_row(self, name: str, tensor: Tensor | None, input: Tensor) -> None:
-        """One element for each channel, where the input is."""
-        row = (self.num_features,)
-        if tensor is None or (tensor.shape == row and tensor.is_cpu and input.is_cpu):
-            return
-        _check_device(name, tensor, input)
-        # A replica's parameters come as rows.
-        if tensor.shape[-1:] != row:
-            raise ValueError(
-                f"{name}: expected {self.num_features} elements, got {tuple(tensor.shape)}"
-            )
+    def statistics(self) -> tuple[Tensor, Tensor, Tensor | None] | None:
+        """running_mean, running_var and num_batches_tracked, if a pass updates them."""
+        mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
+        if not self.track_running_stats or mean is None or var is None:
+            return None
+        return None if batches is None and self.momentum is None else (mean, var, batches)
 
     def running(self) -> Running | None:
         """The running statistics, for a pass; None where it tracks none."""
-        if not self.track_running_stats:
-            return None
-        get = self._buffers.get
-        mean, var, batches = get("running_mean"), get("running_var"), get("num_batches_tracked")
-        if mean is None or var is None or batches is None:
-            mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
-        if mean is None or var is None or batches is None:
-            return None
-        return Running(mean, var, batches, self.momentum)
+        found = self.statistics()
+        return None if found is None else Running(*found, self.momentum)
 
     def extra_repr(self) -> str:
         text: str = super().extra_repr()  # type: ignore[no-untyped-call]
@@ -421,11 +407,12 @@ def _reverted(old: nn.Module) -> nn.Module | None:
 
 
 def _with_state_of(old: _BatchNorm, new: _BatchNorm) -> _BatchNorm:
-    """`new` with the parameters, buffers and mode of `old`."""
+    """`new` with the parameters, buffers, children and mode of `old`."""
     new.affine = old.affine
     new.weight, new.bias = old.weight, old.bias
     new.running_mean, new.running_var = old.running_mean, old.running_var
     new.num_batches_tracked = old.num_batches_tracked
+    new._modules.update(old._modules)
     if hasattr(old, "qconfig"):
         new.qconfig = old.qconfig
     return new.train(old.training)
@@ -454,6 +441,23 @@ def _check_device(name: str, tensor: Tensor, input: Tensor) -> None:
         raise ValueError(f"{name}: expected it on {input.device}, got it on {tensor.device}")
 
 
+def _check_row(name: str, tensor: Tensor | None, row: tuple[int, ...], input: Tensor) -> None:
+    """One element for each channel, where the input is."""
+    if tensor is None:
+        return
+    _check_device(name, tensor, input)
+    if tensor.shape != row:
+        raise ValueError(f"{name}: expected {row[-1]} elements, got {tuple(tensor.shape)}")
+    _check_type(name, tensor)
+
+
+def _check_type(name: str, tensor: Tensor) -> None:
+    if tensor.dtype not in TYPES:
+        raise ValueError(
+            f"{name}: expected float32, float16 or bfloat16, got {str(tensor.dtype)[6:]}"
+        )
+
+
 def _check_alike(input: Tensor, first: Tensor) -> None:
     _check_device("input", input, first)
     if input.dim() != first.dim() or input.dtype != first.dtype:
@@ -468,10 +472,9 @@ def _check_tensor(name: str, tensor: Tensor, input: Tensor) -> None:
     if not tensor.is_cpu and not is_registered(tensor):
         raise ValueError(f"{name}: expected a tensor on the CPU, got one on {tensor.device}")
     _check_device(name, tensor, input)
-    if tensor.dtype not in TYPES:
-        raise ValueError(
-            f"{name}: expected float32, float16 or bfloat16, got {str(tensor.dtype)[6:]}"
-        )
+    _check_type(name, tensor)
+    if tensor.layout is not torch.strided:
+        raise ValueError(f"{name}: expected a dense tensor, got {str(tensor.layout)[6:]}")
     if tensor.dim() > 5:
         raise ValueError(f"{name}: expected 2 to 5 dimensions, got {tensor.dim()}")
     if tensor is not input and (tensor.shape != input.shape or tensor.dtype != input.dtype):

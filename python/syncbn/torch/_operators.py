@@ -9,18 +9,18 @@ from typing import Any, Optional
 
 import torch
 from torch import Tensor
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from syncbn import _c
-from syncbn._group import Saved
+from syncbn._group import Layer, Saved
 from syncbn.torch import _passes
 
 IS_THERE = hasattr(torch.library, "custom_op") and hasattr(torch, "compiler")
 
 # Of what sbn_saved_store writes for one replica without a mask: bytes that do not depend on the
-# channels, those of a channel, and where it says which forward pass it was. Zeros take its place, so
-# that an operator gives the same for the same.
-_SAVED_BYTES, _SAVED_CHANNEL_BYTES = 128, 24
+# channels, those of a channel, and where it says which forward pass it was. Zeros take its place,
+# so that an operator gives the same for the same. Behind it stand the library's layer and whether
+# gradients are the group's: at backward the module may have changed, or be gone.
+_SAVED_BYTES, _SAVED_CHANNEL_BYTES, _BEHIND_BYTES = 128, 24, 16
 _PASS_AT, _PASS_SIZE = _c.CONSTANTS["SBN_SAVED_PASS"], _c.CONSTANTS["SBN_SAVED_PASS_SIZE"]
 
 _store = _c.function(_c.lib, "sbn_saved_store", c_int, *(c_void_p, c_void_p, c_size_t, c_void_p))
@@ -29,29 +29,35 @@ _load = _c.function(_c.lib, "sbn_saved_load", c_int, *(c_void_p, c_void_p, c_siz
 # The layers (syncbn.torch.SyncBatchNorm), by the numbers that graphs have of them.
 _layers: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
+# The library's layers, by their handles.
+_made: weakref.WeakValueDictionary[int, Layer] = weakref.WeakValueDictionary()
 
 
-def number_of(layer: _BatchNorm) -> Tensor:
+def are_wanted() -> bool:
+    """Whether a compiler traces, or a mode sees tensors' operations (FakeTensorMode, make_fx)."""
+    return IS_THERE and (torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0)
+
+
+def number_of(layer: Any) -> Tensor:
     """A number of a layer's own, in a tensor, so that layers may share a graph."""
     number = next(_numbers)
     _layers[number] = layer
     return torch.tensor(number, device="cpu")
 
 
-def train(layer: _BatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
+def train(layer: Any, input: Tensor, residual: Tensor | None) -> Tensor:
     """A forward pass in training, by operators. The layer's own activation is applied, unless it
     adds a residual, too."""
-    mean = var = batches = None
-    if layer.track_running_stats:
-        mean, var, batches = layer.running_mean, layer.running_var, layer.num_batches_tracked
+    mean, var, batches = layer.statistics() or (None, None, None)
     y, _saved, new_mean, new_var = torch.ops.syncbn.forward(
         input, residual, layer.weight, layer.bias, mean, var, batches, layer.number
     )
-    if mean is not None and var is not None and batches is not None:
+    if mean is not None and var is not None:
         with torch.no_grad():
             mean.copy_(new_mean)
             var.copy_(new_var)
-            batches.add_(1)
+            if batches is not None:
+                batches.add_(1)
     return y  # type: ignore[no-any-return]
 
 
@@ -72,15 +78,18 @@ def _forward(
     batches: Optional[Tensor],
     layer: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    module = _layers[int(layer)]
+    module = _layers.get(int(layer))
+    if module is None:
+        raise RuntimeError("syncbn::forward: expected a SyncBatchNorm, got one that was deleted")
     mean, var = (
         x.new_empty(0) if running is None else running.clone()
         for running in (running_mean, running_var)
     )
     tensors = (x,) if residual is None else (x, residual)
     running = None
-    if running_mean is not None and batches is not None:
-        running = _passes.Running(mean, var, batches.clone(), module.momentum)
+    if running_mean is not None:
+        count = None if batches is None else batches.clone()
+        running = _passes.Running(mean, var, count, module.momentum)
     group = module.group(1, None)
     module.check((x,), tensors[1:], weight, bias, running, group)
     plain = residual is None
@@ -100,7 +109,8 @@ def _forward_fake(
     batches: Optional[Tensor],
     layer: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    saved = x.new_empty(_SAVED_BYTES + _SAVED_CHANNEL_BYTES * x.size(1), dtype=torch.uint8)
+    size = _SAVED_BYTES + _SAVED_CHANNEL_BYTES * x.size(1) + _BEHIND_BYTES
+    saved = x.new_empty(size, dtype=torch.uint8)
     mean, var = (
         x.new_empty(0) if running is None else torch.empty_like(running)
         for running in (running_mean, running_var)
@@ -109,21 +119,19 @@ def _forward_fake(
 
 
 def _backward(
-    dy: Tensor,
-    x: Tensor,
-    residual: bool,
-    weight: Optional[Tensor],
-    bias: Optional[Tensor],
-    saved: Tensor,
-    layer: Tensor,
+    dy: Tensor, x: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], saved: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    module = _layers[int(layer)]
-    group, tracks = module.group(1, None), module.running() is not None
-    made = module.layer(group, x, weight is not None, residual, tracks, not residual)
-    call = _passes.Call(made, module.gradients, None)
-    with group.lock:
+    handle, of_group = saved[-_BEHIND_BYTES:].clone().view(torch.int64).tolist()
+    made = _made.get(handle)
+    if made is None:
+        raise RuntimeError(
+            "syncbn::backward: expected the group of its forward, got one that ended"
+        )
+    call = _passes.Call(made, "group" if of_group else "local", None)
+    with made.group.lock:
         call.saved = Saved(made)
-        _c.check(_load(call.saved.handle, saved.data_ptr(), saved.numel()))
+        size = saved.numel() - _BEHIND_BYTES
+        _c.check(_load(call.saved.handle, saved.data_ptr(), size))
     x, dy = (_passes.in_layout(tensor, made.settings.layout) for tensor in (x, dy))
     (dx,), _dz, weight_grad, bias_grad = _passes.backward(
         call, weight, bias, [x], [dy], weight is not None, bias is not None, False
@@ -137,13 +145,7 @@ def _backward(
 
 
 def _backward_fake(
-    dy: Tensor,
-    x: Tensor,
-    residual: bool,
-    weight: Optional[Tensor],
-    bias: Optional[Tensor],
-    saved: Tensor,
-    layer: Tensor,
+    dy: Tensor, x: Tensor, weight: Optional[Tensor], bias: Optional[Tensor], saved: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     weight_grad, bias_grad = (
         x.new_empty(0) if parameter is None else torch.empty_like(parameter)
@@ -153,8 +155,8 @@ def _backward_fake(
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    x, residual, weight, bias, _mean, _var, _batches, layer = inputs
-    ctx.save_for_backward(x, weight, bias, output[1], layer)
+    x, residual, weight, bias, *_ = inputs
+    ctx.save_for_backward(x, weight, bias, output[1])
     ctx.residual = residual is not None
     ctx.mark_non_differentiable(*output[1:])
     ctx.set_materialize_grads(False)
@@ -163,10 +165,8 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> Non
 def _differentiate(ctx: Any, dy: Tensor | None, *_none: None) -> Any:
     if dy is None:
         return (None,) * 8
-    x, weight, bias, saved, layer = ctx.saved_tensors
-    dx, weight_grad, bias_grad = torch.ops.syncbn.backward(
-        dy, x, ctx.residual, weight, bias, saved, layer
-    )
+    x, weight, bias, saved = ctx.saved_tensors
+    dx, weight_grad, bias_grad = torch.ops.syncbn.backward(dy, x, weight, bias, saved)
     return (
         dx,
         dy if ctx.residual else None,
@@ -181,14 +181,17 @@ def _like(x: Tensor) -> Tensor:
 
 
 def _stored(call: _passes.Call) -> Tensor:
-    """The saved statistics of a pass, as bytes."""
-    assert call.saved is not None
-    size = c_size_t()
+    """The saved statistics of a pass, as bytes, and what stands behind them."""
+    assert call.saved is not None and call.layer.handle is not None
+    handle, size = call.layer.handle, c_size_t()
+    _made[handle] = call.layer
     with call.layer.group.lock:
         _c.check(_store(call.saved.handle, None, 0, byref(size)))
-        stored = torch.empty(size.value, dtype=torch.uint8)
+        stored = torch.empty(size.value + _BEHIND_BYTES, dtype=torch.uint8)
         _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
     stored[_PASS_AT : _PASS_AT + _PASS_SIZE] = 0
+    behind = torch.tensor([handle, call.gradients == "group"], dtype=torch.int64)
+    stored[-_BEHIND_BYTES:] = behind.view(torch.uint8)
     return stored
 
 

@@ -7,7 +7,6 @@ from typing import Any, Sequence
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from syncbn import _c
 from syncbn._group import Group, Layer, Saved
@@ -36,13 +35,15 @@ class Running:
 
     __slots__ = ("batches", "buffers", "momentum", "rows")
 
-    def __init__(self, mean: Tensor, var: Tensor, batches: Tensor, momentum: float | None) -> None:
+    def __init__(
+        self, mean: Tensor, var: Tensor, batches: Tensor | None, momentum: float | None
+    ) -> None:
         self.buffers, self.batches, self.momentum = (mean, var), batches, momentum
         self.rows = _floats(mean), _floats(var)
 
     def prepare(self, layer: Layer) -> None:
         """Tells a layer that averages all batches how many there were."""
-        if self.momentum is None:
+        if self.momentum is None and self.batches is not None:
             _c.check(
                 _c.sbn_batchnorm_set_running_stats(
                     layer.handle, None, None, byref(c_int64(int(self.batches)))
@@ -51,7 +52,8 @@ class Running:
 
     def finish(self) -> None:
         """After the pass."""
-        self.batches.add_(1)
+        if self.batches is not None:
+            self.batches.add_(1)
         for buffer, row in zip(self.buffers, self.rows):
             if row is not buffer:
                 buffer.copy_(row)
@@ -70,7 +72,7 @@ class Call:
 class Node(torch.autograd.Function):
     """Batch norm over the replicas of a group: apply(call, weight, bias, *tensors).
 
-    weight    (C), or a row for each replica: then so are the gradients. So is bias
+    weight    (C), or, of several replicas, a row for each: then so are the gradients. So is bias
     tensors   x of each replica, then, where the layer adds them, their residuals; each
               (N, C, ...), of one type and one number of dimensions
     returns   y of each replica
@@ -126,9 +128,11 @@ class Node(torch.autograd.Function):
                     )
                 # The first replica updates the running statistics.
                 mean = var = None
-            status = _c.sbn_forward(layer.handle, layer.shards_at, saved.handle, 0, None)
+            status = group.call(
+                _c.sbn_forward, layer.handle, layer.shards_at, saved.handle, 0, None
+            )
             if status:
-                _fail(group, status, tensors[0])
+                _fail(status, tensors[0])
             if backend:
                 backend.finish()
         if running:
@@ -139,8 +143,23 @@ class Node(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        # Asking costs less than once_differentiable, which is for gradients of gradients.
-        return (_backward_once if torch.is_grad_enabled() else _backward)(ctx, *grads)
+        if not torch.is_grad_enabled():
+            return _backward(ctx, *grads)
+        first = torch.empty(0, requires_grad=True)
+        return _Gradients.apply(ctx, len(grads), first, *grads, *ctx.saved_tensors)
+
+
+class _Gradients(torch.autograd.Function):
+    """The gradients where a graph of them is made: their own gradients, of any tensor that they
+    depend on, are an error."""
+
+    @staticmethod
+    def forward(ctx: Any, node: Any, count: int, _first: Tensor, *tensors: Tensor) -> Any:
+        return _backward(node, *tensors[:count])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        raise RuntimeError("SyncBatchNorm: expected one backward pass, got one of its gradients")
 
 
 def _backward(ctx: Any, *grads: Tensor) -> Any:
@@ -158,9 +177,6 @@ def _backward(ctx: Any, *grads: Tensor) -> Any:
     if ctx.residuals and not activated_sum:
         dzs = dys
     return (None, weight_grad, bias_grad, *dxs, *dzs)
-
-
-_backward_once = once_differentiable(_backward)
 
 
 def backward(
@@ -183,7 +199,7 @@ def backward(
     device.check_process()
     dxs = [torch.empty_like(x) for x in xs]
     dzs = [torch.empty_like(x) for x in xs] if wants_residual else []
-    rows = group.replicas > 1 or (weight is not None and weight.dim() > 1)
+    rows = group.replicas > 1
     flags = _GLOBAL_GRADIENTS if call.gradients == "group" else 0
     own_weight, own_bias = _affine(weight, bias)
     weight_grad = _grads_like(own_weight, group, rows) if wants_weight else None
@@ -220,7 +236,9 @@ def backward(
                     else weight_grad,
                     bias_grad=bias_grad[place] if bias_grad is not None and rows else bias_grad,
                 )
-        group.check(_c.sbn_backward(layer.handle, layer.shards_at, saved.handle, flags, None))
+        _c.check(
+            group.call(_c.sbn_backward, layer.handle, layer.shards_at, saved.handle, flags, None)
+        )
         if backend:
             backend.finish()
     return (
@@ -239,22 +257,17 @@ def _grads_like(parameter: Tensor | None, group: Group, rows: bool) -> Tensor:
     return torch.empty_like(parameter)
 
 
-def _parameter_grad(call: Call, grads: Tensor | None, parameter: Tensor | None) -> Tensor | None:
-    """The replicas' gradients of a parameter as one, or as rows that add up to it: their sum, or,
-    where each has the group's sum, what DistributedDataParallel makes of local sums: that sum over
-    the number of ranks."""
-    if grads is None or parameter is None:
+def _parameter_grad(call: Call, grad: Tensor | None, parameter: Tensor | None) -> Tensor | None:
+    """The gradients of a parameter, or of its rows, in its type. Where each is the group's sum, the
+    first becomes what DistributedDataParallel makes of local sums, that sum over the number of
+    ranks, and the others 0."""
+    if grad is None or parameter is None:
         return None
-    grad, is_row = grads, parameter.dim() == 1
     if call.gradients == "group":
-        if is_row and grads.dim() > 1:
-            grad = grads[0]
         if call.layer.group.world_size > 1:
             grad /= call.layer.group.world_size
-        if not is_row:
+        if grad.dim() > 1:
             grad[1:] = 0
-    elif is_row and grads.dim() > 1:
-        grad = grads.sum(0)
     return grad if grad.dtype is parameter.dtype else grad.to(parameter.dtype)
 
 
@@ -293,15 +306,14 @@ def layout_of(x: Tensor) -> int:
 
 def in_layout(x: Tensor, layout: int) -> Tensor:
     """The tensor, or a copy of it, dense in this layout."""
-    if layout == _NCHW:
-        return x.contiguous()
-    return x.contiguous(memory_format=_CHANNELS_LAST[x.dim()])
+    format = torch.contiguous_format if layout == _NCHW else _CHANNELS_LAST[x.dim()]
+    return x.contiguous(memory_format=format).resolve_neg()
 
 
-def _fail(group: Group, status: int, x: Tensor) -> None:
+def _fail(status: int, x: Tensor) -> None:
     """Raises the failure of a forward pass, in PyTorch's words where it has them."""
     if status == _TOO_FEW_VALUES:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size {x.shape}"
         ) from _c.SyncBatchNormError(status)
-    group.check(status)
+    _c.check(status)
