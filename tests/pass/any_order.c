@@ -17,6 +17,7 @@ static uint64_t state;
 static size_t replicas;
 static sbn_group *group;
 static sbn_data_parallel *parallel;
+static sbn_model *model; /* of the second layer, whose weight and bias all replicas share */
 static sbn_batchnorm *layers[LAYERS];
 static cl_command_queue queues[REPLICAS];
 static int unordered[REPLICAS];
@@ -64,6 +65,8 @@ static void prepare(call *c, size_t layer, size_t batch, kept *on)
         *shard = slices[batch][r].shard;
         shard->running_mean = layer ? running[0][r] : (sbn_buffer)SBN_BUFFER_INIT;
         shard->running_var = layer ? running[1][r] : (sbn_buffer)SBN_BUFFER_INIT;
+        shard->weight = slices[layer ? 0 : batch][layer ? 0 : r].shard.weight;
+        shard->bias = slices[layer ? 0 : batch][layer ? 0 : r].shard.bias;
         if (!unordered[r])
             continue;
         shard->event = &c->events[r];
@@ -88,8 +91,11 @@ static void settle(call *c)
 
 static void end(void)
 {
+    int ready = !under_way.pass || below(2);
     if (!under_way.pass)
         return;
+    while (!ready)
+        must(sbn_pass_progress(under_way.pass, &ready), "sbn_pass_progress");
     must(sbn_pass_end(under_way.pass, NULL), "sbn_pass_end");
     under_way.pass = NULL;
     settle(&under_way);
@@ -170,38 +176,59 @@ static void exchange(size_t batch)
 }
 
 /* What is saved goes to another layer's place, or to its own; or it is made anew. */
-static void move(kept *from, kept *to, sbn_batchnorm *layer)
+static uint64_t move(uint64_t digest, kept *from, kept *to, sbn_batchnorm *layer)
 {
     static char bytes[8192];
     size_t size;
     if (from->batch == BATCHES || below(3) == 0) {
         must(sbn_saved_destroy(to->saved), "sbn_saved_destroy");
         *to = (kept){fixture_saved(layer), BATCHES};
-        return;
+        return digest;
     }
     must(sbn_saved_store(from->saved, bytes, sizeof bytes, &size), "sbn_saved_store");
     must(sbn_saved_load(to->saved, bytes, size), "sbn_saved_load");
     to->batch = from->batch;
+    return sbn__digest(digest, bytes, size);
+}
+
+/* Other weights, which reads and writes of passes before do not see. */
+static uint64_t train(uint64_t digest)
+{
+    float weight[CHANNELS], bias[CHANNELS];
+    must(sbn_model_parameters(model, 0, weight, bias), "sbn_model_parameters");
+    digest = sbn__digest(digest, weight, sizeof weight);
+    for (int c = 0; c < CHANNELS; ++c)
+        weight[c] = bias[c] = (float)below(9) - 4.5f;
+    must(sbn_model_set_parameters(model, 0, weight, bias), "sbn_model_set_parameters");
+    return digest;
 }
 
 static void step(uint64_t *digest)
 {
     const size_t layer = below(LAYERS), batch = below(BATCHES);
     kept *on = &saved[layer][below(SAVED)];
-    const size_t what = below(12);
+    const size_t what = below(13);
     /* Of what a pass under way uses, nothing is touched; nor of the second layer, whose events are to come. */
-    if (under_way.pass && (what < 3 || layer + under_way.layer == 2 || under_way.batch == batch ||
+    if (under_way.pass && (what < 4 || layer + under_way.layer == 2 || under_way.batch == batch ||
                            under_way.batch == on->batch))
         end();
     switch (what) {
-    case 0: *digest = digest_layer(*digest, layers[layer], NULL); break;
+    case 0:
+        *digest = digest_layer(*digest, layers[layer], on->batch < BATCHES ? on->saved : NULL);
+        break;
     case 1:
         must(sbn_batchnorm_set_frozen(layers[layer], below(3) == 0), "sbn_batchnorm_set_frozen");
         break;
-    case 2: move(on, &saved[layer][below(SAVED)], layers[layer]); break;
-    case 3: fold(layer, batch); break;
-    case 4: exchange(batch); break;
-    default: pass(layer, batch, on);
+    case 2: *digest = move(*digest, on, &saved[layer][below(SAVED)], layers[layer]); break;
+    case 3: *digest = train(*digest); break;
+    case 4: fold(layer, batch); break;
+    case 5: exchange(batch); break;
+    default:
+        pass(layer, batch, on);
+        /* Beside one under way another one of the same layer. */
+        on = &saved[0][on == &saved[0][0]];
+        if (under_way.pass && under_way.layer == 0 && on->batch != under_way.batch)
+            pass(0, (under_way.batch + 1) % BATCHES, on);
     }
 }
 
@@ -233,6 +260,11 @@ static void open(size_t plane)
             slice_open(&slices[b][r], &device, queues[r], r * 2, samples, CHANNELS, plane,
                        (unsigned)b);
     }
+    sbn_parameters all[REPLICAS];
+    for (size_t r = 0; r < replicas; ++r)
+        all[r] = (sbn_parameters){sizeof *all, slices[0][0].shard.weight, slices[0][0].shard.bias};
+    must(sbn_model_create(&model), "sbn_model_create");
+    must(sbn_model_add(model, "", layers[1], all), "sbn_model_add");
     /* Of one batch the sums are wide. */
     buffer_write(&slices[0][0], &slices[0][0].shard.x, 1, &huge);
     for (size_t r = 0; r < replicas; ++r)
@@ -250,6 +282,7 @@ static void shut(int shared)
             slice_close(&slices[b][r]);
         }
     }
+    sbn_model_destroy(model);
     for (size_t l = 0; l < LAYERS; ++l) {
         sbn_saved_destroy(saved[l][1].saved);
         fixture_end(layers[l], saved[l][0].saved);

@@ -86,6 +86,7 @@ check_PROGRAMS += tests/pass/any_order
 tests_pass_any_order_LDFLAGS = $(program_wraps)
 dist_check_SCRIPTS += tests/pass/any_order.sh
 EXTRA_DIST += tests/support/any_order.c
+CLEANFILES += tests/pass/any_order.so
 TESTS += tests/pass/any_order.sh
 
 # Programs of other versions of the structs, on the library as it is installed.

@@ -21,6 +21,10 @@
 /* Nothing has run for so long while a thread waits: what it waits for is not flushed. */
 #define STUCK_SECONDS 20
 
+/* So many questions for the state of commands are answered before one runs. */
+#define PATIENCE 16
+
+enum { MOST = 1 << 16 };
 enum { NEWEST, RANDOM, SOONER, MANNERS };
 enum { MARKER, KERNEL, READ, WRITE, FILL, COPY, MAP, UNMAP };
 
@@ -42,12 +46,11 @@ typedef struct command {
     cl_mem from, to; /* the buffer of other commands is `to` */
     size_t from_at, at, size;
     void *host;
+    void *pattern;
     size_t pattern_size;
-    unsigned char pattern[128];
     cl_kernel kernel;
     cl_uint dimensions;
-    size_t offset[3], global[3], local[3];
-    int has_offset, has_local;
+    size_t *global, *local;
     argument *arguments;
 } command;
 
@@ -61,13 +64,12 @@ typedef struct copied {
 static const cl_icd_dispatch *real;
 static cl_icd_dispatch layer;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static command **held; /* in the order in which they were enqueued */
-static size_t count_held, room_held;
-static cl_mem *released; /* while commands were held that may use them */
-static size_t count_released, room_released;
+static command *held[MOST];   /* in the order in which they were enqueued */
+static cl_mem released[MOST]; /* while commands were held that may use them */
+static size_t count_held, count_released;
 static argument *set;
 static copied *copies;
-static int manner, copying, drops, listed;
+static int manner, copying, drops, listed, questions;
 static unsigned long long state;
 static const void *marked_for; /* of which event or queue commands are marked as wanted */
 static time_t last_progress;
@@ -147,9 +149,8 @@ static cl_int launch(const command *c)
         if (a->index < arguments)
             code = real->clSetKernelArg(c->kernel, a->index, a->size, a->value);
     return code ? code
-                : real->clEnqueueNDRangeKernel(c->queue, c->kernel, c->dimensions,
-                                               c->has_offset ? c->offset : NULL, c->global,
-                                               c->has_local ? c->local : NULL, 0, NULL, NULL);
+                : real->clEnqueueNDRangeKernel(c->queue, c->kernel, c->dimensions, NULL, c->global,
+                                               c->local, 0, NULL, NULL);
 }
 
 static cl_int execute(const command *c)
@@ -187,6 +188,9 @@ static void forget(command *c)
     real->clReleaseCommandQueue(c->queue);
     real->clReleaseEvent(c->event);
     free(c->list);
+    free(c->pattern);
+    free(c->global);
+    free(c->local);
     free(c);
 }
 
@@ -260,12 +264,13 @@ static void flush(cl_command_queue queue)
         held[i]->flushed |= held[i]->queue == queue;
 }
 
+/* Nothing that is wanted can run. Another thread may change that, by a flush or other commands. */
 static void judge_progress(void)
 {
-    if (time(NULL) - last_progress > STUCK_SECONDS)
-        for (size_t i = 0; i < count_held; ++i)
-            if (held[i]->wanted && !held[i]->flushed)
-                fail("a wait for a command that is not flushed", held[i]->kind);
+    marked_for = NULL;
+    for (size_t i = 0; i < count_held && time(NULL) - last_progress > STUCK_SECONDS; ++i)
+        if (held[i]->wanted && !held[i]->flushed)
+            fail("a wait for a command that is not flushed", held[i]->kind);
 }
 
 /* Runs commands until none of a queue, or not that of an event, is held. */
@@ -279,7 +284,6 @@ static void run_until_over(cl_command_queue queue, cl_event event)
         if (run_one(manner != SOONER, 1))
             continue;
         judge_progress();
-        marked_for = NULL;
         pthread_mutex_unlock(&lock);
         nanosleep(&(struct timespec){0, 200000}, NULL);
         pthread_mutex_lock(&lock);
@@ -295,8 +299,8 @@ static command *hold(int kind, cl_command_queue queue, cl_uint count, const cl_e
     cl_command_queue_properties has = 0;
     cl_int code;
     enter();
-    if (count_held == room_held)
-        held = must_have(realloc(held, (room_held = 2 * room_held + 16) * sizeof *held));
+    if (count_held == MOST || count_released == MOST)
+        fail("too many commands are held", MOST);
     command *c = must_have(calloc(1, sizeof *c));
     real->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
     real->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof has, &has, NULL);
@@ -317,6 +321,7 @@ static command *hold(int kind, cl_command_queue queue, cl_uint count, const cl_e
         *event = c->event;
     }
     held[count_held++] = c;
+    questions = 0;
     return c;
 }
 
@@ -365,15 +370,14 @@ static cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kerne
                                          const cl_event *list, cl_event *event)
 {
     const size_t size = dimensions * sizeof *global;
+    if (offset)
+        fail("an offset of work-items is not implemented", 0);
     command *c = hold(KERNEL, queue, count, list, event);
     real->clRetainKernel(kernel);
     c->kernel = kernel;
     c->dimensions = dimensions;
-    memcpy(c->global, global, size);
-    if ((c->has_offset = offset != NULL))
-        memcpy(c->offset, offset, size);
-    if ((c->has_local = local != NULL))
-        memcpy(c->local, local, size);
+    c->global = copy_of(global, size);
+    c->local = copy_of(local, size);
     for (const argument *a = set; a; a = a->next)
         if (a->kernel == kernel) {
             argument *b = copy_of(a, sizeof *a);
@@ -419,7 +423,7 @@ static cl_int CL_API_CALL enqueue_fill(cl_command_queue queue, cl_mem buffer, co
 {
     command *c = hold_transfer(FILL, queue, buffer, at, size, NULL, count, list, event);
     c->pattern_size = pattern_size;
-    memcpy(c->pattern, pattern, pattern_size);
+    c->pattern = copy_of(pattern, pattern_size);
     return held_until(CL_FALSE, c);
 }
 
@@ -439,11 +443,14 @@ static cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_uint count,
     return held_until(CL_FALSE, hold(MARKER, queue, count, list, event));
 }
 
+/* Later buffers may have the handles of earlier ones. */
 static char *host_of(cl_mem buffer)
 {
-    copied *c = copies;
+    pthread_mutex_lock(&lock);
+    const copied *c = copies;
     while (c && c->buffer != buffer)
         c = c->next;
+    pthread_mutex_unlock(&lock);
     return c ? c->host : NULL;
 }
 
@@ -453,12 +460,10 @@ static void *CL_API_CALL enqueue_map(cl_command_queue queue, cl_mem buffer, cl_b
                                      const cl_event *list, cl_event *event, cl_int *code)
 {
     cl_int status;
-    pthread_mutex_lock(&lock);
-    char *host = host_of(buffer);
+    char *const host = host_of(buffer);
     void *place = host ? host + at
                        : real->clEnqueueMapBuffer(queue, buffer, CL_TRUE, flags, at, size, 0, NULL,
                                                   NULL, &status);
-    pthread_mutex_unlock(&lock);
     if (place)
         status = held_until(blocking, hold_transfer(host ? READ : MAP, queue, buffer, at, size,
                                                     place, count, list, event));
@@ -470,11 +475,9 @@ static void *CL_API_CALL enqueue_map(cl_command_queue queue, cl_mem buffer, cl_b
 static cl_int CL_API_CALL enqueue_unmap(cl_command_queue queue, cl_mem buffer, void *place,
                                         cl_uint count, const cl_event *list, cl_event *event)
 {
-    pthread_mutex_lock(&lock);
-    const int copy = host_of(buffer) != NULL;
-    pthread_mutex_unlock(&lock);
-    return held_until(CL_FALSE, hold_transfer(copy ? MARKER : UNMAP, queue, buffer, 0, 0, place,
-                                              count, list, event));
+    const int kind = host_of(buffer) ? MAP : UNMAP;
+    return held_until(CL_FALSE,
+                      hold_transfer(kind, queue, buffer, 0, 0, place, count, list, event));
 }
 
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size,
@@ -484,43 +487,24 @@ static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, 
     if (copy)
         flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
     const cl_mem made = real->clCreateBuffer(context, flags, size, host, code);
-    if (!copy || !made)
-        return made;
-    pthread_mutex_lock(&lock);
-    copied *c = must_have(malloc(sizeof *c));
-    *c = (copied){copies, made, host};
-    copies = c;
-    pthread_mutex_unlock(&lock);
+    if (made && copying) {
+        pthread_mutex_lock(&lock);
+        copied *c = must_have(malloc(sizeof *c));
+        *c = (copied){copies, made, copy ? host : NULL};
+        copies = c;
+        pthread_mutex_unlock(&lock);
+    }
     return made;
-}
-
-static void forget_copy(cl_mem buffer)
-{
-    cl_uint references = 1;
-    real->clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof references, &references, NULL);
-    for (copied **at = &copies; references == 1 && *at; at = &(*at)->next)
-        if ((*at)->buffer == buffer) {
-            copied *gone = *at;
-            *at = gone->next;
-            free(gone);
-            return;
-        }
 }
 
 static cl_int CL_API_CALL release_buffer(cl_mem buffer)
 {
     cl_int code = CL_SUCCESS;
     enter();
-    if (copying)
-        forget_copy(buffer);
-    if (count_held == 0) {
+    if (count_held == 0)
         code = real->clReleaseMemObject(buffer);
-    } else {
-        if (count_released == room_released)
-            released = must_have(
-                realloc(released, (room_released = 2 * room_released + 16) * sizeof *released));
+    else
         released[count_released++] = buffer;
-    }
     leave();
     return code;
 }
@@ -561,16 +545,14 @@ static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *list)
     return real->clWaitForEvents(count, list);
 }
 
-/* Who asks again and again sees the end of it. */
+/* Who asks again and again, and enqueues nothing, sees the end of it. */
 static cl_int CL_API_CALL event_info(cl_event event, cl_event_info what, size_t size, void *value,
                                      size_t *needed)
 {
     enter();
-    if (what == CL_EVENT_COMMAND_EXECUTION_STATUS && below(2) == 0 && want(NULL, event) &&
-        !run_one(1, 1)) {
+    if (what == CL_EVENT_COMMAND_EXECUTION_STATUS && ++questions > PATIENCE && want(NULL, event) &&
+        !run_one(1, 1))
         judge_progress();
-        marked_for = NULL;
-    }
     leave();
     return real->clGetEventInfo(event, what, size, value, needed);
 }
