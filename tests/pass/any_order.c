@@ -67,6 +67,8 @@ static void prepare(call *c, size_t layer, size_t batch, kept *on)
         shard->running_var = layer ? running[1][r] : (sbn_buffer)SBN_BUFFER_INIT;
         shard->weight = slices[layer ? 0 : batch][layer ? 0 : r].shard.weight;
         shard->bias = slices[layer ? 0 : batch][layer ? 0 : r].shard.bias;
+        if (layer)
+            shard->residual = shard->dy;
         if (!unordered[r])
             continue;
         shard->event = &c->events[r];
@@ -101,11 +103,10 @@ static void end(void)
     settle(&under_way);
 }
 
-static void pass(size_t layer, size_t batch, kept *on)
+static void pass(size_t op, size_t layer, size_t batch, kept *on)
 {
     const unsigned keep = below(4) ? 0 : SBN_KEEP_RUNNING_STATS;
     const unsigned gradients = (unsigned)below(4) * SBN_ACCUMULATE_GRADIENTS;
-    const size_t op = below(5);
     call c;
     if ((op == BACKWARD || op == RECOMPUTE) && on->batch == BATCHES)
         return;
@@ -133,11 +134,11 @@ static void pass(size_t layer, size_t batch, kept *on)
     settle(&c);
 }
 
-static void fold(size_t layer, size_t batch)
+static void fold(size_t batch)
 {
     sbn_folding foldings[REPLICAS];
     call c;
-    prepare(&c, layer, batch, NULL);
+    prepare(&c, 0, batch, NULL);
     for (size_t r = 0; r < replicas; ++r) {
         const sbn_shard *s = &c.shards[r];
         foldings[r] = (sbn_folding)SBN_FOLDING_INIT;
@@ -152,7 +153,7 @@ static void fold(size_t layer, size_t batch)
         foldings[r].wait_list = s->wait_list;
         foldings[r].event = s->event;
     }
-    must(sbn_batchnorm_fold(layers[layer], foldings), "sbn_batchnorm_fold");
+    must(sbn_batchnorm_fold(layers[0], foldings), "sbn_batchnorm_fold");
     settle(&c);
 }
 
@@ -175,20 +176,20 @@ static void exchange(size_t batch)
     settle(&c);
 }
 
-/* What is saved goes to another layer's place, or to its own; or it is made anew. */
-static uint64_t move(uint64_t digest, kept *from, kept *to, sbn_batchnorm *layer)
+/* What is saved goes to another place of the layer or to its own, and is used; or it is made anew. */
+static void move(size_t layer, const kept *from, kept *to)
 {
     static char bytes[8192];
     size_t size;
     if (from->batch == BATCHES || below(3) == 0) {
         must(sbn_saved_destroy(to->saved), "sbn_saved_destroy");
-        *to = (kept){fixture_saved(layer), BATCHES};
-        return digest;
+        *to = (kept){fixture_saved(layers[layer]), BATCHES};
+        return;
     }
     must(sbn_saved_store(from->saved, bytes, sizeof bytes, &size), "sbn_saved_store");
     must(sbn_saved_load(to->saved, bytes, size), "sbn_saved_load");
     to->batch = from->batch;
-    return sbn__digest(digest, bytes, size);
+    pass(BACKWARD, layer, to->batch, to);
 }
 
 /* Other weights, which reads and writes of passes before do not see. */
@@ -219,16 +220,16 @@ static void step(uint64_t *digest)
     case 1:
         must(sbn_batchnorm_set_frozen(layers[layer], below(3) == 0), "sbn_batchnorm_set_frozen");
         break;
-    case 2: *digest = move(*digest, on, &saved[layer][below(SAVED)], layers[layer]); break;
+    case 2: move(layer, on, &saved[layer][below(SAVED)]); break;
     case 3: *digest = train(*digest); break;
-    case 4: fold(layer, batch); break;
+    case 4: fold(batch); break;
     case 5: exchange(batch); break;
     default:
-        pass(layer, batch, on);
+        pass(below(5), layer, batch, on);
         /* Beside one under way another one of the same layer. */
         on = &saved[0][on == &saved[0][0]];
         if (under_way.pass && under_way.layer == 0 && on->batch != under_way.batch)
-            pass(0, (under_way.batch + 1) % BATCHES, on);
+            pass(below(5), 0, (under_way.batch + 1) % BATCHES, on);
     }
 }
 
@@ -247,7 +248,7 @@ static void open(size_t plane)
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
     for (size_t l = 0; l < LAYERS; ++l) {
         layers[l] = LAYER_WITH(group, .channels = CHANNELS,
-                               .activation = l ? SBN_RELU : SBN_IDENTITY,
+                               .activation = l ? SBN_RELU : SBN_IDENTITY, .residual = (int)l,
                                .average = l ? SBN_AVERAGE_CUMULATIVE : SBN_AVERAGE_MOMENTUM);
         for (size_t k = 0; k < SAVED; ++k)
             saved[l][k] = (kept){fixture_saved(layers[l]), BATCHES};

@@ -46,8 +46,7 @@ mb6ic19il7,r2,given0,ooo,host,global
 mb6ic19il7,r2,given1,host,byhost,begin
 mb6ic5il40,leaky,output,r2,ooo,copied,accumulate
 mb6ic7ih7iw7,frozen,r2,ooo,accumulate,copied,byhost
-mb6ic7,r1,stored,branch0,ooo
-mb6ic7ih7iw7,r3,stored,branch1,relu,begin,ooo
+mb6ic7ih7iw7,r3,branch1,relu,begin,ooo
 mb6ic7ih7iw7,r3,relu,given1,ooo,form=gpu,host
 END
 for seed in 0 3; do
