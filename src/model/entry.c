@@ -118,10 +118,12 @@ int sbn__parameters_write(const sbn_entry *entry, const float *weight, const flo
 {
     const float *from[] = {weight, bias};
     int status = SBN_SUCCESS;
+    /* First, because replicas may share buffers. */
+    for (size_t r = 0; r < entry->replicas && !status; ++r)
+        status = finish(entry, r);
     for (size_t r = 0; r < entry->replicas && !status; ++r) {
         const sbn_buffer *to[] = {&entry->parameters[r].weight, &entry->parameters[r].bias};
         const cl_command_queue queue = entry->layer->group->replicas[r].queue;
-        status = finish(entry, r);
         for (int i = 0; i < 2 && !status; ++i) {
             if (!from[i])
                 continue;

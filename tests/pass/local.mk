@@ -82,6 +82,15 @@ tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
 TESTS += $(large_pass_tests)
 
+# Calls in a row while commands run in any order that OpenCL allows: a layer of the loader, which the script
+# compiles.
+check_PROGRAMS += tests/pass/any_order
+tests_pass_any_order_LDFLAGS = $(program_wraps)
+dist_check_SCRIPTS += tests/pass/any_order.sh
+EXTRA_DIST += tests/support/any_order.c
+CLEANFILES += tests/pass/any_order.so
+TESTS += tests/pass/any_order.sh
+
 # Programs of other versions of the structs, on the library as it is installed.
 check_PROGRAMS += tests/pass/growth
 tests_pass_growth_LDADD = tests/support/libsupport.a libsyncbn.la $(OPENCL_LIBS)

@@ -1,0 +1,324 @@
+/*
+ * Random calls, one behind the other and never waited for, on queues in order, out of order and both; by
+ * events where a queue keeps no order. Prints digests, which no order of commands may change:
+ * tests/pass/any_order.sh. An argument gives the number of sequences.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/mix.h"
+#include "group/group.h"
+#include "support/main.h"
+#include "support/wraps.h"
+
+enum { REPLICAS = 3, CHANNELS = 5, LAYERS = 2, SAVED = 2, BATCHES = 4, STEPS = 30, SEQUENCES = 16 };
+
+static uint64_t state;
+static size_t replicas;
+static sbn_group *group;
+static sbn_data_parallel *parallel;
+static sbn_model *model; /* of the second layer, whose weight and bias all replicas share */
+static sbn_batchnorm *layers[LAYERS];
+static cl_command_queue queues[REPLICAS];
+static int unordered[REPLICAS];
+static slice slices[BATCHES][REPLICAS];
+static sbn_buffer running[2][REPLICAS]; /* of the second layer */
+
+/* A chain of commands: what the next one on the same buffers waits for. */
+static cl_event of_batch[BATCHES][REPLICAS], of_running[REPLICAS];
+
+typedef struct kept {
+    sbn_saved *saved;
+    size_t batch; /* BATCHES: it is not filled */
+} kept;
+
+static kept saved[LAYERS][SAVED];
+
+/* A pass, perhaps under way. */
+typedef struct call {
+    sbn_pass *pass;
+    size_t layer, batch;
+    kept *on;
+    sbn_shard shards[REPLICAS];
+    cl_event waits[REPLICAS][2], events[REPLICAS];
+} call;
+
+static call under_way;
+
+static size_t below(size_t n)
+{
+    return (size_t)((state = mix(state, 1)) >> 20) % n;
+}
+
+static void follow(cl_event *last, cl_event event)
+{
+    must(clRetainEvent(event), "clRetainEvent");
+    events_release(last, 1);
+    *last = event;
+}
+
+static void prepare(call *c, size_t layer, size_t batch, kept *on)
+{
+    *c = (call){.layer = layer, .batch = batch, .on = on};
+    for (size_t r = 0; r < replicas; ++r) {
+        sbn_shard *shard = &c->shards[r];
+        *shard = slices[batch][r].shard;
+        shard->running_mean = layer ? running[0][r] : (sbn_buffer)SBN_BUFFER_INIT;
+        shard->running_var = layer ? running[1][r] : (sbn_buffer)SBN_BUFFER_INIT;
+        shard->weight = slices[layer ? 0 : batch][layer ? 0 : r].shard.weight;
+        shard->bias = slices[layer ? 0 : batch][layer ? 0 : r].shard.bias;
+        if (layer)
+            shard->residual = shard->dy;
+        if (!unordered[r])
+            continue;
+        shard->event = &c->events[r];
+        shard->wait_list = c->waits[r];
+        if (of_batch[batch][r])
+            c->waits[r][shard->num_wait++] = of_batch[batch][r];
+        if (layer && of_running[r])
+            c->waits[r][shard->num_wait++] = of_running[r];
+    }
+}
+
+static void settle(call *c)
+{
+    for (size_t r = 0; r < replicas; ++r)
+        if (unordered[r]) {
+            follow(&of_batch[c->batch][r], c->events[r]);
+            if (c->layer)
+                follow(&of_running[r], c->events[r]);
+            events_release(&c->events[r], 1);
+        }
+}
+
+static void end(void)
+{
+    int ready = !under_way.pass || below(2);
+    if (!under_way.pass)
+        return;
+    while (!ready)
+        must(sbn_pass_progress(under_way.pass, &ready), "sbn_pass_progress");
+    must(sbn_pass_end(under_way.pass, NULL), "sbn_pass_end");
+    under_way.pass = NULL;
+    settle(&under_way);
+}
+
+static void pass(size_t op, size_t layer, size_t batch, kept *on)
+{
+    const unsigned keep = below(4) ? 0 : SBN_KEEP_RUNNING_STATS;
+    const unsigned gradients = (unsigned)below(4) * SBN_ACCUMULATE_GRADIENTS;
+    call c;
+    if ((op == BACKWARD || op == RECOMPUTE) && on->batch == BATCHES)
+        return;
+    if (op == BACKWARD || op == RECOMPUTE)
+        batch = on->batch;
+    else if (op != EVALUATE)
+        on->batch = batch;
+    prepare(&c, layer, batch, on);
+    if (op != EVALUATE && op != RECOMPUTE && !under_way.pass && below(3) == 0) {
+        under_way = c;
+        for (size_t r = 0; r < replicas; ++r) {
+            under_way.shards[r].wait_list = under_way.waits[r];
+            under_way.shards[r].event = unordered[r] ? &under_way.events[r] : NULL;
+        }
+        must(op == BACKWARD ? sbn_backward_begin(layers[layer], under_way.shards, on->saved,
+                                                 gradients, &under_way.pass)
+                            : sbn_forward_begin(layers[layer], under_way.shards, on->saved, keep,
+                                                &under_way.pass),
+             "begin");
+        return;
+    }
+    must(fixture_pass(op < OPERATIONS ? (operation)op : FORWARD, layers[layer], c.shards, on->saved,
+                      op == BACKWARD ? gradients : keep, NULL),
+         "a pass");
+    settle(&c);
+}
+
+static void fold(size_t batch)
+{
+    sbn_folding foldings[REPLICAS];
+    call c;
+    prepare(&c, 0, batch, NULL);
+    for (size_t r = 0; r < replicas; ++r) {
+        const sbn_shard *s = &c.shards[r];
+        foldings[r] = (sbn_folding)SBN_FOLDING_INIT;
+        foldings[r].outer = foldings[r].inner = 1;
+        foldings[r].weight = s->weight;
+        foldings[r].bias = s->bias;
+        foldings[r].norm_weight = s->weight;
+        foldings[r].norm_bias = s->bias;
+        foldings[r].folded_weight = s->weight_grad;
+        foldings[r].folded_bias = s->bias_grad;
+        foldings[r].num_wait = s->num_wait;
+        foldings[r].wait_list = s->wait_list;
+        foldings[r].event = s->event;
+    }
+    must(sbn_batchnorm_fold(layers[0], foldings), "sbn_batchnorm_fold");
+    settle(&c);
+}
+
+static void exchange(size_t batch)
+{
+    const size_t counts[] = {CHANNELS, CHANNELS}, root = below(replicas);
+    sbn_tensors tensors[REPLICAS];
+    sbn_buffer buffers[REPLICAS][2];
+    call c;
+    prepare(&c, 0, batch, NULL);
+    for (size_t r = 0; r < replicas; ++r) {
+        buffers[r][0] = c.shards[r].weight_grad;
+        buffers[r][1] = c.shards[r].bias_grad;
+        tensors[r] = (sbn_tensors){sizeof *tensors, buffers[r], c.shards[r].num_wait,
+                                   c.shards[r].wait_list, c.shards[r].event};
+    }
+    must(below(2) ? sbn_average_gradients(parallel, counts, 2, tensors)
+                  : sbn_broadcast(parallel, counts, 2, root, tensors),
+         "an exchange");
+    settle(&c);
+}
+
+/* What is saved goes to another place of the layer or to its own, and is used; or it is made anew. */
+static void move(size_t layer, const kept *from, kept *to)
+{
+    static char bytes[8192];
+    size_t size;
+    if (from->batch == BATCHES || below(3) == 0) {
+        must(sbn_saved_destroy(to->saved), "sbn_saved_destroy");
+        *to = (kept){fixture_saved(layers[layer]), BATCHES};
+        return;
+    }
+    must(sbn_saved_store(from->saved, bytes, sizeof bytes, &size), "sbn_saved_store");
+    must(sbn_saved_load(to->saved, bytes, size), "sbn_saved_load");
+    to->batch = from->batch;
+    pass(BACKWARD, layer, to->batch, to);
+}
+
+/* Other weights, which reads and writes of passes before do not see. */
+static uint64_t train(uint64_t digest)
+{
+    float weight[CHANNELS], bias[CHANNELS];
+    must(sbn_model_parameters(model, 0, weight, bias), "sbn_model_parameters");
+    digest = sbn__digest(digest, weight, sizeof weight);
+    for (int c = 0; c < CHANNELS; ++c)
+        weight[c] = bias[c] = (float)below(9) - 4.5f;
+    must(sbn_model_set_parameters(model, 0, weight, bias), "sbn_model_set_parameters");
+    return digest;
+}
+
+static void step(uint64_t *digest)
+{
+    const size_t layer = below(LAYERS), batch = below(BATCHES);
+    kept *on = &saved[layer][below(SAVED)];
+    const size_t what = below(13);
+    /* Of what a pass under way uses, nothing is touched; nor of the second layer, whose events are to come. */
+    if (under_way.pass && (what < 4 || layer + under_way.layer == 2 || under_way.batch == batch ||
+                           under_way.batch == on->batch))
+        end();
+    switch (what) {
+    case 0:
+        *digest = digest_layer(*digest, layers[layer], on->batch < BATCHES ? on->saved : NULL);
+        break;
+    case 1:
+        must(sbn_batchnorm_set_frozen(layers[layer], below(3) == 0), "sbn_batchnorm_set_frozen");
+        break;
+    case 2: move(layer, on, &saved[layer][below(SAVED)]); break;
+    case 3: *digest = train(*digest); break;
+    case 4: fold(batch); break;
+    case 5: exchange(batch); break;
+    default:
+        pass(below(5), layer, batch, on);
+        /* Beside one under way another one of the same layer. */
+        on = &saved[0][on == &saved[0][0]];
+        if (under_way.pass && under_way.layer == 0 && on->batch != under_way.batch)
+            pass(below(5), 0, (under_way.batch + 1) % BATCHES, on);
+    }
+}
+
+static void open(size_t plane)
+{
+    const int shared = below(4) == 0;
+    const sbn_kernel_form form = below(2) ? SBN_FORM_GPU : SBN_FORM_CPU;
+    const float huge = 1e12f, one[CHANNELS] = {1, 1, 1, 1, 1};
+    replicas = 1 + below(REPLICAS);
+    for (size_t r = 0; r < replicas; ++r) {
+        unordered[r] = shared && r ? unordered[0] : below(3) > 0;
+        queues[r] = shared && r ? queues[0] : fixture_queue(&device, unordered[r]);
+    }
+    must(MAKE_GROUP(&group, queues, .replicas = replicas, .form = form), "sbn_group_create");
+    group->combines = group->combines && below(4) > 0;
+    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
+    for (size_t l = 0; l < LAYERS; ++l) {
+        layers[l] = LAYER_WITH(group, .channels = CHANNELS,
+                               .activation = l ? SBN_RELU : SBN_IDENTITY, .residual = (int)l,
+                               .average = l ? SBN_AVERAGE_CUMULATIVE : SBN_AVERAGE_MOMENTUM);
+        for (size_t k = 0; k < SAVED; ++k)
+            saved[l][k] = (kept){fixture_saved(layers[l]), BATCHES};
+    }
+    for (size_t r = 0; r < replicas; ++r) {
+        const size_t samples = r ? below(3) : 2;
+        for (int i = 0; i < 2; ++i)
+            running[i][r] = buffer_of(&device, queues[r], one, CHANNELS);
+        for (size_t b = 0; b < BATCHES; ++b)
+            slice_open(&slices[b][r], &device, queues[r], r * 2, samples, CHANNELS, plane,
+                       (unsigned)b);
+    }
+    sbn_parameters all[REPLICAS];
+    for (size_t r = 0; r < replicas; ++r)
+        all[r] = (sbn_parameters){sizeof *all, slices[0][0].shard.weight, slices[0][0].shard.bias};
+    must(sbn_model_create(&model), "sbn_model_create");
+    must(sbn_model_add(model, "", layers[1], all), "sbn_model_add");
+    /* Of one batch the sums are wide. */
+    buffer_write(&slices[0][0], &slices[0][0].shard.x, 1, &huge);
+    for (size_t r = 0; r < replicas; ++r)
+        must(clFinish(queues[r]), "clFinish");
+}
+
+static void shut(int shared)
+{
+    for (size_t r = 0; r < replicas; ++r) {
+        events_release(&of_running[r], 1);
+        for (int i = 0; i < 2; ++i)
+            clReleaseMemObject(running[i][r].mem);
+        for (size_t b = 0; b < BATCHES; ++b) {
+            events_release(&of_batch[b][r], 1);
+            slice_close(&slices[b][r]);
+        }
+    }
+    sbn_model_destroy(model);
+    for (size_t l = 0; l < LAYERS; ++l) {
+        sbn_saved_destroy(saved[l][1].saved);
+        fixture_end(layers[l], saved[l][0].saved);
+    }
+    sbn_data_parallel_destroy(parallel);
+    sbn_group_destroy(group);
+    for (size_t r = 0; r < replicas && (r == 0 || !shared); ++r)
+        clReleaseCommandQueue(queues[r]);
+}
+
+static uint64_t run(uint64_t seed)
+{
+    uint64_t digest = SBN_DIGEST_START;
+    state = mix(seed, 0);
+    open(below(2) ? 300 : 7);
+    for (int i = 0; i < STEPS; ++i)
+        step(&digest);
+    end();
+    for (size_t r = 0; r < replicas; ++r)
+        must(clFinish(queues[r]), "clFinish");
+    for (size_t b = 0; b < BATCHES; ++b)
+        digest = digest_slices(digest, slices[b], replicas);
+    for (size_t r = 0; r < replicas; ++r)
+        for (int i = 0; i < 2; ++i)
+            digest = digest_buffer(digest, &slices[0][r], &running[i][r], CHANNELS);
+    for (size_t l = 0; l < LAYERS; ++l)
+        digest = digest_layer(digest, layers[l], NULL);
+    shut(replicas > 1 && queues[1] == queues[0]);
+    return digest;
+}
+
+void checks(void)
+{
+    const int count = main_arguments[1] ? atoi(main_arguments[1]) : SEQUENCES;
+    wraps_build_once();
+    for (int i = 0; i < count; ++i)
+        tap_note("sequence %d: %016llx", i, (unsigned long long)run((uint64_t)i));
+}

@@ -1,0 +1,63 @@
+#!/bin/sh
+# Commands run in any order that wait lists and queues allow, and nothing comes out other than before: a layer of
+# OpenCL's loader (tests/support/any_order.c) holds the commands of tests/pass/any_order, of problems and of other
+# tests. By hand: OPENCL_LAYERS=$PWD/tests/pass/any_order.so ANY_ORDER=0 PROGRAM.
+# Environment: srcdir, CC, SBN_CFLAGS, OPENCL_CFLAGS, SYNCBN (the command). Runs in the build directory.
+# shellcheck source=tests/support/command.sh
+. "${srcdir:=.}/tests/support/command.sh"
+
+[ -z "${SBN_TEST_UNDER-}" ] || skip_all "not under a tool"
+# Commands run one at a time, in the thread that waits.
+export POCL_DEVICES=basic
+layer=$PWD/tests/pass/any_order.so
+# shellcheck disable=SC2086
+${CC:=cc} ${SBN_CFLAGS-} ${OPENCL_CFLAGS-} -DCL_TARGET_OPENCL_VERSION=120 -D_GNU_SOURCE -fPIC -pthread -shared \
+    -o "$layer" "$srcdir/tests/support/any_order.c" > "$work/err" 2>&1 || {
+    show "$work/err"
+    lacks "the layer was not compiled"
+}
+
+# under SEED COMMAND...
+under() {
+    ANY_ORDER=$1
+    shift
+    ANY_ORDER=$ANY_ORDER OPENCL_LAYERS=$layer "$@"
+}
+under '' "$SYNCBN" devices > "$work/out" 2>&1
+grep -q any_order "$work/out" || lacks "OpenCL's loader takes no layers"
+
+[ "${CHECK-}" = full ] && many=300 || many=16
+sequences() {
+    under "$1" tests/pass/any_order "$many" > "$work/out" 2> "$work/err"
+    grep sequence "$work/out" | cmp -s - "$work/digests"
+}
+tests/pass/any_order "$many" > "$work/out" 2> "$work/err"
+grep sequence "$work/out" > "$work/digests"
+check 'there are digests' [ -s "$work/digests" ]
+for seed in 0 1 2; do
+    check "random calls: seed $seed" sequences $seed
+done
+
+# Memory of the host, as it is and (seeds from 3) copied; gradients, running statistics and masks that are given or moved.
+cat > "$work/problems" <<'END'
+mb6ic7ih7iw7,relu,add,r3,ooo,host
+mb6ic7il300,relu,r2,host,byhost
+mb6ic19il7,r2,given0,ooo,host,global
+mb6ic19il7,r2,given1,host,byhost,begin
+mb6ic5il40,leaky,output,r2,ooo,copied,accumulate
+mb6ic7ih7iw7,frozen,r2,ooo,accumulate,copied,byhost
+mb6ic7ih7iw7,r3,branch1,relu,begin,ooo
+mb6ic7ih7iw7,r3,relu,given1,ooo,form=gpu,host
+END
+for seed in 0 3; do
+    under $seed "$SYNCBN" check --tap --devices 0 --file "$work/problems" > "$work/tap" 2> "$work/err"
+    renumber "seed $seed" "$work/tap" || report 'not ok' "seed $seed: $ran of $planned problems ran"
+done
+for test in model/checkpoint parallel/average parallel/events pass/branches pass/events pass/saved; do
+    check_run "tests/$test" under 0 "tests/$test"
+done
+
+# What has lost waits is seen.
+export ANY_ORDER_DROPS=3
+check 'other digests where every third wait list is dropped' eval '! sequences 0'
+echo "1..$count"
