@@ -86,7 +86,7 @@ static void launch(sbn_replica *replica, size_t channels)
     };
     const sbn_gpu_slice_arguments of_gpu = {.units = 1};
     const sbn_combining none = sbn__combining_none(of_both.partial, SBN_TAIL_NONE);
-    const sbn_building building = {.cache = ""};
+    const sbn_group_config config = {.program_cache = ""};
     const int fusion = sbn__fusion_of(SBN_RELU, 1, 0), part = sbn__part_of_reductions(1, 0, 0);
     sbn_arguments arguments = {.count = 0};
     sbn__add_backward_reduce(&arguments, &own);
@@ -94,7 +94,7 @@ static void launch(sbn_replica *replica, size_t channels)
     sbn__add_tail_of(&arguments, &none, 0, replica);
     sbn__add_slice(&arguments, &of_both);
     sbn__add_gpu_slice(&arguments, &of_gpu);
-    must(sbn__replica_load(replica, SBN_F32, fusion, part, &building), "sbn__replica_load");
+    must(sbn__replica_load(replica, SBN_F32, fusion, part, &config), "sbn__replica_load");
     sbn_kernels *kernels = replica->kernels[SBN_F32][sbn__variant_of(fusion, part)];
     run_kernel(replica, &kernels->backward_reduce[SBN_REDUCE_LARGE_PLANES], &arguments, 2,
                (const size_t[]){1, 1});
