@@ -194,6 +194,11 @@ for world in 1, 2, 3, 4:
                 *told,
             )
 
+with tap.part("names"):
+    alone = DataParallel(convert_sync_batchnorm(nn.BatchNorm1d(2), gradients="group"), 2)
+    marked = set(alone._ddp_params_and_buffers_to_ignore)
+    tap.ok(marked > {"module.weight", "module.bias"}, "a layer alone is marked", marked)
+
 with tap.part("errors"):
     dist.init_process_group("gloo", init_method=f"file://{folder}/alone", rank=0, world_size=1)
     grouped = nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 2))

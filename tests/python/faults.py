@@ -44,7 +44,13 @@ def run_rank(folder, rank):
             os.makedirs(f"{folder}/world-{place}", exist_ok=True)
             launch.join(f"{folder}/world-{place}", 2, members.index(rank))
             layer = convert_sync_batchnorm(torch.nn.BatchNorm1d(8), timeout=60.0)
-            expect(f"world {place}", "nothing was raised", layer, x)
+            if place == 1 and rank == 0:
+                layer(x)
+                pattern = "RuntimeError: backward: expected the process group of its forward"
+                expect("backward after the end of its world", pattern, loss.backward)
+            else:
+                expect(f"world {place}", "nothing was raised", layer, x)
+            loss = layer(x.clone().requires_grad_()).sum()
             dist.destroy_process_group()
     launch.join(folder, WORLD, rank)
 

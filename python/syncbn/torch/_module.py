@@ -48,7 +48,8 @@ class SyncBatchNorm(_BatchNorm):
     of x and the running statistics have the same bits for every number of processes and every way
     to split the batch, and the sums in them do not depend on an order (doc/order.md).
 
-    Arguments, attributes, state_dict and errors are those of torch.nn.SyncBatchNorm; these are new:
+    Arguments, attributes, state_dict and errors are those of torch.nn.SyncBatchNorm; eps is not
+    negative, and momentum is None or 0 to 1. These are new:
 
     process_group  a group of torch.distributed (gloo sums on CPUs, whatever its backend), a
                    syncbn.mpi.Communicator, or None: the world of torch.distributed, or, where it
@@ -353,7 +354,9 @@ def _mark(model: nn.Module) -> None:
     names: dict[str, set[str]] = {"local": set(), "group": set()}
     for path, layer in model.named_modules():
         if isinstance(layer, SyncBatchNorm):
-            names[layer.gradients] |= {f"{path}.{name}" for name in ("weight", "bias")}
+            # DistributedDataParallel calls those of the model itself both "weight" and ".weight".
+            own = {f"{path}.{name}" for name in ("weight", "bias")}
+            names[layer.gradients] |= own | {name.lstrip(".") for name in own}
     before = set(getattr(model, IGNORED, ()))
     ignored = before - names["local"] | names["group"]
     if ignored != before:

@@ -123,9 +123,9 @@ def _backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     handle, of_group = saved[-_BEHIND_BYTES:].clone().view(torch.int64).tolist()
     made = _made.get(handle)
-    if made is None:
+    if made is None or made.handle is None:
         raise RuntimeError(
-            "syncbn::backward: expected the group of its forward, got one that ended"
+            "backward: expected the process group of its forward, got one that ended"
         )
     call = _passes.Call(made, "group" if of_group else "local", None)
     with made.group.lock:

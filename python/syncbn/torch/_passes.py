@@ -197,6 +197,10 @@ def backward(
     assert saved is not None
     group, device = layer.group, layer.group.device
     device.check_process()
+    if layer.handle is None:
+        raise RuntimeError(
+            "backward: expected the process group of its forward, got one that ended"
+        )
     dxs = [torch.empty_like(x) for x in xs]
     dzs = [torch.empty_like(x) for x in xs] if wants_residual else []
     rows = group.replicas > 1
