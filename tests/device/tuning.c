@@ -98,7 +98,8 @@ static void hostile(void)
         unsigned char numbers[24];
         int right;
     } files[] = {{"slices=20,apply=300", 1}, {"", 1},          {"groups=0", 0}, {"groups=10001", 0},
-                 {"slices=20,slices=20", 0}, {"groups=5,", 0}, {"x", 0},        {"groups=1\n", 0}};
+                 {"slices=20,slices=20", 0}, {"groups=5,", 0}, {"x", 0},        {"groups=1\n", 0},
+                 {"groupy=20", 0}};
     unsigned char bytes[MOST];
     uint64_t key_size;
     keep("groups=200");
