@@ -97,8 +97,14 @@ static void hostile(void)
     static struct {
         unsigned char numbers[24];
         int right;
-    } files[] = {{"slices=20,apply=300", 1}, {"", 1},          {"groups=0", 0}, {"groups=10001", 0},
-                 {"slices=20,slices=20", 0}, {"groups=5,", 0}, {"x", 0},        {"groups=1\n", 0},
+    } files[] = {{"slices=20,apply=300", 1},
+                 {"", 1},
+                 {"groups=0", 0},
+                 {"groups=10001", 0},
+                 {"slices=20,slices=20", 0},
+                 {"groups=5,", 0},
+                 {"x", 0},
+                 {"groups=1\n", 0},
                  {"groupy=20", 0}};
     unsigned char bytes[MOST];
     uint64_t key_size;
