@@ -11,7 +11,7 @@
 #include "support/main.h"
 #include "support/wraps.h"
 
-enum { REPLICAS = 3, CHANNELS = 5, LAYERS = 2, SAVED = 2, BATCHES = 4, STEPS = 30, SEQUENCES = 16 };
+enum { REPLICAS = 3, CHANNELS = 5, LAYERS = 2, SAVED = 2, BATCHES = 4, STEPS = 30, SEQUENCES = 64 };
 
 static uint64_t state;
 static size_t replicas;
