@@ -116,8 +116,8 @@ static int is_last_word(int function)
 static int judge_error(run *r, int step, int status, const char *sentence, uint64_t before)
 {
     const uint64_t after = digest_by(r->s->kept, step);
-    if (!*sentence)
-        WRONG(r, "step %d: %s without a sentence", step, sbn_strerror(status));
+    if (!*sentence || strstr(sentence, "(null)"))
+        WRONG(r, "step %d: %s with a sentence \"%s\"", step, sbn_strerror(status), sentence);
     if (r->first[step] == WRAP_ALLOCATE && r->plan.second == 0 && status != SBN_OUT_OF_MEMORY)
         WRONG(r, "step %d: no memory, but %s: %s", step, sbn_strerror(status), sentence);
     if (!before || !after || after == before)
