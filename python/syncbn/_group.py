@@ -27,8 +27,10 @@ class Transport:
     """What joins the processes of a group. `table` has the library's callbacks."""
 
     table: _c.Transport
-    # What ended a wait from outside, such as a KeyboardInterrupt.
-    interrupts: list[BaseException] = []
+
+    def __init__(self) -> None:
+        # What ended a wait from outside, such as a KeyboardInterrupt.
+        self.interrupts: list[BaseException] = []
 
     def call(self, function: Callable[..., int], *arguments: Any) -> int:
         """A call of the library that may wait for other processes."""

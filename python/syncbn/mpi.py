@@ -56,6 +56,7 @@ class _Library:
 
 class _MpiTransport(Transport):
     def __init__(self, library: _Library, communicator: int) -> None:
+        super().__init__()
         self._library, self._handle = library, c_void_p()
         _c.check(library.create(communicator, byref(self._handle)))
         self.table = _c.Transport(size=sizeof(_c.Transport))

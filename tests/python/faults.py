@@ -5,7 +5,9 @@ faults.py FOLDER launches faults.py FOLDER 3 RANK, each of which leaves a line f
 
 import os
 import re
+import signal
 import sys
+import threading
 import time
 
 import launch
@@ -121,6 +123,20 @@ def run_rank(folder, rank):
 
     two = model(timeout=float("inf"))
     expect("a timeout without an end", "nothing was raised", two, x)
+    dist.barrier()
+
+    # Rank 0 is interrupted while it waits: once the pass has a handler of its own.
+    if rank == 0:
+
+        def interrupt():
+            while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt).start()
+        expect("Control-C ends a wait", "^KeyboardInterrupt", two, x)
+        expect("... and its group", "the group failed earlier.*KeyboardInterrupt", two, x)
+        expect("... and nothing else", "nothing was raised", torch.relu, x)
     dist.barrier()
 
     # Rank 1 never comes, not even to the first pass, in which the ranks connect.

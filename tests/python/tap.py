@@ -53,7 +53,7 @@ def raised(call, *arguments):
     """What an exception of a call says."""
     try:
         call(*arguments)
-    except Exception as error:
+    except BaseException as error:
         return f"{type(error).__name__}: {error}"
     return "nothing was raised"
 

@@ -58,13 +58,13 @@ class DistributedTransport(Transport):
         timeout: float,
         whole: DistributedTransport | None = None,
     ) -> None:
+        super().__init__()
         self._whole = whole or self
         self._process_group, self._timeout = process_group, timeout
         self._parts: list[DistributedTransport] = []
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         self._store = _store()
         self._requests: dict[int, _Request] = {}
-        self.interrupts = []
         self._numbers = itertools.count(1)  # a request is other than NULL
         ranks = _ranks_of(process_group)
         # How many transports between these ranks this one has made: the same on all of them, which
@@ -163,7 +163,7 @@ class DistributedTransport(Transport):
     def test(self, _context: Any, number: int, done: Any) -> int:
         try:
             if self._whole.interrupts:
-                raise self._whole.interrupts.pop()
+                return self._failed(self._whole.interrupts.pop())
             request = self._requests[number]
             if not request.work.is_completed():
                 done[0] = 0
