@@ -81,11 +81,13 @@ if [ "${CHECK-}" = full ]; then
 else
     of_three --devices 0
 fi
-# What a device that flushes denormals does; tests/pass/denormals.c shows that it changes others.
+# What a device that flushes denormals does; tests/pass/denormals.c shows that it changes others. Sums of few batches
+# (cl/common/accumulator.cl).
 compare_with "$part"
-same --devices 0 --build-options "-cl-denorms-are-zero${unoptimised:+ $UNOPTIMISED}"
+same --devices 0 --build-options "-cl-denorms-are-zero -D BATCHES_TO_CARRY=1${unoptimised:+ $UNOPTIMISED}"
 # What devices without doubles and without a fence have in their place; and many short sweeps (cl/gpu/wide_blocks.cl).
-same --devices 0 --form gpu --build-options "-D NO_DOUBLES -D NO_FENCE -D SWEEP=1${unoptimised:+ $UNOPTIMISED}"
+same --devices 0 --form gpu \
+    --build-options "-D NO_DOUBLES -D NO_FENCE -D SWEEP=1 -D BATCHES_TO_CARRY=16${unoptimised:+ $UNOPTIMISED}"
 
 # Equal digests would show nothing if lanes folded in another order did not change those of the kernels that
 # fold so, channels first.

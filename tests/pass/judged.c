@@ -2,7 +2,8 @@
  * Problems that every run judges: of tests/inputs it has a sample, and no recorded bits are of these. Backward
  * from the output, where y is 0 or does not give x back; a batch without values, and a replica beside a NaN; clamped
  * variances; frozen layers, whose count is a process's own, so that the lists, which ranks share, have none; in the
- * GPU form a residual of large planes, and large planes without alignment. On PoCL.
+ * GPU form large planes with a residual and without alignment; a backward pass in one launch that stores no dx. On
+ * PoCL.
  */
 #include "check/compare.h"
 #include "support/tap.h"
@@ -30,8 +31,12 @@ static const char *const lines[] = {
     "mb64ic16,bf16,frozen",
     "mb8ic16ih40iw40,grad=inf,form=gpu,frozen",
     "mb2ic3ih72iw72,add,form=gpu",
+    "mb2ic3ih72iw72,add,nograd,form=gpu",
+    "mb2ic3ih72iw72,add,nodx,form=gpu",
+    "mb2ic3ih72iw72,add,form=gpu,frozen",
     "mb2ic3ih65iw65,form=gpu",
     "mb2ic3ih65iw67,add,form=gpu",
+    "mb8ic16ih9iw9,last,nodx",
     "mb8ic16ih9iw9,data=nan,frozen",
     "mb8ic16ih9iw9,xpitch3,dpitch11,frozen",
 };
