@@ -262,10 +262,10 @@ check-faults: $(faults_programs) $(faults_mpi_programs)
 CLEANFILES += check-faults.log
 
 # --- make coverage ----------------------------------------------------------------------
-# Which lines and branches of the library the tests execute (gcov), in coverage/ of this build
-# directory. What they do not execute has a reason in tests/coverage.reasons.
+# Which lines and branches of the library the tests execute (gcov), and which conditions of kernels they make true
+# and false, in coverage/ of this build directory. What they do not execute has a reason in tests/coverage.reasons.
 GCOV = gcov
-EXTRA_DIST += build-aux/coverage.sh tests/coverage.reasons
+EXTRA_DIST += build-aux/coverage.sh build-aux/kernel_coverage.py tests/coverage.reasons
 coverage_build = --disable-shared 'CFLAGS=-g -O0 --coverage -fprofile-update=atomic'
 coverage:
 	+@$(call build_in,coverage,$(coverage_build))
@@ -276,13 +276,17 @@ coverage_tests = $(filter-out %.sh %.py tests/tools/% tests/faults/faults_json t
 	tests/pass/soak_sixteen,$(TESTS)) \
 	$(filter tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh tests/faults/mpi.sh \
 	tests/model/inspect.sh tests/model/reference.sh tests/pass/golden.sh tests/pass/same.sh \
-	tests/tools/command.sh,$(TESTS))
-run_coverage = $(MAKE) $(AM_MAKEFLAGS) TESTS='$(coverage_tests)' TEST_SUITE_LOG=coverage.log \
-	TEST_UNDER=coverage
+	tests/tools/check.sh tests/tools/command.sh,$(TESTS))
+kernel_coverage = $(PYTHON) $(srcdir)/build-aux/kernel_coverage.py
+run_coverage = LD_PRELOAD='$(abs_builddir)/kernels/marks.so' $(MAKE) $(AM_MAKEFLAGS) TESTS='$(coverage_tests)' \
+	TEST_SUITE_LOG=coverage.log TEST_UNDER=coverage
 # A test of deadlines may fail on a busy machine: what has failed runs once more, one by one.
-coverage-here: $(check_PROGRAMS) $(bin_PROGRAMS)
+coverage-here:
+	$(kernel_coverage) mark '$(srcdir)/cl' kernels && $(CC) -shared -fPIC -o kernels/marks.so kernels/marks.c
+	+$(MAKE) $(AM_MAKEFLAGS) KERNELS=kernels $(check_PROGRAMS) $(bin_PROGRAMS)
 	find . -name '*.gcda' -exec rm -f {} +
 	+@$(run_coverage) check-TESTS || $(run_coverage) -j1 recheck; status=$$?; \
+	$(kernel_coverage) report '$(srcdir)/cl' kernels || status=1; \
 	$(SHELL) $(srcdir)/build-aux/coverage.sh '$(GCOV)' '$(srcdir)' && exit $$status
 
 .PHONY: check-asan check-asan-here check-bare check-demo check-faults check-fuzz check-fuzz-here check-golden \
