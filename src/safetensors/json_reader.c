@@ -128,69 +128,19 @@ static int read_string(sbn_json_reader *r)
     return SBN_JSON_STRING;
 }
 
-/* --- numbers and words ---------------------------------------------------------- */
+/* --- the tokens ------------------------------------------------------------------ */
 
-/* Skips digits and returns how many. */
-static size_t skip_digits(sbn_json_reader *r)
-{
-    const char *begin = r->at;
-    while (r->at < r->end && is_digit(*r->at))
-        ++r->at;
-    return (size_t)(r->at - begin);
-}
-
-/* Reads an integer without leading zeros; 0 if `natural` cannot hold it. */
+/* A number with a point or an exponent, or that `natural` cannot hold, is another. */
 static int read_natural(sbn_json_reader *r)
 {
-    const char *digit = r->at;
     int fits = 1;
-    if (digit < r->end && *digit == '0')
-        ++r->at;
-    else
-        skip_digits(r);
-    for (r->natural = 0; digit < r->at; ++digit) {
-        const uint64_t value = (uint64_t)(*digit - '0');
-        fits = fits && r->natural <= (UINT64_MAX - value) / 10;
-        r->natural = r->natural * 10 + value;
-    }
-    return fits;
-}
-
-static int read_number(sbn_json_reader *r)
-{
-    static const char wrong[] = "expected a number of JSON";
-    int natural = *r->at != '-';
-    r->at += !natural;
-    if (r->at == r->end || !is_digit(*r->at))
-        return fail(r, wrong);
-    natural = read_natural(r) && natural;
-    if (r->at < r->end && *r->at == '.') {
-        natural = 0;
-        ++r->at;
-        if (skip_digits(r) == 0)
-            return fail(r, wrong);
-    }
-    if (r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
-        natural = 0;
-        ++r->at;
-        r->at += r->at < r->end && (*r->at == '+' || *r->at == '-');
-        if (skip_digits(r) == 0)
-            return fail(r, wrong);
-    }
-    return natural ? SBN_JSON_NATURAL : SBN_JSON_OTHER;
-}
-
-static int read_word(sbn_json_reader *r)
-{
-    static const char *const words[] = {"true", "false", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
-        const size_t length = strlen(words[i]);
-        if ((size_t)(r->end - r->at) >= length && memcmp(r->at, words[i], length) == 0) {
-            r->at += length;
-            return SBN_JSON_OTHER;
-        }
-    }
-    return fail(r, "expected a value of JSON");
+    r->natural = 0;
+    do {
+        const uint64_t digit = (uint64_t)(*r->at++ - '0');
+        fits = fits && r->natural <= (UINT64_MAX - digit) / 10;
+        r->natural = r->natural * 10 + digit;
+    } while (*r->token != '0' && r->at < r->end && is_digit(*r->at));
+    return fits && (r->at == r->end || !strchr(".eE", *r->at)) ? SBN_JSON_NATURAL : SBN_JSON_OTHER;
 }
 
 int sbn__json_next(sbn_json_reader *r)
@@ -209,6 +159,6 @@ int sbn__json_next(sbn_json_reader *r)
     case ':':
     case ',': ++r->at; return c;
     case '"': ++r->at; return read_string(r);
-    default: return c == '-' || is_digit(c) ? read_number(r) : read_word(r);
+    default: return is_digit(c) ? read_natural(r) : SBN_JSON_OTHER;
     }
 }
