@@ -37,6 +37,7 @@ static const char *const lines[] = {
     "mb2ic3ih65iw65,form=gpu",
     "mb2ic3ih65iw67,add,form=gpu",
     "mb8ic16ih9iw9,last,nodx",
+    "mb8ic16ih9iw9,leaky=0.25,add,last,nodx",
     "mb8ic16ih9iw9,data=nan,frozen",
     "mb8ic16ih9iw9,xpitch3,dpitch11,frozen",
 };
