@@ -71,12 +71,10 @@ large_pass_tests = \
 	tests/pass/memory \
 	tests/pass/soak_sixteen \
 	tests/pass/wide_index \
-	tests/pass/wide_index_mask \
 	tests/pass/wide_index_sums
 check_PROGRAMS += $(large_pass_tests)
 tests_pass_large_tensors_LDFLAGS = $(wrap)clGetMemObjectInfo
 tests_pass_wide_index_LDFLAGS = $(wraps)
-tests_pass_wide_index_mask_LDFLAGS = $(wraps)
 tests_pass_soak_sixteen_LDFLAGS = $(wraps)
 tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
