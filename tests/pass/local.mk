@@ -33,7 +33,6 @@ pass_tests = \
 	tests/pass/arguments_pass \
 	tests/pass/branches \
 	tests/pass/branches_refused \
-	tests/pass/events \
 	tests/pass/fold \
 	tests/pass/from_output_refused \
 	tests/pass/frozen \
@@ -88,6 +87,7 @@ dist_check_SCRIPTS += tests/pass/any_order.sh
 EXTRA_DIST += tests/support/any_order.c
 CLEANFILES += tests/pass/any_order.so
 TESTS += tests/pass/any_order.sh
+ASAN_TESTS += tests/pass/any_order
 
 # Programs of other versions of the structs, on the library as it is installed.
 check_PROGRAMS += tests/pass/growth
