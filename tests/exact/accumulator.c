@@ -1,6 +1,7 @@
 /*
  * Accumulators (src/exact/accumulator.h): what kernels leave, added up, carried and sent by as many
- * ranks as there may be, stays the same number, and flags stay flags.
+ * ranks as there may be, stays the same number, and flags stay flags. The longest integers (src/exact/bigint.h);
+ * all others: tests/exact/int192.c.
  */
 #include <string.h>
 
@@ -152,6 +153,27 @@ static void widened(void)
     tap_ok(!wrong, "three of five channels are added to wide ones: %d wrong", wrong);
 }
 
+/* (2^448 - 1)^2 = 2^896 - 2^449 + 1, and 2^896 - 1 less that is 2^449 - 2. */
+static void longest_numbers(void)
+{
+    sbn_bigint ones, square, one, power, difference, rest;
+    int64_t limbs[14];
+    for (int k = 0; k < 14; ++k)
+        limbs[k] = 0xffffffff;
+    sbn__bigint_from_limbs(&ones, limbs, 14, 32);
+    sbn__bigint_multiply(&square, &ones, &ones);
+    sbn__bigint_from_uint64(&one, 1);
+    sbn__bigint_shift_left(&power, &one, 896);
+    sbn__bigint_subtract(&difference, &power, &square);
+    sbn__bigint_subtract(&rest, &difference, &one);
+    sbn__bigint_shift_left(&power, &one, 449);
+    sbn__bigint_subtract(&one, &power, &rest);
+    tap_ok(sbn__bigint_to_double(&rest, -449) == 1.0 && sbn__bigint_to_double(&one, 0) == 2.0,
+           "2^896 - (2^448 - 1)^2 - 1 = 2^449 - 2");
+    sbn__bigint_subtract(&rest, &square, &square);
+    tap_ok(rest.length == 0 && !rest.negative, "a - a is zero, without a sign");
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i) {
@@ -160,5 +182,6 @@ int main(void)
     }
     flags_of_ranks();
     widened();
+    longest_numbers();
     return tap_done();
 }

@@ -1,7 +1,6 @@
 # The arithmetic on the host.
 exact_tests = \
 	tests/exact/accumulator \
-	tests/exact/bigint \
 	tests/exact/int192 \
 	tests/exact/statistics
 check_PROGRAMS += $(exact_tests)

@@ -1,7 +1,7 @@
 /*
  * Broadcast and averaging between ranks, threads over the in-memory transport
  * or ranks over MPI: the same bits as in one process, beside passes of batch
- * norm, several at once.
+ * norm, several at once. Their order among other commands: tests/pass/any_order.sh.
  */
 #include <math.h>
 
@@ -158,9 +158,36 @@ static void check_beside(void)
     }
 }
 
+/* Commands that are enqueued after the beginning of an exchange neither wait for it nor delay it. */
+static void check_held_queue(void)
+{
+    const test_rank rank = {.replicas = 2, .queue = queue};
+    sbn_group *group = fixture_group(queue, rank.replicas, SBN_FORM_AUTO);
+    sbn_data_parallel *parallel;
+    sbn_exchange *exchange;
+    exchange_tensors t;
+    cl_event gate = fixture_gate(&device);
+    int ready = 0;
+    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
+    tensors_open(&t, &rank);
+    tensors_fill(&t, 0);
+    must(sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t.of, &exchange), "begin");
+    must(clEnqueueMarkerWithWaitList(queue, 1, &gate, NULL), "clEnqueueMarkerWithWaitList");
+    for (long i = 0; i < 100000000 && !ready; ++i)
+        must(sbn_exchange_progress(exchange, &ready), "sbn_exchange_progress");
+    tap_ok(ready, "an averaging comes to its end while the queue is held");
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    must(sbn_exchange_end(exchange), "sbn_exchange_end");
+    tensors_close(&t);
+    clReleaseEvent(gate);
+    sbn_data_parallel_destroy(parallel);
+    sbn_group_destroy(group);
+}
+
 void checks(void)
 {
     check_bits();
     check_broadcast();
     check_beside();
+    check_held_queue();
 }

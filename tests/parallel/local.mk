@@ -3,7 +3,6 @@
 parallel_tests = \
 	tests/parallel/arguments \
 	tests/parallel/average \
-	tests/parallel/events \
 	tests/parallel/exchange \
 	tests/parallel/refused \
 	tests/parallel/sampler \

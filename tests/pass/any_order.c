@@ -1,7 +1,8 @@
 /*
  * Random calls, one behind the other and never waited for, on queues in order, out of order and both; by
- * events where a queue keeps no order. Prints digests, which no order of commands may change:
- * tests/pass/any_order.sh. An argument gives the number of sequences.
+ * events where a queue keeps no order, and elsewhere, too, where another queue writes the input. Prints
+ * digests, which no order of commands may change: tests/pass/any_order.sh. An argument gives the number of
+ * sequences.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,12 @@ enum { REPLICAS = 3, CHANNELS = 5, LAYERS = 2, SAVED = 2, BATCHES = 4, STEPS = 3
 
 static uint64_t state;
 static size_t replicas;
-static sbn_group *group;
+static sbn_group *groups[2]; /* the first layer moves between them */
 static sbn_data_parallel *parallel;
 static sbn_model *model; /* of the second layer, whose weight and bias all replicas share */
 static sbn_batchnorm *layers[LAYERS];
-static cl_command_queue queues[REPLICAS];
-static int unordered[REPLICAS];
+static cl_command_queue queues[REPLICAS], producer; /* in order */
+static int by_events[REPLICAS];
 static slice slices[BATCHES][REPLICAS];
 static sbn_buffer running[2][REPLICAS]; /* of the second layer */
 
@@ -44,6 +45,7 @@ typedef struct call {
 } call;
 
 static call under_way;
+static size_t latest; /* batch of a call */
 
 static size_t below(size_t n)
 {
@@ -60,6 +62,7 @@ static void follow(cl_event *last, cl_event event)
 static void prepare(call *c, size_t layer, size_t batch, kept *on)
 {
     *c = (call){.layer = layer, .batch = batch, .on = on};
+    latest = batch;
     for (size_t r = 0; r < replicas; ++r) {
         sbn_shard *shard = &c->shards[r];
         *shard = slices[batch][r].shard;
@@ -69,7 +72,7 @@ static void prepare(call *c, size_t layer, size_t batch, kept *on)
         shard->bias = slices[layer ? 0 : batch][layer ? 0 : r].shard.bias;
         if (layer)
             shard->residual = shard->dy;
-        if (!unordered[r])
+        if (!by_events[r])
             continue;
         shard->event = &c->events[r];
         shard->wait_list = c->waits[r];
@@ -83,7 +86,7 @@ static void prepare(call *c, size_t layer, size_t batch, kept *on)
 static void settle(call *c)
 {
     for (size_t r = 0; r < replicas; ++r)
-        if (unordered[r]) {
+        if (by_events[r]) {
             follow(&of_batch[c->batch][r], c->events[r]);
             if (c->layer)
                 follow(&of_running[r], c->events[r]);
@@ -107,31 +110,30 @@ static void pass(size_t op, size_t layer, size_t batch, kept *on)
 {
     const unsigned keep = below(4) ? 0 : SBN_KEEP_RUNNING_STATS;
     const unsigned gradients = (unsigned)below(4) * SBN_ACCUMULATE_GRADIENTS;
-    call c;
     if ((op == BACKWARD || op == RECOMPUTE) && on->batch == BATCHES)
         return;
     if (op == BACKWARD || op == RECOMPUTE)
         batch = on->batch;
     else if (op != EVALUATE)
         on->batch = batch;
-    prepare(&c, layer, batch, on);
-    if (op != EVALUATE && op != RECOMPUTE && !under_way.pass && below(3) == 0) {
-        under_way = c;
-        for (size_t r = 0; r < replicas; ++r) {
-            under_way.shards[r].wait_list = under_way.waits[r];
-            under_way.shards[r].event = unordered[r] ? &under_way.events[r] : NULL;
-        }
-        must(op == BACKWARD ? sbn_backward_begin(layers[layer], under_way.shards, on->saved,
-                                                 gradients, &under_way.pass)
-                            : sbn_forward_begin(layers[layer], under_way.shards, on->saved, keep,
-                                                &under_way.pass),
+    const int begins = op != EVALUATE && op != RECOMPUTE && !under_way.pass && below(3) == 0;
+    call own, *c = begins ? &under_way : &own;
+    prepare(c, layer, batch, on);
+    if (begins) {
+        must(op == BACKWARD
+                 ? sbn_backward_begin(layers[layer], c->shards, on->saved, gradients, &c->pass)
+                 : sbn_forward_begin(layers[layer], c->shards, on->saved, keep, &c->pass),
              "begin");
         return;
     }
-    must(fixture_pass(op < OPERATIONS ? (operation)op : FORWARD, layers[layer], c.shards, on->saved,
-                      op == BACKWARD ? gradients : keep, NULL),
+    if (op == BACKWARD && below(3) == 0) {
+        sbn_shard *shard = &c->shards[below(replicas)];
+        shard->dx.mem = shard->weight_grad.mem = shard->bias_grad.mem = NULL;
+    }
+    must(fixture_pass(op < OPERATIONS ? (operation)op : FORWARD, layers[layer], c->shards,
+                      on->saved, op == BACKWARD ? gradients : keep, NULL),
          "a pass");
-    settle(&c);
+    settle(c);
 }
 
 static void fold(size_t batch)
@@ -162,6 +164,7 @@ static void exchange(size_t batch)
     const size_t counts[] = {CHANNELS, CHANNELS}, root = below(replicas);
     sbn_tensors tensors[REPLICAS];
     sbn_buffer buffers[REPLICAS][2];
+    sbn_exchange *begun;
     call c;
     prepare(&c, 0, batch, NULL);
     for (size_t r = 0; r < replicas; ++r) {
@@ -170,10 +173,39 @@ static void exchange(size_t batch)
         tensors[r] = (sbn_tensors){sizeof *tensors, buffers[r], c.shards[r].num_wait,
                                    c.shards[r].wait_list, c.shards[r].event};
     }
-    must(below(2) ? sbn_average_gradients(parallel, counts, 2, tensors)
-                  : sbn_broadcast(parallel, counts, 2, root, tensors),
+    must(below(2) ? sbn_average_gradients_begin(parallel, counts, 2, tensors, &begun)
+                  : sbn_broadcast_begin(parallel, counts, 2, root, tensors, &begun),
          "an exchange");
+    if (below(2))
+        must(sbn_exchange_progress(begun, NULL), "sbn_exchange_progress");
+    if (!under_way.pass)
+        pass(EVALUATE, 0, (batch + 1) % BATCHES, &saved[0][0]);
+    must(sbn_exchange_end(begun), "sbn_exchange_end");
     settle(&c);
+}
+
+/* Another value of the input or of the gradients, behind all that reads it. */
+static void produce(size_t batch)
+{
+    const int of_input = below(2) == 0;
+    for (size_t r = 0; r < replicas; ++r) {
+        const sbn_shard *its = &slices[batch][r].shard;
+        const sbn_buffer *to = of_input ? &its->x : &its->weight_grad;
+        const cl_command_queue on = by_events[r] ? producer : queues[r];
+        const float value = (float)below(9);
+        cl_event *last = &of_batch[batch][r], written;
+        if (slices[batch][r].samples == 0)
+            continue;
+        must(clEnqueueFillBuffer(on, to->mem, &value, sizeof value, sizeof value * (to->offset + 1),
+                                 sizeof value, *last != NULL, *last ? last : NULL, &written),
+             "clEnqueueFillBuffer");
+        must(clFlush(on), "clFlush");
+        if (by_events[r])
+            follow(last, written);
+        events_release(&written, 1);
+    }
+    if (below(2))
+        must(clFinish(producer), "clFinish");
 }
 
 /* What is saved goes to another place of the layer or to its own, and is used; or it is made anew. */
@@ -204,13 +236,30 @@ static uint64_t train(uint64_t digest)
     return digest;
 }
 
+/* What evaluations before do not see. */
+static void set_running(sbn_batchnorm *layer)
+{
+    float mean[CHANNELS];
+    for (int c = 0; c < CHANNELS; ++c)
+        mean[c] = (float)below(9);
+    must(sbn_batchnorm_set_running_stats(layer, mean, NULL, NULL), "set");
+}
+
+/* What is saved does not go with the layer. */
+static void change_group(void)
+{
+    must(sbn_batchnorm_set_group(layers[0], groups[below(2)]), "sbn_batchnorm_set_group");
+    for (size_t k = 0; k < SAVED; ++k)
+        saved[0][k].batch = BATCHES;
+}
+
 static void step(uint64_t *digest)
 {
     const size_t layer = below(LAYERS), batch = below(BATCHES);
     kept *on = &saved[layer][below(SAVED)];
-    const size_t what = below(13);
+    const size_t what = below(17);
     /* Of what a pass under way uses, nothing is touched; nor of the second layer, whose events are to come. */
-    if (under_way.pass && (what < 4 || layer + under_way.layer == 2 || under_way.batch == batch ||
+    if (under_way.pass && (what < 6 || layer + under_way.layer == 2 || under_way.batch == batch ||
                            under_way.batch == on->batch))
         end();
     switch (what) {
@@ -222,8 +271,11 @@ static void step(uint64_t *digest)
         break;
     case 2: move(layer, on, &saved[layer][below(SAVED)]); break;
     case 3: *digest = train(*digest); break;
-    case 4: fold(batch); break;
-    case 5: exchange(batch); break;
+    case 4: change_group(); break;
+    case 5: set_running(layers[layer]); break;
+    case 6: fold(batch); break;
+    case 7: exchange(batch); break;
+    case 8: produce(under_way.pass ? batch : latest); break;
     default:
         pass(below(5), layer, batch, on);
         /* Beside one under way another one of the same layer. */
@@ -240,14 +292,17 @@ static void open(size_t plane)
     const float huge = 1e12f, one[CHANNELS] = {1, 1, 1, 1, 1};
     replicas = 1 + below(REPLICAS);
     for (size_t r = 0; r < replicas; ++r) {
-        unordered[r] = shared && r ? unordered[0] : below(3) > 0;
-        queues[r] = shared && r ? queues[0] : fixture_queue(&device, unordered[r]);
+        const int unordered = below(2) == 0;
+        by_events[r] = shared && r ? by_events[0] : unordered || below(2);
+        queues[r] = shared && r ? queues[0] : fixture_queue(&device, unordered);
     }
-    must(MAKE_GROUP(&group, queues, .replicas = replicas, .form = form), "sbn_group_create");
-    group->combines = group->combines && below(4) > 0;
-    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
+    for (int i = 0; i < 2; ++i) {
+        must(MAKE_GROUP(&groups[i], queues, .replicas = replicas, .form = form), "a group");
+        groups[i]->combines = groups[i]->combines && below(4) > 0;
+    }
+    must(sbn_data_parallel_create(groups[0], NULL, &parallel), "sbn_data_parallel_create");
     for (size_t l = 0; l < LAYERS; ++l) {
-        layers[l] = LAYER_WITH(group, .channels = CHANNELS,
+        layers[l] = LAYER_WITH(groups[0], .channels = CHANNELS,
                                .activation = l ? SBN_RELU : SBN_IDENTITY, .residual = (int)l,
                                .average = l ? SBN_AVERAGE_CUMULATIVE : SBN_AVERAGE_MOMENTUM);
         for (size_t k = 0; k < SAVED; ++k)
@@ -289,7 +344,8 @@ static void shut(int shared)
         fixture_end(layers[l], saved[l][0].saved);
     }
     sbn_data_parallel_destroy(parallel);
-    sbn_group_destroy(group);
+    for (int i = 0; i < 2; ++i)
+        sbn_group_destroy(groups[i]);
     for (size_t r = 0; r < replicas && (r == 0 || !shared); ++r)
         clReleaseCommandQueue(queues[r]);
 }
@@ -298,10 +354,12 @@ static uint64_t run(uint64_t seed)
 {
     uint64_t digest = SBN_DIGEST_START;
     state = mix(seed, 0);
+    latest = 0;
     open(below(2) ? 300 : 7);
     for (int i = 0; i < STEPS; ++i)
         step(&digest);
     end();
+    must(clFinish(producer), "clFinish");
     for (size_t r = 0; r < replicas; ++r)
         must(clFinish(queues[r]), "clFinish");
     for (size_t b = 0; b < BATCHES; ++b)
@@ -319,6 +377,8 @@ void checks(void)
 {
     const int count = main_arguments[1] ? atoi(main_arguments[1]) : SEQUENCES;
     wraps_build_once();
+    producer = fixture_queue(&device, 0);
     for (int i = 0; i < count; ++i)
         tap_note("sequence %d: %016llx", i, (unsigned long long)run((uint64_t)i));
+    clReleaseCommandQueue(producer);
 }

@@ -1,7 +1,6 @@
 /*
  * Folding against PyTorch's float64: a convolution, one without bias before a layer without weight, a
- * dense layer, each in both orders of its weights; before layers of each type, on two replicas, on
- * out-of-order queues.
+ * dense layer, each in both orders of its weights; before layers of each type, on two replicas.
  */
 #include <stdlib.h>
 
@@ -11,7 +10,6 @@
 
 enum { REPLICAS = 2 };
 
-static cl_command_queue on;
 static sbn_group *group;
 static sbn_tensor_file file;
 
@@ -24,7 +22,8 @@ static sbn_buffer load(const char *example, const char *name)
 {
     size_t count = 0;
     float *values = get(example, name, &count);
-    const sbn_buffer made = values ? buffer_of(&device, on, values, count) : (sbn_buffer){NULL, 0};
+    const sbn_buffer made = values ? buffer_of(&device, queue, values, count)
+                                   : (sbn_buffer){NULL, 0};
     free(values);
     return made;
 }
@@ -68,31 +67,10 @@ static sbn_batchnorm *open_layer(const char *example, sbn_type type, size_t *cha
     return layer;
 }
 
-/* The weights are written when the folding has been called, which waits for that. */
-static void fold_late(sbn_batchnorm *layer, sbn_folding foldings[REPLICAS], const float *weights,
-                      size_t count)
-{
-    cl_event written = fixture_gate(&device), folded[REPLICAS];
-    cl_command_queue other = fixture_queue(&device, 0);
-    for (size_t r = 0; r < REPLICAS; ++r) {
-        foldings[r].num_wait = 1;
-        foldings[r].wait_list = &written;
-        foldings[r].event = &folded[r];
-    }
-    must(sbn_batchnorm_fold(layer, foldings), "sbn_batchnorm_fold");
-    for (size_t r = 0; r < REPLICAS; ++r)
-        buffer_write(&(slice){.queue = other}, &foldings[r].weight, count, weights);
-    must(clSetUserEventStatus(written, CL_COMPLETE), "clSetUserEventStatus");
-    must(clWaitForEvents(REPLICAS, folded), "clWaitForEvents");
-    events_release(folded, REPLICAS);
-    clReleaseEvent(written);
-    clReleaseCommandQueue(other);
-}
-
 /* The weights are floats, whatever the layer behind them stores; its ReLU stays behind them. */
 static void check_values(const char *example, sbn_type type, int turned)
 {
-    const slice s = {.queue = on};
+    const slice s = {.queue = queue};
     size_t channels, count;
     sbn_folding foldings[REPLICAS];
     sbn_batchnorm *layer = open_layer(example, type, &channels);
@@ -105,14 +83,15 @@ static void check_values(const char *example, sbn_type type, int turned)
             .size = sizeof(sbn_folding),
             .outer = turned ? count / channels : 1,
             .inner = turned ? 1 : count / channels,
-            .weight = buffer_of(&device, on, NULL, count),
+            .weight = buffer_of(&device, queue, from, count),
             .bias = load(example, "first.bias"),
             .norm_weight = load(example, "norm.weight"),
             .norm_bias = load(example, "norm.bias"),
-            .folded_weight = buffer_of(&device, on, NULL, count),
-            .folded_bias = buffer_of(&device, on, NULL, channels),
+            .folded_weight = buffer_of(&device, queue, NULL, count),
+            .folded_bias = buffer_of(&device, queue, NULL, channels),
         };
-    fold_late(layer, foldings, from, count);
+    must(sbn_batchnorm_fold(layer, foldings), "sbn_batchnorm_fold");
+    must(clFinish(queue), "clFinish");
     for (size_t r = 0; r < REPLICAS; ++r) {
         /* invstd, its product with weight, and the product or fma. */
         expect_floats(&s, &foldings[r].folded_weight, expected, count, 4, example);
@@ -143,17 +122,13 @@ static void check_none(void)
 void checks(void)
 {
     vectors_open(&file, "folded.safetensors");
-    for (int out_of_order = 0; out_of_order < 2; ++out_of_order) {
-        on = fixture_queue(&device, out_of_order);
-        group = fixture_group(on, REPLICAS, SBN_FORM_AUTO);
-        for (int turned = 0; turned < 2; ++turned) {
-            check_values("conv", SBN_F32, turned);
-            check_values("bare", SBN_F16, turned);
-            check_values("dense", SBN_BF16, turned);
-        }
-        sbn_group_destroy(group);
-        clReleaseCommandQueue(on);
+    group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
+    for (int turned = 0; turned < 2; ++turned) {
+        check_values("conv", SBN_F32, turned);
+        check_values("bare", SBN_F16, turned);
+        check_values("dense", SBN_BF16, turned);
     }
+    sbn_group_destroy(group);
     check_none();
     sbn__tensor_file_close(&file);
 }

@@ -7,43 +7,28 @@
 #include "support/refused.h"
 #include "support/wraps.h"
 
-/* References to queues that the program and the library hold; what is done on one that is gone. */
-static struct {
-    cl_command_queue queue;
-    int held;
-} queues[64];
-static size_t queue_count;
-static int used_when_gone;
-
-static void hold(cl_command_queue of, int more)
-{
-    size_t i = 0;
-    while (i < queue_count && queues[i].queue != of)
-        ++i;
-    must(i < 64 ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "queues");
-    queues[i].queue = of;
-    queues[i].held += more;
-    queue_count += i == queue_count;
-    used_when_gone += more == 0 && queues[i].held == 0;
-}
+/* The first queue that the library makes when this is NULL: its references, and what is done when there are none. */
+static cl_command_queue first;
+static int holders, used_when_gone;
 
 WRAP(cl_command_queue, clCreateCommandQueue,
      (cl_context context, cl_device_id of, cl_command_queue_properties properties, cl_int *code))
 {
     const cl_command_queue made = __real_clCreateCommandQueue(context, of, properties, code);
-    hold(made, 1);
+    holders = first ? holders : 1;
+    first = first ? first : made;
     return made;
 }
 
 WRAP(cl_int, clRetainCommandQueue, (cl_command_queue of))
 {
-    hold(of, 1);
+    holders += of == first;
     return __real_clRetainCommandQueue(of);
 }
 
 WRAP(cl_int, clReleaseCommandQueue, (cl_command_queue of))
 {
-    hold(of, -1);
+    holders -= of == first;
     return __real_clReleaseCommandQueue(of);
 }
 
@@ -51,7 +36,7 @@ WRAP(cl_int, clEnqueueUnmapMemObject,
      (cl_command_queue on, cl_mem buffer, void *at, cl_uint count, const cl_event *list,
       cl_event *event))
 {
-    hold(on, 0);
+    used_when_gone += on == first && holders == 0;
     return __real_clEnqueueUnmapMemObject(on, buffer, at, count, list, event);
 }
 
@@ -119,6 +104,7 @@ static void check_under_pass(void)
  */
 static void check_moved(void)
 {
+    first = NULL;
     life l = make(), other = make();
     const sbn_branch branches[] = {{sizeof *branches, l.layer, &data.shard, l.saved, 0},
                                    {sizeof *branches, other.layer, &data.shard, other.saved, 0}};

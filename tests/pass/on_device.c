@@ -1,7 +1,7 @@
 /*
- * Passes that devices combine, which only enqueue: they neither wait nor allocate (on_device_calls.c),
- * even if their inputs are not ready; statistics read later are those of the passes before
- * (on_device_late.c). Their bits, those of passes that the host combines: tests/pass/same.
+ * Passes that devices combine, which only enqueue: they neither wait nor allocate (on_device_calls.c), and
+ * errors come late (on_device_late.c). Their bits, those of passes that the host combines: tests/pass/same; the
+ * order of their commands: any_order.sh.
  */
 #include "group/group.h"
 #include "pass/on_device_training.h"
@@ -66,10 +66,6 @@ static void checks(void)
         }
         check_copies(&one, queues[kind]);
         check_copies(&two, queues[kind]);
-        check_late_input(&two, queues[kind], 1);
-        check_late_input(&one, queues[kind], 0);
-        check_on_demand(&two, queues[kind]);
-        check_on_demand(&large, queues[kind]);
         check_late_errors(&one, queues[kind]);
         check_late_errors(&two, queues[kind]);
         check_failed_forward(&two, queues[kind]);
@@ -83,7 +79,6 @@ static void checks(void)
     check_devices();
     for (int on_host = 0; on_host < 2; ++on_host)
         check_commands(&two, NULL, on_host);
-    check_late_input(&two, NULL, 1);
     check_refused_commands(&two);
     /* The GPU form's reductions combine, in and out of order. */
     training_form = SBN_FORM_GPU;

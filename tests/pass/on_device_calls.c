@@ -37,19 +37,20 @@ static void train_ahead(training *t, sbn_saved *other)
     train(t, SBN_ACCUMULATE_GRADIENTS);
 }
 
-/* What a pass calls: commands, the events in their wait lists, questions for states, flushes. */
+/* What a pass calls: commands, the events in their wait lists, questions for states, flushes, waits. */
 typedef struct calls {
-    long launches, fills, markers, copies, waited_for, questions, flushes;
+    long launches, fills, markers, copies, waited_for, questions, flushes, waits;
 } calls;
 
 static calls calls_since(const calls *c)
 {
     const long copies = wraps_calls(WRAP_READ) + wraps_calls(WRAP_WRITE);
+    const long waits = wraps_calls(WRAP_WAIT) + wraps_calls(WRAP_FINISH);
     return (
         calls){wraps_calls(WRAP_LAUNCH) - c->launches, wraps_calls(WRAP_FILL) - c->fills,
                wraps_calls(WRAP_MARKER) - c->markers,  copies - c->copies,
                wraps_waited_for() - c->waited_for,     wraps_calls(WRAP_EVENT_INFO) - c->questions,
-               wraps_calls(WRAP_FLUSH) - c->flushes};
+               wraps_calls(WRAP_FLUSH) - c->flushes,   waits - c->waits};
 }
 
 /*
@@ -80,11 +81,11 @@ static void check_pass(training *t, operation op, int on_host, cl_event given)
     tap_ok(made.launches <= most && made.fills <= most_fills &&
                made.markers == (given ? replicas : 0) &&
                made.copies == (on_host ? 2 * replicas : 0) &&
-               made.flushes == replicas * (1 + on_host),
-           "%s, %s, %s%s: %ld launches, %ld fills, %ld markers, %ld copies, %ld flushes",
+               made.flushes == replicas * (1 + on_host) && (on_host || made.waits == 0),
+           "%s, %s, %s%s: %ld launches, %ld fills, %ld markers, %ld copies, %ld flushes, %ld waits",
            t->p->what, operation_names[op], on_host ? "the host combines" : "on devices",
            given ? ", behind an event" : "", made.launches, made.fills, made.markers, made.copies,
-           made.flushes);
+           made.flushes, made.waits);
     tap_ok(!t->group->replicas->in_order ||
                (made.waited_for == expected && made.questions == questions),
            "which wait for %ld events, of %ld expected in order, and ask for %ld states",

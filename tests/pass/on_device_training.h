@@ -53,14 +53,12 @@ uint64_t training_digest(uint64_t digest, const training *t);
 void check_calls(const problem *p, cl_command_queue queue);
 void check_commands(const problem *p, cl_command_queue queue, int on_host);
 void check_copies(const problem *p, cl_command_queue queue);
-void check_late_input(const problem *p, cl_command_queue queue, int frees_order);
 void check_late_errors(const problem *p, cl_command_queue queue);
 void check_failed_updates(const problem *p, cl_command_queue queue);
 void check_failed_forward(const problem *p, cl_command_queue queue);
 void check_failed_evaluation(const problem *p, cl_command_queue queue);
 void check_failed_on_host(const problem *p, cl_command_queue queue);
 void check_loading(const problem *p, cl_command_queue queue);
-void check_on_demand(const problem *p, cl_command_queue queue);
 
 /* Of queues of its own. */
 void check_refused_commands(const problem *p);

@@ -25,11 +25,8 @@ tests_support_libsupport_a_SOURCES = \
 	tests/support/wraps_count.c \
 	tests/support/wraps_programs.c
 
-# Ranks as threads, and the hub between them. A program with a transport of its own takes the
-# threads alone.
-tests_support_libthreads_a_SOURCES = \
-	tests/support/ranks_threads.c \
-	tests/support/transport_hub.c
+# Ranks as threads, and the hub between them.
+tests_support_libthreads_a_SOURCES = tests/support/ranks_threads.c
 
 # What a program links that names nothing else: all programs outside tests/ do.
 LDADD = tests/support/libsupport.a tests/support/libthreads.a libsyncbn_check.la \

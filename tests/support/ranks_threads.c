@@ -1,7 +1,4 @@
-/*
- * All ranks in this process, with a thread each; transport_hub.c or transport_sockets.c connects
- * them.
- */
+/* All ranks in this process, with a thread each; the library's in-memory hub connects them. */
 #include <pthread.h>
 
 #include "support/ranks.h"
@@ -45,4 +42,33 @@ void ranks_run(test_ranks *all, int (*work)(test_rank *))
     }
     for (int rank = 0; rank < all->count; ++rank)
         pthread_join(tasks[rank].thread, NULL);
+}
+
+struct transports {
+    sbn_hub *hub;
+};
+
+struct transports *transports_open(int count)
+{
+    static struct transports hubs[4];
+    struct transports *transports = hubs;
+    if (count == 1)
+        return NULL;
+    while (transports->hub)
+        ++transports;
+    must(sbn_hub_create(count, &transports->hub), "sbn_hub_create");
+    return transports;
+}
+
+void transports_get(struct transports *transports, int rank, sbn_transport *transport)
+{
+    must(sbn_hub_transport(transports->hub, rank, transport), "sbn_hub_transport");
+}
+
+void transports_close(struct transports *transports)
+{
+    if (!transports)
+        return;
+    sbn_hub_destroy(transports->hub);
+    transports->hub = NULL;
 }
