@@ -38,7 +38,8 @@ RULES = [(re.compile(pattern), new) for pattern, new in [
 # Tests by the beginnings of their names: those of a folder first, then others, in batches, then the rest.
 PASS = ['pass/passes pass/on_device pass/branches pass/saved',
         'pass/a pass/f pass/h pass/o', 'pass', 'faults']
-KERNELS = ['pass/judged pass/passes', 'pass/golden', 'device', 'pass/planes_of_one', 'pass']
+KERNELS = ['pass/judged pass/passes', 'device/races', 'pass/golden',
+           'device/combine device/soft_doubles device/self_test pass/planes_of_one']
 BATCHES = {
     'src/base': ['base', 'model device', 'pass/passes faults'],
     'src/safetensors': ['model', 'faults'],
@@ -52,7 +53,7 @@ BATCHES = {
     'src/parallel': ['parallel', 'pass/any_order faults mpi'],
     'src/mpi': ['mpi', 'faults'],
     'cl': KERNELS,
-    'cl/gpu': [KERNELS[0], 'device/races', *KERNELS[1:]],
+    'cl/gpu': KERNELS,
 }
 # What takes long comes last, unless a batch names it.
 SLOW = ['tools/check', 'pass/golden', 'pass/same']
@@ -171,7 +172,7 @@ def outcome_of(faults, batches):
             if os.path.join(source, fault.file) == path:
                 lines[fault.at] = fault.new
         write(path, '\n'.join(lines))
-    known = [*tests, RACES] if any(fault.folder() == 'cl/gpu' for fault in faults) else tests
+    known = [*tests, RACES] if any(fault.file.startswith('cl/') for fault in faults) else tests
     failed = 'does not build' if started('tools/syncbn/syncbn').wait() else None
     done = set()
     for batch in batches:
