@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 typedef struct magic {
     const char *bytes;
     size_t size, offset;
@@ -66,28 +68,16 @@ static const char *kind_of_zip(const unsigned char *start, size_t size)
     return holds(start, size, ".npy") ? "a NumPy archive (.npz)" : "a ZIP archive";
 }
 
-/* The number of continuation bytes after a first byte in UTF-8; -1: not a first byte. */
-static int bytes_behind(unsigned char first)
-{
-    return first < 0x80   ? 0
-           : first < 0xc2 ? -1
-           : first < 0xe0 ? 1
-           : first < 0xf0 ? 2
-           : first < 0xf5 ? 3
-                          : -1;
-}
-
 /* UTF-8 without control characters other than white space; the last character may be cut. */
 static int is_text(const unsigned char *start, size_t size)
 {
-    int behind = 0;
-    for (size_t i = 0; i < size; ++i) {
-        const unsigned char c = start[i];
-        if (behind > 0 ? (c & 0xc0) != 0x80
-                       : c == 0 || c == 127 || (c < 32 && !strchr("\t\n\f\r", c)))
-            return 0;
-        behind = behind > 0 ? behind - 1 : bytes_behind(c);
-        if (behind < 0)
+    size_t length = 0;
+    for (size_t at = 0; at < size; at += length) {
+        uint32_t c;
+        length = sbn__utf8_decode((const char *)start + at, size - at, &c);
+        if (length == 0)
+            return size - at < 4;
+        if (c == 0 || c == 127 || (c < 32 && !strchr("\t\n\f\r", (int)c)))
             return 0;
     }
     return 1;
