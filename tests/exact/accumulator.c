@@ -1,6 +1,7 @@
 /*
  * Accumulators (src/exact/accumulator.h): what kernels leave, added up, carried and sent by as many
- * ranks as there may be, stays the same number, and flags stay flags. The longest integers (src/exact/bigint.h);
+ * ranks as there may be, stays the same number, and flags stay flags; what is added to wide ones:
+ * tests/device/combine.c. The longest integers (src/exact/bigint.h);
  * all others: tests/exact/int192.c.
  */
 #include <string.h>
@@ -129,30 +130,6 @@ static void flags_of_ranks(void)
     tap_ok(!wrong, "flags of %d ranks in %d channels: %d wrong", RANKS, CHANNELS, wrong);
 }
 
-/* Channels whose narrow accumulators are added to wide ones: these and their flags. Values: tests/pass/same. */
-static void widened(void)
-{
-    enum { CHANNELS = 5 };
-    static const unsigned char only[CHANNELS] = {0, 1, 0, 1, 1};
-    const size_t length = sbn__accumulator_length(&sbn_forward_narrow);
-    const size_t wide_length = sbn__accumulator_length(&sbn_wide);
-    int64_t narrow[CHANNELS * LENGTH] = {0}, limbs[CHANNELS * LENGTH] = {0}, wide[3 * LENGTH];
-    for (size_t c = 0; c < CHANNELS; ++c) {
-        narrow[(c + 1) * length - 1] = (int64_t)(10 + c);
-        limbs[c * (wide_length - 1)] = (int64_t)(100 + c);
-    }
-    const sbn_accumulators from = sbn__accumulators_at(narrow, &sbn_forward_narrow);
-    sbn__accumulators_widen(&from, CHANNELS, only, limbs, wide);
-    int wrong = 0;
-    for (size_t c = 0, at = 0; c < CHANNELS; ++c)
-        if (only[c]) {
-            const int64_t *own = wide + at++ * wide_length;
-            wrong += own[0] != limbs[c * (wide_length - 1)] ||
-                     own[wide_length - 1] != narrow[(c + 1) * length - 1];
-        }
-    tap_ok(!wrong, "three of five channels are added to wide ones: %d wrong", wrong);
-}
-
 /* (2^448 - 1)^2 = 2^896 - 2^449 + 1, and 2^896 - 1 less that is 2^449 - 2. */
 static void longest_numbers(void)
 {
@@ -181,7 +158,6 @@ int main(void)
         largest(formats[i].name, formats[i].format);
     }
     flags_of_ranks();
-    widened();
     longest_numbers();
     return tap_done();
 }
