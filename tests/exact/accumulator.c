@@ -1,8 +1,7 @@
 /*
  * Accumulators (src/exact/accumulator.h): what kernels leave, added up, carried and sent by as many
  * ranks as there may be, stays the same number, and flags stay flags; what is added to wide ones:
- * tests/device/combine.c. The longest integers (src/exact/bigint.h);
- * all others: tests/exact/int192.c.
+ * tests/device/combine.c. The longest integers (src/exact/bigint.h); all others: int192.c.
  */
 #include <string.h>
 
