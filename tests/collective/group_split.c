@@ -1,7 +1,7 @@
 /*
  * Groups split by colour over replicas and ranks: subgroups of several ranks and of one, all in use
- * at once, each with the statistics of its own samples; a layer that moves to a subgroup and back;
- * and ranks that disagree about a split.
+ * at once, each with the statistics of its own samples; and ranks that disagree about a split. Layers that
+ * move: tests/model/convert.c.
  */
 #include "support/main.h"
 #include "support/refused_ranks.h"
@@ -41,12 +41,9 @@ static const int *colours_of(const test_rank *m)
     return own;
 }
 
-/* The whole batch in one process, with another group of as many replicas. */
+/* The whole batch in one process, and which subgroup is wanted. */
 static test_ranks alone;
-static sbn_group *other;
-
-/* A subgroup's layer: one that moves there has trained on the whole before. */
-static int colour_alone, moves_alone;
+static int colour_alone;
 
 static int train_alone(test_rank *m)
 {
@@ -56,20 +53,15 @@ static int train_alone(test_rank *m)
         some[r] = m->shards[r];
         some[r].shape[0] *= colours_of_all[r] == colour_alone;
     }
-    if (moves_alone) {
-        must(sbn_forward(s.layer, m->shards, s.saved, 0, NULL), "sbn_forward");
-        must(sbn_batchnorm_set_group(s.layer, other), "sbn_batchnorm_set_group");
-    }
     must(sbn_forward(s.layer, some, s.saved, 0, NULL), "sbn_forward");
     m->digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
     fixture_end(s.layer, s.saved);
     return SBN_SUCCESS;
 }
 
-static uint64_t expected_of(int colour, int moves)
+static uint64_t expected_of(int colour)
 {
     colour_alone = colour;
-    moves_alone = moves;
     ranks_do(&alone, train_alone);
     return alone.of[0].digest;
 }
@@ -132,7 +124,7 @@ static void check_colours(test_ranks *all, const int *colours, int count, const 
     int good = 1;
     colours_of_all = colours;
     for (int colour = 0; colour < count; ++colour)
-        expected += expected_of(colour, 0);
+        expected += expected_of(colour);
     for (int i = 0; i < 2; ++i) {
         ranks_do(all, use_subgroups);
         came = 0;
@@ -154,42 +146,6 @@ static void check_subgroups(test_ranks *all)
     check_colours(all, ring, 3, "subgroups that share ranks");
     check_colours(all, some, 1, "replicas without a subgroup");
     check_colours(all, one, 1, "one subgroup for all");
-}
-
-/* Trains on the whole, on a subgroup, and on the whole again. */
-static int move_layer(test_rank *m)
-{
-    sbn_group *subgroups[RANK_REPLICAS];
-    m->digest = 0;
-    if (rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
-        return m->status;
-    const life s = live_in(m->group);
-    must(sbn_forward(s.layer, m->shards, s.saved, 0, NULL), "on the whole");
-    if (m->replicas) {
-        must(sbn_batchnorm_set_group(s.layer, subgroups[0]), "to a subgroup");
-        must(sbn_forward(s.layer, m->shards, s.saved, 0, NULL), "on a subgroup");
-        m->digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
-        must(sbn_batchnorm_set_group(s.layer, m->group), "and back");
-    }
-    must(sbn_forward(s.layer, m->shards, s.saved, SBN_KEEP_RUNNING_STATS, NULL), "on the whole");
-    fixture_end(s.layer, s.saved);
-    destroy_parts(m, subgroups);
-    return SBN_SUCCESS;
-}
-
-static void check_move(test_ranks *all)
-{
-    static const int halves[] = {0, 0, 0, 1, 1};
-    colours_of_all = halves;
-    ranks_do(all, move_layer);
-    const uint64_t first = expected_of(0, 1), second = expected_of(1, 1);
-    for (int rank = 0; rank < RANKS; ++rank) {
-        const test_rank *m = &all->of[rank];
-        const uint64_t expected = rank < 2 ? first : rank == 3 ? second : 0;
-        tap_ok(m->status == SBN_SUCCESS && m->digest == expected,
-               "a layer moves to a subgroup and back: rank %d: %s %s", rank,
-               sbn_strerror(m->status), m->sentence);
-    }
 }
 
 /* --- ranks that disagree ----------------------------------------------------------------- */
@@ -238,12 +194,8 @@ void checks(void)
     test_ranks all;
     ranks_open(&all, &device, RANKS, replicas, samples, NULL);
     ranks_open(&alone, &device, 1, whole, samples, NULL);
-    if (rank_is_here(&alone.of[0]))
-        other = fixture_group(alone.of[0].queue, *whole, SBN_FORM_AUTO);
     check_subgroups(&all);
-    check_move(&all);
     check_disagreements(&all);
-    sbn_group_destroy(other);
     ranks_close(&alone);
     ranks_close(&all);
 }

@@ -1,16 +1,15 @@
 /*
- * Accumulators (src/exact/accumulator.h): what kernels leave, added up, carried and sent by as many
- * ranks as there may be, stays the same number, and flags stay flags. The longest integers (src/exact/bigint.h);
- * all others: tests/exact/int192.c.
+ * Accumulators (src/exact/accumulator.h): the largest that kernels leave, added up, carried and sent by as
+ * many ranks as there may be, stay the same number, and flags stay flags. Any others, and what is added to wide
+ * ones: tests/device/combine.c. The longest integers (src/exact/bigint.h); all others: int192.c.
  */
 #include <string.h>
 
-#include "check/mix.h"
 #include "exact/bigint.h"
 #include "support/tap.h"
 #include "exact/accumulator.h"
 
-enum { LENGTH = 32, ROUNDS = 20000, RANKS = 4095, REPLICAS = 30000 };
+enum { LENGTH = 32, RANKS = 4095, REPLICAS = 30000 };
 
 static const struct {
     const char *name;
@@ -37,24 +36,6 @@ static int same_numbers(const sbn_accumulators *a, const sbn_accumulators *b)
     return first && same(&of_a, &of_b);
 }
 
-/* As blocks leave them: up to 2^62 and of both signs, short ones as frequent as long ones. */
-static int64_t random_limb(uint64_t number)
-{
-    const int64_t value = (int64_t)(mix(1, number) >> 2) >> (mix(2, number) % 62);
-    return mix(3, number) & 1 ? -value : value;
-}
-
-static void fill(int64_t *accumulators, size_t count, uint64_t round)
-{
-    static const int64_t extremes[] =
-        {0, 1, -1, UINT32_MAX, -(int64_t)UINT32_MAX, INT64_C(1) << 62, -(INT64_C(1) << 62)};
-    for (size_t k = 0; k < count; ++k) {
-        const uint64_t number = round * LENGTH + k;
-        accumulators[k] = round % 3 ? random_limb(number) : extremes[mix(4, number) % 7];
-    }
-    accumulators[count] = (int64_t)(mix(5, round) % (1 << SBN_FLAGS));
-}
-
 static int small_limbs(const sbn_accumulators *w)
 {
     int small = 1;
@@ -62,25 +43,6 @@ static int small_limbs(const sbn_accumulators *w)
         if (k != w->limbs1 - 1 && k != w->limbs1 + w->limbs2 - 1)
             small = small && w->at[k] >= 0 && w->at[k] < INT64_C(1) << w->format->limb_bits;
     return small;
-}
-
-/* One replica's accumulators: the same number on the wire, in limbs that are small. */
-static void one_replica(const char *name, const sbn_format *format)
-{
-    int wrong = 0, large = 0, flags = 0;
-    for (uint64_t round = 0; round < ROUNDS; ++round) {
-        int64_t accumulators[LENGTH], wire[LENGTH] = {0};
-        fill(accumulators, sbn__accumulator_length(format) - 1, round);
-        const sbn_accumulators from = sbn__accumulators_at(accumulators, format);
-        const sbn_accumulators to = sbn__accumulators_at(wire, format);
-        sbn__accumulators_add(accumulators, format, 1, wire);
-        wrong += !same_numbers(&from, &to);
-        large += !small_limbs(&to);
-        flags += sbn__accumulator_flags(&from, 0) != sbn__accumulator_flags(&to, 0);
-    }
-    tap_ok(!wrong && !large && !flags,
-           "%s: %d accumulators on the wire: %d wrong numbers, %d large limbs, %d wrong flags",
-           name, ROUNDS, wrong, large, flags);
 }
 
 /* Replicas whose limbs are all as large as they get, carried. */
@@ -129,30 +91,6 @@ static void flags_of_ranks(void)
     tap_ok(!wrong, "flags of %d ranks in %d channels: %d wrong", RANKS, CHANNELS, wrong);
 }
 
-/* Channels whose narrow accumulators are added to wide ones: these and their flags. Values: tests/pass/same. */
-static void widened(void)
-{
-    enum { CHANNELS = 5 };
-    static const unsigned char only[CHANNELS] = {0, 1, 0, 1, 1};
-    const size_t length = sbn__accumulator_length(&sbn_forward_narrow);
-    const size_t wide_length = sbn__accumulator_length(&sbn_wide);
-    int64_t narrow[CHANNELS * LENGTH] = {0}, limbs[CHANNELS * LENGTH] = {0}, wide[3 * LENGTH];
-    for (size_t c = 0; c < CHANNELS; ++c) {
-        narrow[(c + 1) * length - 1] = (int64_t)(10 + c);
-        limbs[c * (wide_length - 1)] = (int64_t)(100 + c);
-    }
-    const sbn_accumulators from = sbn__accumulators_at(narrow, &sbn_forward_narrow);
-    sbn__accumulators_widen(&from, CHANNELS, only, limbs, wide);
-    int wrong = 0;
-    for (size_t c = 0, at = 0; c < CHANNELS; ++c)
-        if (only[c]) {
-            const int64_t *own = wide + at++ * wide_length;
-            wrong += own[0] != limbs[c * (wide_length - 1)] ||
-                     own[wide_length - 1] != narrow[(c + 1) * length - 1];
-        }
-    tap_ok(!wrong, "three of five channels are added to wide ones: %d wrong", wrong);
-}
-
 /* (2^448 - 1)^2 = 2^896 - 2^449 + 1, and 2^896 - 1 less that is 2^449 - 2. */
 static void longest_numbers(void)
 {
@@ -176,12 +114,9 @@ static void longest_numbers(void)
 
 int main(void)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i) {
-        one_replica(formats[i].name, formats[i].format);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i)
         largest(formats[i].name, formats[i].format);
-    }
     flags_of_ranks();
-    widened();
     longest_numbers();
     return tap_done();
 }

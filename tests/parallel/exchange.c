@@ -8,19 +8,23 @@
 #include "support/exchanges.h"
 #include "support/main.h"
 
+typedef enum kind { BROADCAST, AVERAGE } kind;
+
+static kind wanted;
 static size_t root;
 
 /* Elements of the first replica, where this process has one. */
 static float result[EXCHANGE_FLOATS];
 
-static int exchange_once(test_rank *m, int average)
+static int exchange_once(test_rank *m)
 {
     exchange_join(m);
     exchange_tensors *t = &exchange_of[m->rank];
     sbn_data_parallel *parallel = exchange_joined[m->rank];
     tensors_fill(t, sbn_data_parallel_first(parallel));
-    rank_says(m, average ? sbn_average_gradients(parallel, exchange_counts, TENSORS, t->of)
-                         : sbn_broadcast(parallel, exchange_counts, TENSORS, root, t->of));
+    rank_says(m, wanted == AVERAGE
+                     ? sbn_average_gradients(parallel, exchange_counts, TENSORS, t->of)
+                     : sbn_broadcast(parallel, exchange_counts, TENSORS, root, t->of));
     m->digest = tensors_digest(t, m->rank == 0 ? result : NULL);
     for (size_t r = 0; r < m->replicas; ++r)
         m->status = m->status ? m->status : t->events[r] ? SBN_SUCCESS : 1;
@@ -28,23 +32,13 @@ static int exchange_once(test_rank *m, int average)
     return m->status;
 }
 
-static int average(test_rank *m)
-{
-    return exchange_once(m, 1);
-}
-
-static int broadcast(test_rank *m)
-{
-    return exchange_once(m, 0);
-}
-
-static uint64_t exchange_over(int (*work)(test_rank *), int count, const size_t *replicas,
-                              const char *what)
+static uint64_t exchange_over(kind of, int count, const size_t *replicas, const char *what)
 {
     static const size_t samples[RANKS_MAX * RANK_REPLICAS];
     test_ranks all;
     ranks_open(&all, &device, count, replicas, samples, NULL);
-    ranks_do(&all, work);
+    wanted = of;
+    ranks_do(&all, exchange_once);
     const uint64_t digest = exchanges_digest(&all, what);
     ranks_close(&all);
     return digest;
@@ -71,15 +65,15 @@ static void check_bits(void)
 {
     const size_t four[] = {4}, twos[] = {2, 2}, some[] = {3, 0, 1}, ones[] = {1, 1, 1, 1};
     exchange_bucket_bytes = (size_t)4 << 20;
-    const uint64_t alone = exchange_over(average, 1, four, "averaged in one process");
+    const uint64_t alone = exchange_over(AVERAGE, 1, four, "averaged in one process");
     check_mean();
     exchange_bucket_bytes = 4096;
-    tap_ok(exchange_over(average, 1, four, "small buckets") == alone,
+    tap_ok(exchange_over(AVERAGE, 1, four, "small buckets") == alone,
            "small buckets: the same bits");
-    tap_ok(exchange_over(average, 2, twos, "2 x 2") == alone, "2 x 2: the same bits");
-    tap_ok(exchange_over(average, 3, some, "3, 0, 1") == alone, "3, 0, 1: the same bits");
+    tap_ok(exchange_over(AVERAGE, 2, twos, "2 x 2") == alone, "2 x 2: the same bits");
+    tap_ok(exchange_over(AVERAGE, 3, some, "3, 0, 1") == alone, "3, 0, 1: the same bits");
     exchange_bucket_bytes = 9000;
-    tap_ok(exchange_over(average, 4, ones, "4 x 1") == alone, "4 x 1: the same bits");
+    tap_ok(exchange_over(AVERAGE, 4, ones, "4 x 1") == alone, "4 x 1: the same bits");
 }
 
 static uint64_t digest_of_replica(size_t replica)
@@ -95,15 +89,15 @@ static void check_broadcast(void)
     const size_t four[] = {4}, some[] = {1, 0, 3}, ones[] = {1, 1, 1, 1}, one[] = {1};
     for (root = 0; root < 4; root += 2) {
         const uint64_t expected = digest_of_replica(root);
-        tap_ok(exchange_over(broadcast, 1, four, "in one process") == expected &&
-                   exchange_over(broadcast, 3, some, "1, 0, 3") == expected &&
-                   exchange_over(broadcast, 4, ones, "4 x 1") == expected,
+        tap_ok(exchange_over(BROADCAST, 1, four, "in one process") == expected &&
+                   exchange_over(BROADCAST, 3, some, "1, 0, 3") == expected &&
+                   exchange_over(BROADCAST, 4, ones, "4 x 1") == expected,
                "the tensors of replica %d everywhere", (int)root);
     }
     root = 0;
-    tap_ok(exchange_over(broadcast, 1, one, "one replica") == digest_of_replica(0),
+    tap_ok(exchange_over(BROADCAST, 1, one, "one replica") == digest_of_replica(0),
            "one replica keeps its own");
-    tap_ok(exchange_over(average, 1, one, "one replica") == digest_of_replica(0),
+    tap_ok(exchange_over(AVERAGE, 1, one, "one replica") == digest_of_replica(0),
            "and is its own mean");
 }
 
@@ -145,7 +139,7 @@ static int train_beside(test_rank *m)
 static void check_beside(void)
 {
     const size_t ones[] = {1, 1, 1, 1}, some[] = {3, 0, 1}, four[] = {4}, even[] = {2, 2, 2, 2};
-    const uint64_t mean = exchange_over(average, 1, four, "averaged alone");
+    const uint64_t mean = exchange_over(AVERAGE, 1, four, "averaged alone");
     const uint64_t trained = ranks_digest_of(&device, 1, four, even, rank_train, "trained alone");
     test_ranks all;
     for (int i = 0; i < 2; ++i) {

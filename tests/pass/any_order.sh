@@ -29,10 +29,10 @@ grep -q any_order "$work/out" || lacks "OpenCL's loader takes no layers"
 [ "${CHECK-}" = full ] && many=300 || many=64
 sequences() {
     under "$1" tests/pass/any_order "$many" > "$work/out" 2> "$work/err"
-    grep sequence "$work/out" | cmp -s - "$work/digests"
+    grep '^# sequence' "$work/out" | cmp -s - "$work/digests"
 }
-tests/pass/any_order "$many" > "$work/out" 2> "$work/err"
-grep sequence "$work/out" > "$work/digests"
+check 'random calls, and the host combines' eval 'tests/pass/any_order "$many" > "$work/out" 2> "$work/err"'
+grep '^# sequence' "$work/out" > "$work/digests"
 check 'there are digests' [ -s "$work/digests" ]
 for seed in 0 1; do
     check "random calls: seed $seed" sequences $seed

@@ -55,7 +55,6 @@ static cl_mem released[MOST]; /* while commands were held that may use them */
 static size_t count_held, count_released;
 static int any, copying, drops, listed, questions;
 static unsigned long long state;
-static const void *marked_for; /* of which event or queue commands are marked as wanted */
 static time_t last_progress;
 
 static void fail(const char *what, int code)
@@ -194,16 +193,14 @@ static int run_one(void)
 /* Marks what must run for a queue to be empty or an event to be complete; 0: nothing. */
 static int want(cl_command_queue queue, cl_event event)
 {
-    const void *target = queue ? (void *)queue : (void *)event;
     int some = 0;
-    for (size_t i = 0; i < count_held && !some; ++i)
-        some = held[i]->queue == queue || held[i]->event == event;
-    for (size_t i = 0; i < count_held && target != marked_for; ++i)
+    for (size_t i = 0; i < count_held; ++i) {
         held[i]->wanted = held[i]->queue == queue || held[i]->event == event;
-    for (size_t i = target == marked_for ? 0 : count_held; i-- > 0;)
+        some = some || held[i]->wanted;
+    }
+    for (size_t i = some ? count_held : 0; i-- > 0;)
         for (size_t j = 0; j < i && held[i]->wanted; ++j)
             held[j]->wanted = held[j]->wanted || waits_for(held[i], held[j]);
-    marked_for = target;
     return some;
 }
 
@@ -216,7 +213,6 @@ static void flush(cl_command_queue queue)
 /* Nothing that is wanted can run. Another thread may change that, by a flush or other commands. */
 static void judge_progress(void)
 {
-    marked_for = NULL;
     for (size_t i = 0; i < count_held && time(NULL) - last_progress > STUCK_SECONDS; ++i)
         if (held[i]->wanted && !held[i]->flushed)
             fail("a wait for a command that is not flushed", held[i]->kind);
