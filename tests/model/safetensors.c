@@ -108,6 +108,27 @@ static void check_odd(void)
     sbn__tensor_file_close(&file);
 }
 
+/* Eight elements of each type of the format have as many bytes as one has bits. */
+static void check_types(void)
+{
+    static const char *const types = "BOOL 8 F4 4 F6_E2M3 6 F6_E3M2 6 U8 8 I8 8 F8_E5M2 8 F8_E4M3 "
+                                     "8 F8_E8M0 8 I16 16 U16 16 F16 16 "
+                                     "BF16 16 I32 32 U32 32 F32 32 C64 64 F64 64 I64 64 U64 64 ";
+    char name[16], header[128];
+    int bits, length;
+    for (const char *at = types; sscanf(at, "%15s %d %n", name, &bits, &length) == 2;
+         at += length) {
+        sbn_tensor_file file;
+        snprintf(header, sizeof header,
+                 "{\"a\":{\"dtype\":\"%s\",\"shape\":[8],\"data_offsets\":[0,%d]}}", name, bits);
+        vectors_write(path, header, strlen(header), 0, (size_t)bits);
+        const int status = sbn__tensor_file_open(&file, path);
+        tap_ok(!status, "%s: %d bits: %s", name, bits, sbn_last_error());
+        if (!status)
+            sbn__tensor_file_close(&file);
+    }
+}
+
 /* Other parts of JSON: space between tokens, and escaped characters. */
 static void check_json(void)
 {
@@ -163,6 +184,7 @@ int main(void)
     check_lengths();
     check_places();
     check_odd();
+    check_types();
     check_json();
     check_shown();
     unlink(path);
