@@ -1,13 +1,13 @@
 # Problems through `syncbn check` on each usable device alone and on all of them as one group; sourced, not
-# run. PoCL is asked for two of its kinds of device, and rusticl for llvmpipe, unless the environment says else.
-# With CI=true a kind that is missing is a failure. Unless CHECK=full is set, each group has every
+# run. PoCL is asked for two devices, which share compiled kernels, and rusticl for llvmpipe, unless the environment
+# says else. With CI=true a kind that is missing is a failure. Unless CHECK=full is set, each group has every
 # sixth problem, other ones than the group before, of those whose kernels are soon compiled; llvmpipe, on
 # which each takes several times as long, has every twenty-fourth.
 # Environment: srcdir, SYNCBN (the command), CHECK; UNOPTIMISED: as of tests/pass/golden.sh.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${SYNCBN:=tools/syncbn/syncbn}"
-: "${POCL_DEVICES=pthread basic}" "${RUSTICL_ENABLE=llvmpipe}"
+: "${POCL_DEVICES=pthread pthread}" "${RUSTICL_ENABLE=llvmpipe}"
 export POCL_DEVICES RUSTICL_ENABLE
 
 # "0 cpu  name": number, form and name of every device that can be used.
@@ -41,7 +41,7 @@ choose() {
     esac
     list=$work/all
     case $1 in
-    *basic* | *llvmpipe* | all) [ ! -e "$work/others" ] || list=$work/others ;;
+    *llvmpipe* | all) [ ! -e "$work/others" ] || list=$work/others ;;
     esac
     # Pairs need more kernels than the problems that are judged there, and few have kernels that those have.
     case ${CHECK-}:$1:$list in
@@ -71,13 +71,11 @@ run() {
 
 # The problems of $work/all, in one process for each group, for a group compiles its kernels anew.
 run_on_devices() {
-    all=
+    all= last=
     while read -r device _ name; do
-        # PoCL's second kind has the first one's compiler, and takes part in the group.
-        case ${CHECK-}:$(sed -n 's/.* pthread.*/pthread/p' "$work/devices"):$name in
-        :pthread:basic*) ;;
-        *) run "$device" "$name" ;;
-        esac
+        # A second one of a kind takes part in the group.
+        [ "$name" = "$last" ] || run "$device" "$name"
+        last=$name
         all=$all${all:+,}$device
     done < "$work/devices"
     case $all in
