@@ -7,9 +7,10 @@ be_patient
 [ ! -e "$srcdir/config.status" ] || skip_all 'the source was configured in place'
 srcdir=$(cd "$srcdir" && pwd)
 unset MAKEFLAGS MAKELEVEL MFLAGS CONFIG_SITE MPICC
-# Without what takes long to look for.
+# Without what takes long to look for, and with what this build's configure has found, but for MPI.
+grep -E '^((am|lt|sbn)_cv|ac_cv_(c|header|prog))_' config.log > "$work/site"
 configure() {
-    CONFIG_SHELL=/bin/sh "$srcdir/configure" --quiet --disable-static --without-python \
+    CONFIG_SITE=$work/site CONFIG_SHELL=/bin/sh "$srcdir/configure" --quiet --disable-static --without-python \
         --without-clblast --without-dnnl --prefix=/opt/p CC="$CC" "$@"
 }
 in_folder() { # NAME COMMAND...
