@@ -81,6 +81,9 @@ if [ "${CHECK-}" = full ]; then
 else
     of_three --devices 0
 fi
+# The rest is for one device: PoCL's alone, for each run would load Mesa's driver, and differs() compile for it.
+pocl=/etc/OpenCL/vendors/pocl.icd
+[ ! -e $pocl ] || export OCL_ICD_VENDORS="${OCL_ICD_VENDORS-$pocl}"
 # What a device that flushes denormals does; tests/pass/denormals.c shows that it changes others. Sums of few batches
 # (cl/common/accumulator.cl).
 compare_with "$part"
