@@ -4,7 +4,6 @@
 
 . "${srcdir:=.}/tests/mpi/common.sh"
 be_patient
-export POCL_EXTRA_BUILD_FLAGS=
 
 check_run 'minimal_mpi ends well' mpi 3 examples/minimal_mpi
 check 'three ranks know the statistics of the whole batch' \
@@ -12,6 +11,7 @@ check 'three ranks know the statistics of the whole batch' \
 
 demo=examples/train_fashion data=/usr/share/datasets/fashion-mnist
 needs_demo
+export POCL_EXTRA_BUILD_FLAGS=
 
 check_run 'eight ranks compare digests' mpi 8 "$demo" --verify --steps 3
 # Three layers, seven splits and the control; four of the splits share out 8 replicas.
