@@ -1,5 +1,5 @@
 #!/bin/sh
-# Small problems on Oclgrind's device, which reports races between work-items, accesses out of bounds and
+# Small problems on Oclgrind's device: the recorded bits, for its compiler is another one; and it reports races between work-items, accesses out of bounds and
 # barriers that not all work-items reach. Each barrier of cl/gpu that is taken out is reported. Its
 # --uninitialized stays off: 21.10 crashes on vectors and reports fma() of values that the host has
 # written.
@@ -35,4 +35,15 @@ watch gpu mb20ic5 mb5ic19il3,last mb1ic2il300,data=step,grad=step mb16ic16il65,p
 # Blocks of either layout with tails, in buffers with offsets and in views; strips of all channels that one may have.
 watch cpu mb2ic2048il2,last mb3ic17ih3iw3,last,off1 mb3ic5ih15iw17,off1 mb5ic19il3,last,pitch3 mb2ic3il300,pitch1 \
     mb20ic5 mb1ic2il300,data=step,grad=step mb2ic3ih9iw9,grad=huge mb3ic17il2,last,grad=huge
+
+# bits FORM REPLICAS
+bits() {
+    "$OCLGRIND" "$SYNCBN" check --form "$1" --replicas "$2" --build-options '-D restrict=' --file "$work/tiny" \
+        > "$work/out" 2> "$work/err"
+    check "form $1, $2 replicas: the recorded bits" \
+        grep -q " 0 failed, $(grep -c . "$work/tiny") with the recorded bits;" "$work/out"
+}
+grep -E '^mb(8ic37|3ic33il5)(,b?f16)?(,last)?,global' "$srcdir/tests/pass/golden" > "$work/tiny"
+bits cpu 3
+bits gpu 2
 echo "1..$count"

@@ -2,15 +2,14 @@
 # The bits of a problem are the same however it is computed: tests/pass/same names problems and, behind
 # each paragraph of them, what must not change their bits. Digests are those that PoCL's device computes,
 # by one replica in the CPU form; they must come out there and, of what || stands before, on each other usable
-# device alone, on all of them as one group, and under Oclgrind, whose compiler is another one.
-# Environment: as of tests/support/on_devices.sh; OCLGRIND. Runs in the build directory.
+# device alone and on all of them as one group.
+# Environment: as of tests/support/on_devices.sh. Runs in the build directory.
 
 # Under a tool, one device.
-[ -z "${SBN_TEST_UNDER-}" ] || export POCL_DEVICES=pthread RUSTICL_ENABLE= OCLGRIND= CI=
+[ -z "${SBN_TEST_UNDER-}" ] || export POCL_DEVICES=pthread RUSTICL_ENABLE= CI=
 # PoCL 3.1 aborts where three and more of one kernel run at once (doc/devices.md), as they do with three replicas.
 export POCL_MAX_PTHREAD_COUNT=1
 . "${srcdir:=.}/tests/support/on_devices.sh"
-: "${OCLGRIND=oclgrind}"
 
 first=$(awk '/pthread/ { print $1 }' "$work/devices" | head -n 1)
 : "${first:=0}"
@@ -34,17 +33,6 @@ check 'each pair has digests' eval '! grep -qv " order=" "$work/pairs"'
 sed 's/^|*//' "$work/pairs" > "$work/all"
 sed -n 's/^||//p' "$work/pairs" > "$work/others"
 run_on_devices
-
-# Oclgrind is slow: tiny problems. Without `restrict`, as tests/device/races.sh.
-if command -v "$OCLGRIND" > "$work/out"; then
-    grep -E "^mb8ic(37|3il7|2ih7iw7|5ih5iw7|3il5),global" "$work/others" |
-        awk -v full="${CHECK-}" 'full == "full" || NR % 6 == 1' > "$work/problems"
-    "$OCLGRIND" "$SYNCBN" check --tap --build-options '-D restrict=' --file "$work/problems" \
-        > "$work/tap" 2> "$work/err"
-    renumber Oclgrind "$work/tap" || report 'not ok' "Oclgrind: $ran of $planned problems ran"
-elif [ "$CI" = true ]; then
-    report 'not ok' 'Oclgrind is here'
-fi
 
 # Devices without doubles combine, too.
 grep -E '^mb8ic(19ih7iw7|23ih7iw7|130),.*,(r3|r1,ooo,last) ' "$work/all" > "$work/problems"

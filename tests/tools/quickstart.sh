@@ -148,29 +148,29 @@ else
 fi
 
 # --- what is wanted, and not needed -----------------------------------------------------
-# A Debian that has all but libdnnl-dev and oclgrind installed, and knows no oclgrind.
+# A Debian that has all but libdnnl-dev and iproute2 installed, and knows no iproute2.
 made_up dpkg-query << 'END'
-case $* in *oclgrind* | *libdnnl*) exit 1 ;; esac
+case $* in *iproute2* | *libdnnl*) exit 1 ;; esac
 printf installed
 END
 made_up apt-get << END
 echo "\$*" >> '$work/apt'
-case \$* in *oclgrind*) exit 100 ;; esac
+case \$* in *iproute2*) exit 100 ;; esac
 END
 echo 'echo 0' | made_up id
 sed -i.old 's/timeout .*/true/' "$tree/Makefile.in" && rm -rf "$tree/build"
 quickstart 0 build
 check 'build wants nothing more' [ ! -e "$work/apt" ]
 quickstart 0 check
-it_says 'going on without oclgrind: not in this distribution'
+it_says 'going on without iproute2: not in this distribution'
 check 'oneDNN is installed, alone' grep -qx 'install -y --no-install-recommends libdnnl-dev' "$work/apt"
-echo 'case $* in *oclgrind*) exit 1 ;; esac; printf installed' | made_up dpkg-query
+echo 'case $* in *iproute2*) exit 1 ;; esac; printf installed' | made_up dpkg-query
 rm "$work/apt"
 quickstart 0 check
-it_says 'going on without oclgrind: not in this distribution'
+it_says 'going on without iproute2: not in this distribution'
 check 'nor is it looked for again' [ ! -e "$work/apt" ]
 echo 'echo 1000' | made_up id
 rm -rf "$tree/build"
 quickstart 0 check
-it_says 'going on without oclgrind: packages can only be installed by root'
+it_says 'going on without iproute2: packages can only be installed by root'
 echo "1..$count"
