@@ -9,7 +9,7 @@ check_run 'minimal_mpi ends well' mpi 3 examples/minimal_mpi
 check 'three ranks know the statistics of the whole batch' \
     [ "$(grep -c 'mean 2 30  variance 0.666667 466.667$' "$work/out")" -eq 3 ]
 
-demo=examples/train_fashion data=/usr/share/datasets/fashion-mnist
+demo=examples/train_fashion
 needs_demo
 export POCL_EXTRA_BUILD_FLAGS=
 
@@ -19,18 +19,7 @@ rows=$(grep -cE '^[a-z0-9]+ +([1248]x[12348]|half) ' "$work/out")
 eight=$(grep -E '^dense +(1x8|2x4|4x2|8x1) ' "$work/out" | cut -c14- | sort -u | wc -l)
 check "$rows rows of 24, $eight different for 1x8, 2x4, 4x2 and 8x1" [ "$rows-$eight" = 24-1 ]
 
-# shorten FILE HEADER BYTES: the first 2,500 images or labels of a file, by the bytes of its header and of
-# each item.
-shorten() {
-    gzip -dc "$data/$1" > "$work/all" || exit 1
-    { head -c 4 "$work/all" && printf '\000\000\011\304' &&
-        tail -c +9 "$work/all" | head -c $(($2 - 8 + 2500 * $3)); } | gzip -1 > "$work/images/$1"
-}
-# The most time goes into the test images.
-mkdir "$work/images" && ln -s "$data"/train-* "$work/images"
-shorten t10k-images-idx3-ubyte.gz 16 784
-shorten t10k-labels-idx1-ubyte.gz 8 1
-
+short_images 2500
 # What gnuplot is told is kept, and drawn by nothing. The demo is started in another folder.
 cat > "$work/gnuplot" << 'END'
 #!/bin/sh

@@ -109,3 +109,17 @@ needs_demo() {
     [ -x examples/train_fashion ] || lacks 'the demo was not built: CLBlast or zlib is missing'
     [ -d /usr/share/datasets/fashion-mnist ] || lacks 'the package dataset-fashion-mnist is not installed'
 }
+
+# short_images COUNT: the demo's images in $work/images, so many of them to test by, for these take most of the time.
+short_images() {
+    data=/usr/share/datasets/fashion-mnist images=$1
+    mkdir "$work/images" && ln -s "$data"/train-* "$work/images" || exit 1
+    shorten t10k-images-idx3-ubyte.gz 16 784
+    shorten t10k-labels-idx1-ubyte.gz 8 1
+}
+# shorten FILE HEADER BYTES: the bytes of its header, which has the number of items, and of each item.
+shorten() {
+    gzip -dc "$data/$1" > "$work/all" || exit 1
+    { head -c 4 "$work/all" && printf "\\000\\000\\$(printf %03o $((images / 256)))\\$(printf %03o $((images % 256)))" &&
+        tail -c +9 "$work/all" | head -c $(($2 - 8 + images * $3)); } | gzip -1 > "$work/images/$1"
+}

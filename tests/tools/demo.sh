@@ -27,8 +27,9 @@ check "the folded network: ${folded:-not compared}" \
 
 # A gnuplot that cannot draw costs the picture, and not the result.
 mkdir "$work/bin" && printf '#!/bin/sh\nexit 1\n' > "$work/bin/gnuplot" && chmod +x "$work/bin/gnuplot"
+short_images 500
 check_run 'a training with a gnuplot that fails' env PATH="$work/bin:$PATH" \
-    "$demo" --steps 2 --replicas 2 --out "$work/curves"
+    "$demo" --steps 2 --replicas 2 --data "$work/images" --out "$work/curves"
 it_says '\.csv \(no picture: gnuplot failed\)'
 it_says '^Synchronising 2 replicas'
 
