@@ -20,6 +20,7 @@ FAULT_POINTS = 6
 # PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same;
 # llvmpipe, which nobody trains on, may optimise less, too. CHECK=full optimises all; a test that needs
 # kernels as users run them clears POCL_EXTRA_BUILD_FLAGS itself.
+# Threads of OpenMP, which oneDNN and PyTorch start, spin while they wait: a test has one.
 KERNEL_FLAGS = $(if $(filter full,$(CHECK)),,-cl-opt-disable)
 AM_TESTS_ENVIRONMENT = \
 	LC_ALL=C; export LC_ALL; \
@@ -38,6 +39,7 @@ AM_TESTS_ENVIRONMENT = \
 	PYTORCH_PYTHON='$(PYTORCH_PYTHON)'; export PYTORCH_PYTHON; \
 	FAULT_POINTS='$(FAULT_POINTS)'; export FAULT_POINTS; \
 	SYNCBN_TUNING=; export SYNCBN_TUNING; \
+	OMP_NUM_THREADS=1; export OMP_NUM_THREADS; \
 	unset POCL_DEVICES POCL_MAX_PTHREAD_COUNT; \
 	$(MKDIR_P) '$(TEST_CACHE)';
 

@@ -168,6 +168,7 @@ static void check_all(void)
 
 int main(void)
 {
+    fixture_one_thread();
     wraps_build_once();
     return fixture_main(&device, NULL, check_all);
 }
