@@ -123,6 +123,14 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     return SBN_SUCCESS;
 }
 
+static void unload(sbn_kernels **kernels)
+{
+    if (*kernels)
+        sbn__kernels_release(*kernels);
+    sbn__free(*kernels);
+    *kernels = NULL;
+}
+
 int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
                       const sbn_group_config *config)
 {
@@ -152,16 +160,8 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
     status = sbn__kernels_create(made, program);
     replica->counts_slices |= made->counts_slices;
     if (status)
-        sbn__replica_unload(kernels);
+        unload(kernels);
     return status;
-}
-
-void sbn__replica_unload(sbn_kernels **kernels)
-{
-    if (*kernels)
-        sbn__kernels_release(*kernels);
-    sbn__free(*kernels);
-    *kernels = NULL;
 }
 
 int sbn__replica_combines(const sbn_replica *replica)
@@ -175,7 +175,7 @@ void sbn__replica_close(sbn_replica *replica)
     const cl_command_queue queues[] = {replica->transfer_queue, replica->queue};
     for (int type = 0; type < SBN_TYPES; ++type)
         for (int variant = 0; variant < SBN_VARIANTS; ++variant)
-            sbn__replica_unload(&replica->kernels[type][variant]);
+            unload(&replica->kernels[type][variant]);
     for (int i = 0; i < 2; ++i)
         if (queues[i]) {
             clReleaseCommandQueue(queues[i]);

@@ -47,7 +47,6 @@ void sbn__replica_close(sbn_replica *replica);
  */
 int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
                       const sbn_group_config *config);
-void sbn__replica_unload(sbn_kernels **kernels);
 
 /* 1 if the device has kernels that combine, once floats' first variant is loaded. */
 int sbn__replica_combines(const sbn_replica *replica);

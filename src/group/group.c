@@ -122,20 +122,15 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
     return status;
 }
 
-static int load(sbn_group *group, sbn_type type, int fusion)
-{
-    int status = SBN_SUCCESS;
-    for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = sbn__replica_load(&group->replicas[r], type, fusion, 0, &group->config);
-    for (size_t r = 0; r < group->replica_count && status; ++r)
-        sbn__replica_unload(&group->replicas[r].kernels[type][fusion]);
-    return status;
-}
-
 int sbn__group_load(sbn_group *group, sbn_type type, int fusion)
 {
-    const int status = load(group, type, 0);
-    return status || !fusion ? status : load(group, type, fusion);
+    int status = SBN_SUCCESS;
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
+        status = sbn__replica_load(&group->replicas[r], type, 0, 0, &group->config);
+        if (!status && fusion)
+            status = sbn__replica_load(&group->replicas[r], type, fusion, 0, &group->config);
+    }
+    return status;
 }
 
 /* Copies a string that the kernels of further types need. */

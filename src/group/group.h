@@ -46,7 +46,7 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group);
 
 /*
  * Loads the kernels for tensors of a type, without a fusion and with this one, which stay until the
- * group ends; on an error none.
+ * group ends; on an error those of some replicas.
  */
 int sbn__group_load(sbn_group *group, sbn_type type, int fusion);
 
