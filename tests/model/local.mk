@@ -1,5 +1,5 @@
 # Models and their files, which PyTorch wrote (tests/model/data/make_files.py): what lies is
-# refused; half and bfloat; layers against PyTorch's values; checkpoints of whole networks.
+# refused; half and bfloat; checkpoints of whole networks.
 model_tests = \
 	tests/model/checkpoint \
 	tests/model/checkpoint_files \
@@ -9,7 +9,6 @@ model_tests = \
 	tests/model/half \
 	tests/model/hostile \
 	tests/model/model \
-	tests/model/pytorch \
 	tests/model/safetensors
 check_PROGRAMS += $(model_tests)
 tests_model_draft_SOURCES = \
@@ -26,7 +25,6 @@ TESTS += $(model_tests)
 ASAN_TESTS += $(model_tests)
 
 EXTRA_DIST += \
-	tests/model/data/converted.safetensors \
 	tests/model/data/folded.safetensors \
 	tests/model/data/make_files.py \
 	tests/model/data/network_bf16.safetensors \
@@ -34,7 +32,6 @@ EXTRA_DIST += \
 	tests/model/data/network_f32.safetensors \
 	tests/model/data/network_v1.safetensors \
 	tests/model/data/read_files.py \
-	tests/model/data/trained.safetensors \
 	tests/model/data/troubled.safetensors
 
 # The reference implementation reads what tests/model/rewrite wrote; the command's view of files.

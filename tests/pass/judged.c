@@ -1,9 +1,9 @@
 /*
  * Problems that every run judges: of tests/inputs it has a sample, and no recorded bits are of these. Backward
  * from the output, where y is 0 or does not give x back; a batch without values, and a replica beside a NaN; clamped
- * variances; frozen layers, whose count is a process's own, so that the lists, which ranks share, have none; in the
- * GPU form large planes with a residual and without alignment; a backward pass in one launch that stores no dx. On
- * PoCL.
+ * variances, of another momentum and of a cumulative average; frozen layers, whose count is a process's own, so that
+ * the lists, which ranks share, have none; in the GPU form large planes with a residual and without alignment; a
+ * backward pass in one launch that stores no dx. On PoCL.
  */
 #include "check/compare.h"
 #include "support/tap.h"
@@ -20,8 +20,8 @@ static const char *const lines[] = {
     "mb8ic3,relu,last,split8-0,data=nan,byhost",
     "mb8ic3,split8-0,data=nan,grad=nan,byhost,form=gpu",
     "mb8ic3,relu,last,split0-8,data=nan,accumulate,form=gpu",
-    "mb8ic16ih9iw9,r2,clamp,eps=16",
-    "mb8ic16ih9iw9,leaky=0.25,add,last,clamp,eps=0.25",
+    "mb8ic16ih9iw9,r2,clamp,eps=16,momentum=0.3",
+    "mb8ic16ih9iw9,leaky=0.25,add,last,clamp,eps=0.25,cumulative",
     "mb8ic16ih9iw9,leaky,output,inplace,frozen",
     "mb8ic16ih9iw9,f16,output,last,global,frozen",
     "mb1ic16,frozen",

@@ -25,11 +25,6 @@ def save(name, tensors):
     save_file(tensors, os.path.join(FOLDER, name), metadata={"format": "pt"})
 
 
-def single(*shape):
-    """Values that a float32 holds, as float64."""
-    return torch.randn(*shape, dtype=torch.float32).double()
-
-
 def train_a_little(network, batches, *shape):
     for _ in range(batches):
         network(torch.randn(*shape, dtype=torch.float64) * 2 + 0.5)
@@ -55,19 +50,6 @@ def networks():
              {k: v.to(kind) if v.is_floating_point() else v for k, v in state.items()})
     # A checkpoint of version 1: batches were not counted.
     save("network_v1.safetensors", {k: v for k, v in state.items() if not k.endswith("num_batches_tracked")})
-
-
-def trained():
-    """Running statistics after three batches, momentum 0.1, 0.3 and None."""
-    tensors = {"x": single(3, 4, 3, 9)}
-    for name, momentum in (("tenth", 0.1), ("more", 0.3), ("none", None)):
-        layer = torch.nn.BatchNorm1d(3, momentum=momentum).double()
-        for batch in tensors["x"]:
-            layer(batch)
-        tensors |= {f"{name}.{k}": v.clone() for k, v in layer.state_dict().items()}
-        layer.reset_parameters()
-        tensors |= {f"{name}.reset.{k}": v for k, v in layer.state_dict().items()}
-    save("trained.safetensors", tensors)
 
 
 def folded():
@@ -118,30 +100,6 @@ def troubled():
     save("troubled.safetensors", tensors)
 
 
-def converted():
-    """A layer that trains a step, is converted to SyncBatchNorm, trains another and evaluates."""
-    layer = torch.nn.BatchNorm1d(4, eps=1e-3, momentum=0.3).double()
-    layer.weight.data = single(4)
-    layer.bias.data = single(4)
-    x, dy = single(3, 6, 4, 20), single(6, 4, 20)
-    layer(x[0])
-    tensors = {"x": x, "dy": dy} | {f"before.{k}": v.clone() for k, v in layer.state_dict().items()}
-    network = torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.Sequential(layer).train())
-    layer = network[0]
-    tensors |= {f"converted.{k}": v.clone() for k, v in layer.state_dict().items()}
-    tensors["settings"] = torch.tensor([layer.eps, layer.momentum, layer.affine, layer.track_running_stats,
-                                        layer.training], dtype=torch.float64)
-    batch = x[1].clone().requires_grad_()
-    y = network(batch)
-    y.backward(dy)
-    tensors |= {"y": y, "dx": batch.grad, "weight_grad": layer.weight.grad, "bias_grad": layer.bias.grad}
-    tensors["evaluated"] = network.eval()(x[2])
-    tensors |= {f"after.{k}": v for k, v in layer.state_dict().items()}
-    save("converted.safetensors", tensors)
-
-
 networks()
-trained()
 folded()
 troubled()
-converted()
