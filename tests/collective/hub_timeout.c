@@ -1,67 +1,30 @@
 /*
- * Ranks that do not join: the pass ends with a sentence, or, with SBN_TIMEOUT_LOCAL, with this rank's
- * own statistics.
+ * Ranks that do not come: in passes, in two layers' of a call, in a split, as in
+ * sbn_data_parallel_create, and in an exchange of tensors. The others wait until their timeout, or
+ * until a watchdog thread calls sbn_group_abort, and return with a sentence, or, with
+ * SBN_TIMEOUT_LOCAL, with their own statistics. Also sbn_group_status of all these groups.
  */
-#include <syncbn/data_parallel.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "group/group.h"
-#include "support/ranks.h"
+#include "support/exchanges.h"
+#include "support/refused.h"
+#include "support/stalls.h"
 
 static fixture device;
+
+/* Of every group, in seconds, and when one that waits is aborted. */
+#define TIMEOUT 0.5
+#define ABORT 0.2
 
 /* Who comes at once, and who does later or not at all. */
 enum { ON_TIME = 3, LATE = 4 };
 
-static void check_absent(void)
-{
-    test_ranks all;
-    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_FAIL);
-    ranks_reset(&all);
-    const uint64_t before = ranks_state(&all);
-    ranks_do_some(&all, ON_TIME, rank_forward_twice);
-    for (int rank = 0; rank < 2; ++rank)
-        rank_expect(&all.of[rank], SBN_TIMEOUT,
-                    "waited 0.3 s in forward of layer \"first\" for rank 2", "a rank is absent");
-    ranks_do_some(&all, ON_TIME, rank_forward);
-    for (int rank = 0; rank < 2; ++rank)
-        rank_expect(&all.of[rank], SBN_GROUP_FAILED, "failed earlier|waited 0.3 s|rank 2",
-                    "afterwards the group is dead");
-    ranks_do_some(&all, LATE, rank_forward);
-    /* It is told about the timeout of the others, and does not wait for its own. */
-    rank_expect(&all.of[2], SBN_REMOTE_ERROR,
-                "ranks 0, 1 called forward of layer \"first\"|reported SBN_TIMEOUT",
-                "the late rank");
-    ranks_do_some(&all, LATE, rank_forward);
-    rank_expect(&all.of[2], SBN_GROUP_FAILED, "rank 2: the group failed earlier|ranks 0, 1",
-                "the late rank afterwards");
-    tap_ok(ranks_state(&all) == before, "nothing has changed");
-    expect(sbn_evaluate(all.of[0].layer, all.of[0].shards), SBN_SUCCESS, "",
-           "evaluation by running statistics needs nobody");
-    ranks_close(&all);
-}
-
-static int breaks(void *context, void *request, int *done)
-{
-    (void)context, (void)request, (void)done;
-    return -5;
-}
-
-/* A transport that cannot tell whether the header has come: its rank sends no sums, and is named. */
-static void check_breaking(void)
-{
-    test_ranks all;
-    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_FAIL);
-    all.of[2].group->communicator.transport.test = breaks;
-    ranks_do_some(&all, ON_TIME | LATE, rank_forward);
-    rank_expect(&all.of[2], SBN_TRANSPORT_ERROR, "rank 2: the transport's test returned -5",
-                "a transport that breaks");
-    for (int rank = 0; rank < 2; ++rank)
-        rank_expect(&all.of[rank], SBN_TIMEOUT,
-                    "waited 0.3 s in forward of layer \"first\" for rank 2", "the others");
-    ranks_close(&all);
-}
+/* --- what they wait in --- */
 
 /* Both layers in one call; the second one's outputs have to go elsewhere. */
 static int train_branches(test_rank *m)
@@ -84,91 +47,19 @@ static int train_branches(test_rank *m)
     return rank_says(m, status);
 }
 
-static int forward_and_train(test_rank *m)
-{
-    must(sbn_forward(m->second, m->shards, m->second_saved, 0, NULL), "sbn_forward");
-    return rank_train(m);
-}
-
-static void expect_bits(const test_ranks *all, uint64_t alone)
-{
-    test_ranks first = *all;
-    first.count = 1;
-    tap_ok(ranks_digest(&first) == alone, "the bits of a group of this rank alone");
-}
-
-/* The first ranks have gone on with their own statistics. */
-static void expect_alone(const test_ranks *all, int count, const char *what)
-{
-    for (int rank = 0; rank < count; ++rank) {
-        const test_rank *m = &all->of[rank];
-        tap_ok(m->status == SBN_SUCCESS && !m->result.synchronised &&
-                   m->result.count == m->slices[0].samples * RANK_PLANE,
-               "%s: rank %d: %s %s, not synchronised, %d values", what, rank,
-               sbn_strerror(m->status), m->sentence, (int)m->result.count);
-    }
-}
-
-static int train_on(test_rank *m)
-{
-    const int status = sbn_backward(m->layer, m->shards, m->saved, SBN_GLOBAL_GRADIENTS,
-                                    &m->result);
-    clFinish(m->queue);
-    return rank_says(m, status);
-}
-
-static void check_local(void)
-{
-    test_ranks all;
-    const uint64_t alone = ranks_digest_of(&device, 1, NULL, NULL, forward_and_train, "alone");
-    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_LOCAL);
-    ranks_do_some(&all, ON_TIME, rank_forward_twice);
-    expect_alone(&all, 2, "left alone");
-    ranks_do_some(&all, ON_TIME, train_on);
-    tap_ok(all.of[0].status == SBN_SUCCESS && !all.of[0].result.synchronised,
-           "later passes are local too: %s", all.of[0].sentence);
-    expect_bits(&all, alone);
-    ranks_close(&all);
-}
-
-/* With SBN_TIMEOUT_LOCAL: a rank that comes later is told, and leaves nothing pending. */
-static void check_local_late(void)
-{
-    test_ranks all;
-    const long before = sbn__handles_open();
-    ranks_open_three(&all, &device, 1, SBN_TIMEOUT_LOCAL);
-    ranks_do_some(&all, ON_TIME, rank_forward);
-    const double start = sbn__seconds();
-    ranks_do_some(&all, LATE, rank_forward);
-    const double waited = sbn__seconds() - start;
-    expect_alone(&all, 3, "one late");
-    tap_ok(waited < 1, "the late rank does not wait for its own timeout: %g s of 1", waited);
-    ranks_do(&all, rank_train);
-    for (int rank = 0; rank < 3; ++rank)
-        rank_expect(&all.of[rank], SBN_SUCCESS, "", "all go on alone");
-    ranks_close(&all);
-    tap_ok(sbn__handles_open() == before, "no request is left: %ld blocks",
-           sbn__handles_open() - before);
-}
-
-/* A split that a rank does not come to. */
-static sbn_group *parts[3];
-
+/* Then a pass of its part. An error makes no part. */
 static int split(test_rank *m)
 {
     const int colour = 0;
-    parts[m->rank] = NULL;
-    return rank_says(m, sbn_group_split(m->group, &colour, &parts[m->rank]));
-}
-
-/* The layer moves to its rank's part. */
-static int train_in_part(test_rank *m)
-{
-    int status = sbn_batchnorm_set_group(m->layer, parts[m->rank]);
-    status = status ? rank_says(m, status) : rank_forward(m);
-    must(sbn_batchnorm_set_group(m->layer, m->group), "sbn_batchnorm_convert");
-    sbn_group_destroy(parts[m->rank]);
-    return status;
+    sbn_group *part = NULL;
+    const int status = sbn_group_split(m->group, &colour, &part);
+    if (status)
+        return rank_says(m, part ? SBN_SUCCESS : status);
+    must(sbn_batchnorm_set_group(m->layer, part), "sbn_batchnorm_set_group");
+    rank_forward(m);
+    must(sbn_batchnorm_set_group(m->layer, m->group), "sbn_batchnorm_set_group");
+    must(sbn_group_destroy(part), "sbn_group_destroy");
+    return m->status;
 }
 
 static int join(test_rank *m)
@@ -177,68 +68,253 @@ static int join(test_rank *m)
     return rank_says(m, sbn_data_parallel_create(m->group, NULL, &parallel));
 }
 
-static void check_split(sbn_timeout_action action)
+typedef struct waiting {
+    const char *in;
+    int (*work)(test_rank *);
+    int told; /* who comes late learns of the others, and does not wait for its own timeout */
+} waiting;
+
+static const waiting waits[] = {
+    {"forward of layer \"first\"", rank_forward_twice, 1},
+    {"forward of layer \"first\" and 1 more", train_branches, 1},
+    {"sbn_group_split", split, 0},
+    {"averaging of 7 tensors, 6149 floats", exchange_average, 0},
+};
+
+/* One of them, and what ends it; rank 0 alone is aborted. */
+typedef struct trial {
+    const waiting *of;
+    int aborts, exchanges;
+    int local; /* a timeout leaves a rank its own statistics; an exchange ends without them */
+    char what[120];
+    double waited, used; /* by rank 0: seconds, and of the processor's */
+} trial;
+
+static trial now;
+
+static void *watch(void *group)
 {
-    const int local = action == SBN_TIMEOUT_LOCAL;
-    test_ranks all;
-    ranks_open_three(&all, &device, 0.5, action);
-    ranks_do_some(&all, ON_TIME, split);
+    pause_for(ABORT);
+    return (void *)(intptr_t)sbn_group_abort(group);
+}
+
+/* Of the calling thread. */
+static double processor_seconds(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+static int under_watch(test_rank *m)
+{
+    pthread_t watchdog;
+    void *aborted = NULL;
+    if (m->rank != 0)
+        return now.of->work(m);
+    if (now.aborts)
+        must(pthread_create(&watchdog, NULL, watch, m->group), "pthread_create");
+    const double since = sbn__seconds(), used = processor_seconds();
+    now.of->work(m);
+    now.waited = sbn__seconds() - since;
+    now.used = processor_seconds() - used;
+    if (now.aborts)
+        must(pthread_join(watchdog, &aborted), "pthread_join");
+    must((int)(intptr_t)aborted, "sbn_group_abort");
+    return m->status;
+}
+
+static int work_and_train(test_rank *m)
+{
+    return now.of->work(m) ? m->status : rank_train(m);
+}
+
+/* --- what is left of it --- */
+
+static void expect_status(const test_ranks *all, int rank, int status, const char *words,
+                          const char *what)
+{
+    const char *reason = NULL;
+    const int came = sbn_group_status(all->of[rank].group, &reason);
+    tap_ok(came == status && holds_words(reason, words),
+           "%s: the status of rank %d's group is %s (%s), got %s: %s", what, rank,
+           sbn_strerror(status), words, sbn_strerror(came), reason);
+    tap_ok(sbn_group_status(all->of[rank].group, NULL) == status, "%s: without a reason", what);
+}
+
+/* An error's words; or a rank has gone on with its own statistics. */
+static void expect_rank(const test_rank *m, int status, const char *words, const char *what)
+{
+    rank_expect(m, status, status ? words : "", what);
+    tap_ok(status ||
+               (!m->result.synchronised && m->result.count == m->slices[0].samples * RANK_PLANE),
+           "%s: rank %d: not synchronised, %d values", what, m->rank, (int)m->result.count);
+}
+
+static void check_on_time(test_ranks *all)
+{
+    char words[2][160];
+    ranks_reset(all);
+    const uint64_t before = ranks_state(all);
+    expect_status(all, 0, SBN_SUCCESS, "", "a new group");
+    ranks_do_some(all, ON_TIME, under_watch);
     for (int rank = 0; rank < 2; ++rank) {
-        rank_expect(&all.of[rank], local ? SBN_SUCCESS : SBN_TIMEOUT,
-                    local ? "" : "waited 0.5 s in sbn_group_split for rank 2",
-                    "a split, one absent");
-        tap_ok((parts[rank] != NULL) == local, "rank %d: %s", rank, local ? "a part" : "no part");
+        const int aborted = now.aborts && rank == 0;
+        snprintf(words[rank], sizeof *words, "rank %d%s waited%s in %s for rank 2", rank,
+                 aborted ? ": sbn_group_abort was called while it" : "", aborted ? "" : " 0.5 s",
+                 now.of->in);
+        expect_rank(&all->of[rank],
+                    aborted     ? SBN_ABORTED
+                    : now.local ? SBN_SUCCESS
+                                : SBN_TIMEOUT,
+                    words[rank], now.what);
+        expect_status(all, rank,
+                      aborted                      ? SBN_ABORTED
+                      : now.local || now.exchanges ? SBN_SUCCESS
+                                                   : SBN_TIMEOUT,
+                      !now.exchanges ? words[rank]
+                      : aborted      ? "sbn_group_abort was called"
+                                     : "",
+                      now.what);
     }
-    ranks_do_some(&all, LATE, split);
-    rank_expect(&all.of[2], local ? SBN_SUCCESS : SBN_TIMEOUT,
-                local ? "" : "rank 2 waited 0.5 s in sbn_group_split for ranks 0, 1",
-                "the late rank");
-    if (local) {
-        ranks_do_some(&all, ON_TIME | LATE, train_in_part);
-        expect_alone(&all, 3, "its part is alone");
-    }
-    ranks_do(&all, join);
+    expect_status(all, 2, SBN_SUCCESS, "", "the rank that stayed away");
+    tap_ok(now.local || ranks_state(all) == before, "%s: nothing has changed", now.what);
+    tap_ok(now.aborts ? now.waited >= ABORT / 2 && now.waited < TIMEOUT : now.waited >= TIMEOUT,
+           "%s: rank 0 waited %g s of 0.5", now.what, now.waited);
+    /* Of a rank that computes nothing. */
+    tap_ok(now.of->work != split || now.local || now.used < now.waited / 3,
+           "%s: expected less than a third of that of the processor's time, used %g s", now.what,
+           now.used);
+    expect(sbn_evaluate(all->of[0].layer, all->of[0].shards), SBN_SUCCESS, "",
+           "evaluation by running statistics needs nobody");
+    ranks_do_some(all, ON_TIME, now.exchanges ? exchange_average : rank_train);
+    for (int rank = 0; rank < 2; ++rank)
+        expect_rank(&all->of[rank],
+                    now.local && !(now.aborts && rank == 0) ? SBN_SUCCESS : SBN_GROUP_FAILED,
+                    words[rank], "afterwards");
+}
+
+static void check_late(test_ranks *all)
+{
+    const double start = sbn__seconds();
+    char words[160];
+    ranks_do_some(all, LATE, now.of->work);
+    const double waited = sbn__seconds() - start;
+    /* Who waits in two layers has called the first one. */
+    snprintf(words, sizeof words,
+             !now.of->told ? "rank 2 waited 0.5 s in %s for ranks 0, 1"
+             : now.aborts  ? "rank 0 called %.24s|reported SBN_ABORTED; rank 1 called"
+                           : "ranks 0, 1 called %.24s|reported SBN_TIMEOUT",
+             now.of->in);
+    expect_rank(&all->of[2],
+                now.local      ? SBN_SUCCESS
+                : now.of->told ? SBN_REMOTE_ERROR
+                               : SBN_TIMEOUT,
+                words, "the late rank");
+    tap_ok(!now.of->told || waited < TIMEOUT, "%s: the late rank waits %g s", now.what, waited);
+    ranks_do(all, now.exchanges ? exchange_average : join);
     for (int rank = 0; rank < 3; ++rank)
-        rank_expect(&all.of[rank], SBN_GROUP_FAILED,
-                    local ? "after a timeout the group goes on with this rank's statistics alone"
-                          : "the group failed earlier",
+        rank_expect(&all->of[rank], SBN_GROUP_FAILED,
+                    now.local
+                        ? "after a timeout the group goes on with this rank's statistics alone"
+                        : "failed earlier",
                     "no exchanges of tensors afterwards");
+    ranks_do(all, rank_train);
+    for (int rank = 0; rank < 3 && !now.aborts; ++rank)
+        if (now.exchanges)
+            tap_ok(all->of[rank].status == SBN_SUCCESS && all->of[rank].result.synchronised,
+                   "rank %d: batch norm goes on: %s", rank, all->of[rank].sentence);
+        else
+            expect_rank(&all->of[rank], now.local ? SBN_SUCCESS : SBN_GROUP_FAILED,
+                        "failed earlier", "all afterwards");
+}
+
+static void check(const waiting *of, sbn_timeout_action action, int aborts)
+{
+    test_ranks all;
+    uint64_t alone = 0;
+    now = (trial){.of = of, .aborts = aborts, .exchanges = of->work == exchange_average};
+    now.local = action == SBN_TIMEOUT_LOCAL && !now.exchanges;
+    snprintf(now.what, sizeof now.what, "%s in %s%s", aborts ? "aborted" : "a rank is absent",
+             of->in, action == SBN_TIMEOUT_LOCAL ? ", a timeout is local" : "");
+    if (now.local && !aborts)
+        alone = ranks_digest_of(&device, 1, NULL, NULL, work_and_train, "alone");
+    const long before = sbn__handles_open();
+    ranks_open_three(&all, &device, TIMEOUT, action);
+    if (now.exchanges)
+        ranks_do(&all, exchange_join);
+    check_on_time(&all);
+    if (alone) {
+        test_ranks first = all;
+        first.count = 1;
+        tap_ok(ranks_digest(&first) == alone, "the bits of a group of this rank alone");
+    }
+    if (!(aborts && now.local))
+        check_late(&all);
+    if (now.exchanges)
+        ranks_do(&all, exchange_leave);
+    ranks_close(&all);
+    tap_ok(aborts || !of->told || sbn__handles_open() == before, "no request is left: %ld blocks",
+           sbn__handles_open() - before);
+}
+
+static int breaks(void *context, void *request, int *done)
+{
+    (void)context, (void)request, (void)done;
+    return -5;
+}
+
+/* A transport that cannot tell whether the header has come: its rank sends no sums, and is named. */
+static void check_breaking(void)
+{
+    test_ranks all;
+    ranks_open_three(&all, &device, TIMEOUT, SBN_TIMEOUT_FAIL);
+    all.of[2].group->communicator.transport.test = breaks;
+    ranks_do_some(&all, ON_TIME | LATE, rank_forward);
+    rank_expect(&all.of[2], SBN_TRANSPORT_ERROR, "rank 2: the transport's test returned -5",
+                "a transport that breaks");
+    for (int rank = 0; rank < 2; ++rank)
+        rank_expect(&all.of[rank], SBN_TIMEOUT,
+                    "waited 0.5 s in forward of layer \"first\" for rank 2", "the others");
     ranks_close(&all);
 }
 
-static void check_branches(void)
+/* Nobody waits: the next call learns of it. */
+static void check_alone(void)
 {
     test_ranks all;
-    const uint64_t alone = ranks_digest_of(&device, 1, NULL, NULL, train_branches, "alone");
-    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_FAIL);
-    ranks_reset(&all);
-    const uint64_t before = ranks_state(&all);
-    ranks_do_some(&all, ON_TIME, train_branches);
-    tap_ok(ranks_state(&all) == before, "two layers in a call: nothing has changed");
-    for (int rank = 0; rank < 2; ++rank)
-        rank_expect(&all.of[rank], SBN_TIMEOUT,
-                    "waited 0.3 s in forward of layer \"first\" and 1 more for rank 2",
-                    "two layers in a call, a rank is absent");
+    ranks_open(&all, &device, 1, NULL, NULL, NULL);
+    test_rank *m = &all.of[0];
+    must(exchange_join(m), "sbn_data_parallel_create");
+    rank_forward(m);
+    expect(m->status, SBN_SUCCESS, "", "alone, before");
+    expect(sbn_group_abort(m->group), SBN_SUCCESS, "", "the abort");
+    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, at once");
+    rank_forward(m);
+    expect(m->status, SBN_GROUP_FAILED, "failed earlier: sbn_group_abort was called",
+           "alone, the next pass");
+    expect(exchange_average(m), SBN_GROUP_FAILED, "failed earlier: sbn_group_abort was called",
+           "alone, the next exchange");
+    expect(split(m), SBN_GROUP_FAILED, "failed earlier: sbn_group_abort was called",
+           "alone, a split");
+    expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, afterwards");
+    expect(sbn_evaluate(m->layer, m->shards), SBN_SUCCESS, "", "alone, evaluation");
+    exchange_leave(m);
     ranks_close(&all);
-
-    ranks_open_three(&all, &device, 0.3, SBN_TIMEOUT_LOCAL);
-    ranks_do_some(&all, ON_TIME, train_branches);
-    expect_alone(&all, 2, "two layers in a call, left alone");
-    expect_bits(&all, alone);
-    ranks_close(&all);
+    const char *reason = "?";
+    REFUSED(sbn_group_abort(NULL), "group|got NULL");
+    REFUSED(sbn_group_status(NULL, &reason), "group|got NULL");
+    tap_ok(*reason == '\0', "status: NULL: no reason");
 }
 
 static void checks(void)
 {
-    const long at_start = sbn__handles_open();
-    check_absent();
+    check_alone();
     check_breaking();
-    check_local();
-    check_local_late();
-    check_split(SBN_TIMEOUT_FAIL);
-    check_split(SBN_TIMEOUT_LOCAL);
-    check_branches();
-    tap_note("timeouts have left %ld blocks allocated", sbn__handles_open() - at_start);
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; ++i)
+        for (int aborts = 0; aborts < 2; ++aborts)
+            for (int local = 0; local < 2; ++local)
+                check(&waits[i], local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL, aborts);
 }
 
 int main(void)

@@ -1,7 +1,6 @@
 # Ranks that meet in the hub, that come late or not at all, that disagree, and in what; and those whose words are
 # not to be trusted.
 collective_tests = \
-	tests/collective/abort \
 	tests/collective/agreement \
 	tests/collective/foreign_words \
 	tests/collective/group_split \

@@ -1,12 +1,9 @@
 /*
- * Requests to other ranks, without passes: many at once, deadlines, abandoned words, memory that
- * runs out. Communicators of one hub, used by one thread. Transports that fail:
- * tests/parallel/timeout.
+ * Requests to other ranks, without passes: many at once, deadlines, memory that runs out.
+ * Communicators of one hub, used by one thread. Ranks that do not come: hub_timeout.c; transports
+ * that fail: tests/parallel/timeout.
  */
-#include <time.h>
-
 #include "base/clock.h"
-#include "base/memory.h"
 #include "collective/request.h"
 #include "support/fixture.h"
 #include "support/stalls.h"
@@ -18,14 +15,14 @@ static sbn_hub *hub;
 static sbn_communicator joined[MOST];
 static int ranks;
 
-static void open_ranks(int count, double timeout, sbn_timeout_action action)
+static void open_ranks(int count, double timeout)
 {
     ranks = count;
     must(sbn_hub_create(count, &hub), "sbn_hub_create");
     for (int rank = 0; rank < count; ++rank) {
         sbn_transport transport = SBN_TRANSPORT_INIT;
         must(sbn_hub_transport(hub, rank, &transport), "sbn_hub_transport");
-        sbn__communicator_open(&joined[rank], &transport, timeout, action);
+        sbn__communicator_open(&joined[rank], &transport, timeout, SBN_TIMEOUT_FAIL);
     }
 }
 
@@ -51,7 +48,7 @@ static void check_ahead(void)
     enum { AHEAD = SBN_MAX_PASSES };
     static sbn_request requests[RANKS][AHEAD];
     int wrong = 0, done;
-    open_ranks(RANKS, 60, SBN_TIMEOUT_FAIL);
+    open_ranks(RANKS, 60);
     for (int rank = 0; rank < RANKS; ++rank)
         for (int i = 0; i < AHEAD; ++i) {
             fill(&requests[rank][i], INT64_MAX - 2 - i);
@@ -68,55 +65,12 @@ static void check_ahead(void)
     close_ranks();
 }
 
-/* Of the calling thread. */
-static double processor_seconds(void)
-{
-    struct timespec used;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
-}
-
-/* The time that a rank waits for one that does not come, and what it costs the processor. */
-static void check_timeout(sbn_timeout_action action)
-{
-    sbn_request request = {0};
-    const int local = action == SBN_TIMEOUT_LOCAL;
-    open_ranks(RANKS, 0.5, action);
-    fill(&request, 0);
-    must(sbn__request_start(&joined[0], &request, SBN_TAG_WORDS, WORDS), "start");
-    const double start = sbn__seconds(), used = processor_seconds();
-    expect(sbn__request_wait(&joined[0], &request, "a test"), SBN_TIMEOUT,
-           "rank 0 waited 0.5 s in a test for rank 1", "nobody comes");
-    const double waited = sbn__seconds() - start, busy = processor_seconds() - used;
-    tap_ok(waited >= 0.5, "expected at least 0.5 s, waited %g s", waited);
-    tap_ok(busy < waited / 3,
-           "expected less than a third of that of the processor's time, used %g s", busy);
-    tap_ok(sbn__communicator_is_joined(&joined[0]) == !local && joined[0].dead == !local,
-           "afterwards the communicator is %s", local ? "alone" : "dead");
-    tap_ok(!request.block && !request.in_flight, "its words are the communicator's");
-    sbn__error_clear();
-    expect(sbn__communicator_check(&joined[0], "the test"), local ? SBN_SUCCESS : SBN_GROUP_FAILED,
-           local ? "" : "rank 0: the test failed earlier: rank 0 waited 0.5 s", "and says so");
-
-    /* The late rank comes: then the words are free. */
-    sbn_request late = {0};
-    const long before = sbn__handles_open();
-    fill(&late, 5);
-    must(sbn__request_start(&joined[1], &late, SBN_TAG_WORDS, WORDS), "start");
-    must(sbn__request_wait(&joined[1], &late, "a test"), "the late rank");
-    sbn__communicator_sweep(&joined[0]);
-    tap_ok(!joined[0].abandoned, "the late rank has come: the words are free");
-    sbn__request_free(&late);
-    tap_ok(sbn__handles_open() < before, "fewer blocks than before the failure");
-    close_ranks();
-}
-
 /* A request that completes, whichever, is a sign of life. */
 static void check_life(void)
 {
     sbn_request waited = {0}, other[RANKS] = {{0}};
     int done;
-    open_ranks(RANKS, 1, SBN_TIMEOUT_FAIL);
+    open_ranks(RANKS, 1);
     fill(&waited, 0);
     must(sbn__request_start(&joined[0], &waited, SBN_TAG_WORDS, WORDS), "start");
     sbn_deadline deadline = sbn__deadline_start(&joined[0]);
@@ -163,7 +117,7 @@ static int missing(void *context, void *request, int *late)
 static void check_asking(int knows_missing)
 {
     sbn_request request = {0};
-    open_ranks(MOST, 1.6, SBN_TIMEOUT_FAIL);
+    open_ranks(MOST, 1.6);
     joined[0].transport.missing = knows_missing ? missing : NULL;
     fill(&request, 0);
     asked = 0;
@@ -185,7 +139,7 @@ static void check_asking(int knows_missing)
 static void check_memory(void)
 {
     sbn_request request = {0};
-    open_ranks(RANKS, 1, SBN_TIMEOUT_FAIL);
+    open_ranks(RANKS, 1);
     fill(&request, 7);
     wraps_fail(WRAP_ALLOCATE, 1);
     expect(sbn__request_reserve(&request, 100, "a test"), SBN_OUT_OF_MEMORY,
@@ -197,15 +151,11 @@ static void check_memory(void)
     expect(sbn__communicator_die_of_memory(&joined[0], "a test"), SBN_OUT_OF_MEMORY,
            "rank 0: the host has no memory left for a test, nor to tell the other ranks",
            "no memory to tell the others");
-    expect(sbn__communicator_check(&joined[0], "the test"), SBN_GROUP_FAILED,
-           "failed earlier|memory", "afterwards it is dead");
     close_ranks();
 }
 
 static void check_deadlines(void)
 {
-    check_timeout(SBN_TIMEOUT_FAIL);
-    check_timeout(SBN_TIMEOUT_LOCAL);
     check_life();
     check_asking(1);
     check_asking(0);

@@ -154,7 +154,6 @@ static void check_table(void)
     void *request = NULL;
     sbn_transport table, strange = {.size = 3};
     sbn_mpi *mpi = open_table(&table);
-    REFUSED(sbn_mpi_transport(mpi, NULL), "transport: expected a pointer|got NULL");
     REFUSED(sbn_mpi_transport(mpi, &strange), "transport: size|got 3|SBN_TRANSPORT_INIT");
     REFUSED(table.start(table.context, SBN_TAG_WORDS, words, (size_t)INT_MAX + 1, &request),
             "a reduction: expected at most 2147483647 words, got 2147483648");

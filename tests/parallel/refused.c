@@ -19,6 +19,7 @@ static uint64_t mean; /* of all right averages */
 typedef struct arguments {
     size_t counts[TENSORS], count, offset; /* of tensor 3 */
     int broadcast, no_tensors;
+    int beside; /* another exchange is under way, whose memory this one cannot take */
     size_t root;
     failure fails;
 } arguments;
@@ -37,12 +38,18 @@ static int call(test_rank *m, const void *of)
     sbn_data_parallel *const parallel = exchange_joined[m->rank];
     const sbn_tensors *const given = a->no_tensors ? NULL : t->of;
     const size_t offset = t->buffers[0][3].offset;
+    const sbn_tensors none = SBN_TENSORS_INIT;
+    sbn_exchange *first = NULL;
     events_release(t->events, m->replicas);
+    if (a->beside)
+        must(sbn_average_gradients_begin(parallel, NULL, 0, &none, &first), "begin");
     t->buffers[0][3].offset = a->offset;
     wraps_fail(a->fails.function, a->fails.n);
     rank_says(m, a->broadcast ? sbn_broadcast(parallel, a->counts, a->count, a->root, given)
                               : sbn_average_gradients(parallel, a->counts, a->count, given));
     wraps_fail(WRAP_ANY, 0);
+    if (first)
+        must(sbn_exchange_end(first), "end");
     t->buffers[0][3].offset = offset;
     return m->status;
 }
@@ -112,6 +119,9 @@ static void check_calls(test_ranks *all)
         ROW(fails, ((failure){WRAP_READ, 1}), "replica 0: tensor 0: clEnqueueReadBuffer", IN_COPY),
         ROW(fails, ((failure){WRAP_READ, 6}), "replica 0: tensor |: clEnqueueReadBuffer", IN_COPY,
             .changes = 1),
+        ROW(beside, 1, NULL, .odd = ALL_RANKS),
+        ROW(fails, ((failure){WRAP_ALLOCATE, 1}), "no memory left for an exchange of tensors",
+            .status = SBN_OUT_OF_MEMORY, REPORTED("SBN_OUT_OF_MEMORY")),
     };
     RANKS_REFUSE(all, &exchange, rows);
 }
@@ -135,37 +145,6 @@ static void check_read(test_ranks *all)
                  SBN_REMOTE_ERROR,
                  "rank 1 reported CL_OUT_OF_RESOURCES in averaging of 7 tensors, 6149 floats",
                  "a copy to the host fails");
-    ranks_do(all, begin_and_go_on);
-    ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", "afterwards");
-}
-
-/* Rank 1 has no memory for an exchange beside the one under way. */
-static int begin_without_memory(test_rank *m)
-{
-    sbn_data_parallel *const parallel = exchange_joined[m->rank];
-    exchange_tensors t;
-    sbn_exchange *first, *second;
-    tensors_open(&t, m);
-    reset(m);
-    must(sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, exchange_of[m->rank].of,
-                                     &first),
-         "begin");
-    wraps_fail(WRAP_ALLOCATE, m->rank == ODD_RANK);
-    rank_says(m, sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t.of, &second));
-    wraps_fail(WRAP_ANY, 0);
-    if (!m->status)
-        rank_says(m, sbn_exchange_end(second));
-    must(sbn_exchange_end(first), "end");
-    tensors_close(&t);
-    return m->status;
-}
-
-static void check_memory(test_ranks *all)
-{
-    ranks_do(all, begin_without_memory);
-    ranks_expect(all, SBN_OUT_OF_MEMORY, "no memory left for an exchange of tensors",
-                 SBN_REMOTE_ERROR, "rank 1 began averaging and reported SBN_OUT_OF_MEMORY",
-                 "no memory for a further exchange");
     ranks_do(all, begin_and_go_on);
     ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", "afterwards");
 }
@@ -221,7 +200,6 @@ void checks(void)
     ranks_do(&all, begin_and_go_on);
     mean = exchanges_digest(&all, "averaged");
     check_calls(&all);
-    check_memory(&all);
     /* Of several buckets any may have its sums first. */
     check_end(&all, (failure){WRAP_WRITE, 1}, "replica 0: tensor |: clEnqueueWriteBuffer");
     ranks_do(&all, exchange_join);

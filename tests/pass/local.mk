@@ -69,8 +69,7 @@ large_pass_tests = \
 	tests/pass/large_tensors \
 	tests/pass/memory \
 	tests/pass/soak_sixteen \
-	tests/pass/wide_index \
-	tests/pass/wide_index_sums
+	tests/pass/wide_index
 check_PROGRAMS += $(large_pass_tests)
 tests_pass_large_tensors_LDFLAGS = $(wrap)clGetMemObjectInfo
 tests_pass_wide_index_LDFLAGS = $(wraps)
