@@ -125,8 +125,10 @@ def run_rank(folder, rank):
     expect("a timeout without an end", "nothing was raised", two, x)
     dist.barrier()
 
-    # Rank 0 is interrupted while it waits: once the pass has a handler of its own.
+    # Rank 0 is interrupted while it waits: once the pass has a handler of its own. It may have
+    # begun with SIGINT ignored, as a shell's job in the background.
     if rank == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
         def interrupt():
             while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
