@@ -59,7 +59,7 @@ file_wraps = $(addprefix $(wrap), \
 
 mpi_wraps = $(addprefix $(wrap), \
 	MPI_Allreduce MPI_Comm_create_group MPI_Comm_dup MPI_Comm_free MPI_Comm_group \
-	MPI_Comm_set_errhandler MPI_Comm_rank MPI_Comm_size MPI_Comm_test_inter MPI_Group_incl \
+	MPI_Comm_set_errhandler MPI_Comm_rank MPI_Comm_size MPI_Comm_test_inter MPI_Group_free MPI_Group_incl \
 	MPI_Iallreduce MPI_Iprobe MPI_Is_thread_main MPI_Isend MPI_Recv MPI_Test)
 memory_wraps = $(addprefix $(wrap), \
 	calloc free malloc)

@@ -6,23 +6,42 @@
 
 #include "support/wraps.h"
 
-/* Creating and freeing communicators. */
-static int made(int code, const MPI_Comm *comm)
+/* Creating and freeing communicators and groups. */
+static int made(int code, int exists)
 {
-    wraps_hold(WRAPS_REFERENCES, code == MPI_SUCCESS && *comm != MPI_COMM_NULL);
+    wraps_hold(WRAPS_REFERENCES, code == MPI_SUCCESS && exists);
     return code;
 }
 
 WRAP(int, MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *copy))
 {
-    return wraps_fails(WRAP_MPI_DUP) ? MPI_ERR_OTHER : made(__real_MPI_Comm_dup(comm, copy), copy);
+    return wraps_fails(WRAP_MPI_DUP) ? MPI_ERR_OTHER : made(__real_MPI_Comm_dup(comm, copy), 1);
 }
 
 WRAP(int, MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *part))
 {
-    return wraps_fails(WRAP_MPI_CREATE_GROUP)
-               ? MPI_ERR_OTHER
-               : made(__real_MPI_Comm_create_group(comm, group, tag, part), part);
+    if (wraps_fails(WRAP_MPI_CREATE_GROUP))
+        return MPI_ERR_OTHER;
+    const int code = __real_MPI_Comm_create_group(comm, group, tag, part);
+    return made(code, *part != MPI_COMM_NULL);
+}
+
+WRAP(int, MPI_Comm_group, (MPI_Comm comm, MPI_Group *group))
+{
+    return wraps_fails(WRAP_MPI_COMM_GROUP) ? MPI_ERR_OTHER
+                                            : made(__real_MPI_Comm_group(comm, group), 1);
+}
+
+WRAP(int, MPI_Group_incl, (MPI_Group group, int count, const int ranks[], MPI_Group *part))
+{
+    return wraps_fails(WRAP_MPI_INCL) ? MPI_ERR_OTHER
+                                      : made(__real_MPI_Group_incl(group, count, ranks, part), 1);
+}
+
+WRAP(int, MPI_Group_free, (MPI_Group * group))
+{
+    wraps_hold(WRAPS_REFERENCES, -1);
+    return __real_MPI_Group_free(group);
 }
 
 WRAP(int, MPI_Comm_free, (MPI_Comm * comm))
@@ -40,8 +59,6 @@ WRAP(int, MPI_Test, (MPI_Request * request, int *done, MPI_Status *status))
 WRAP_CALL(int, MPI_Allreduce, WRAP_MPI_ALLREDUCE, MPI_ERR_OTHER,
           (const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
           (from, to, count, type, op, comm))
-WRAP_CALL(int, MPI_Comm_group, WRAP_MPI_COMM_GROUP, MPI_ERR_OTHER,
-          (MPI_Comm comm, MPI_Group *group), (comm, group))
 WRAP_CALL(int, MPI_Comm_set_errhandler, WRAP_MPI_ERRHANDLER, MPI_ERR_OTHER,
           (MPI_Comm comm, MPI_Errhandler handler), (comm, handler))
 WRAP_CALL(int, MPI_Comm_rank, WRAP_MPI_RANK, MPI_ERR_OTHER, (MPI_Comm comm, int *rank),
@@ -50,9 +67,6 @@ WRAP_CALL(int, MPI_Comm_size, WRAP_MPI_SIZE, MPI_ERR_OTHER, (MPI_Comm comm, int 
           (comm, size))
 WRAP_CALL(int, MPI_Comm_test_inter, WRAP_MPI_TEST_INTER, MPI_ERR_OTHER, (MPI_Comm comm, int *flag),
           (comm, flag))
-WRAP_CALL(int, MPI_Group_incl, WRAP_MPI_INCL, MPI_ERR_OTHER,
-          (MPI_Group group, int count, const int ranks[], MPI_Group *part),
-          (group, count, ranks, part))
 WRAP_CALL(int, MPI_Iallreduce, WRAP_MPI_IALLREDUCE, MPI_ERR_OTHER,
           (const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
            MPI_Request *request),
