@@ -112,6 +112,9 @@ static void check_statistics(void)
             "second|no running statistics");
     REFUSED(sbn_batchnorm_settings(layer, NULL), "config|NULL");
     REFUSED(sbn_batchnorm_settings(NULL, &config), "layer|NULL");
+    RIGHT(sbn_batchnorm_settings(layer, &config));
+    REFUSED(sbn_batchnorm_set_group(layer, NULL), "group|got NULL");
+    RIGHT(sbn_batchnorm_set_group(layer, stage.group));
     REFUSED(sbn_saved_create(layer, NULL), "saved|got NULL");
     REFUSED(sbn_saved_create(no_layer, &saved), "layer|got another");
     tap_ok(saved == NULL, "saved: the handle is NULL");
