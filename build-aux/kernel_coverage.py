@@ -38,7 +38,7 @@ __attribute__((constructor)) static void map(void)
 
 def masked(text):
     """The text with blanks for comments, strings and the preprocessor's lines."""
-    pattern = r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*'
+    pattern = r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*'
     return re.sub(pattern, lambda m: re.sub(r'[^\n]', ' ', m[0]), text, flags=re.S | re.M)
 
 
@@ -98,7 +98,8 @@ def write(path, text):
         file.write(text)
 
 
-if sys.argv[1] == 'mark':
-    mark(*sys.argv[2:])
-else:
-    sys.exit(report(*sys.argv[2:]))
+if __name__ == '__main__':
+    if sys.argv[1] == 'mark':
+        mark(*sys.argv[2:])
+    else:
+        sys.exit(report(*sys.argv[2:]))

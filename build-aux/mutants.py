@@ -17,6 +17,9 @@ import sys
 import time
 import typing
 
+sys.dont_write_bytecode = True  # the source is not written to
+from kernel_coverage import masked
+
 source, build, results, number, seed, named, jobs, cache = sys.argv[1:9]
 tests = sys.argv[9:]
 
@@ -77,12 +80,6 @@ class Fault(typing.NamedTuple):
     def folder(self):
         folder = os.path.dirname(self.file)
         return folder if folder.startswith('src/') or folder == 'cl/gpu' else 'cl'
-
-
-def masked(text):
-    """The text with blanks for comments, strings and the preprocessor's lines."""
-    pattern = r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*'
-    return re.sub(pattern, lambda m: re.sub(r'[^\n]', ' ', m[0]), text, flags=re.S | re.M)
 
 
 def mutants_of(file):
