@@ -1,9 +1,11 @@
 """TAP, for the tests of the Python package."""
 
+import gc
 import hashlib
 import os
 import sys
 import traceback
+import weakref
 from contextlib import contextmanager
 
 _count = 0
@@ -56,6 +58,19 @@ def raised(call, *arguments):
     except BaseException as error:
         return f"{type(error).__name__}: {error}"
     return "nothing was raised"
+
+
+def keeps_no_tensor(call, shape):
+    """A check that a call of a tensor of this shape, which fails, leaves no reference to it."""
+    import torch
+
+    failing = torch.randn(shape)
+    freed = weakref.ref(failing)
+    gc.disable()
+    raised(call, failing)
+    del failing
+    ok(freed() is None, "an error keeps no tensor")
+    gc.enable()
 
 
 def skip(what, reason):
