@@ -37,12 +37,11 @@ void sbn__bigint_from_limbs(sbn_bigint *result, const int64_t *limbs, int count,
         result->limb[place / 32 + 1] |= (uint32_t)(part >> 32);
         carry >>= bits;
     }
-    /* The remaining carry, with its sign, fills 64 bits more. */
+    /* The remaining carry has 64 - bits bits, its sign among them. */
     const int top = place / 32, shift = place % 32;
     result->limb[top] |= (uint32_t)((uint64_t)carry << shift);
-    result->limb[top + 1] |= (uint32_t)(carry >> (32 - shift));
-    result->limb[top + 2] |= (uint32_t)(carry >> 32 >> (32 - shift));
-    result->length = top + 3;
+    result->limb[top + 1] = (uint32_t)(carry >> (32 - shift));
+    result->length = top + 2;
     result->negative = carry < 0;
     if (result->negative)
         negate_limbs(result->limb, result->length);
