@@ -1,9 +1,9 @@
 /*
  * Problems that every run judges: of tests/inputs it has a sample, and no recorded bits are of these. Backward
- * from the output, where y is 0 or does not give x back; a batch without values, and a replica beside a NaN; clamped
- * variances, of another momentum and of a cumulative average; frozen layers, whose count is a process's own, so that
- * the lists, which ranks share, have none; in the GPU form large planes with a residual and without alignment; a
- * backward pass in one launch that stores no dx. On PoCL.
+ * from the output, where y is 0 or does not give x back; sums that overflow; a batch without values, and a replica
+ * beside a NaN; clamped variances, of another momentum and of a cumulative average; frozen layers, whose count is a
+ * process's own, so that the lists, which ranks share, have none; in the GPU form large planes with a residual and
+ * without alignment; a backward pass in one launch that stores no dx. On PoCL.
  */
 #include "check/compare.h"
 #include "support/tap.h"
@@ -14,6 +14,8 @@ static const char *const lines[] = {
     "mb8ic16ih9iw9,leaky,output,last,data=zero,plain,form=gpu",
     "mb4ic6ih9iw9,leaky,output,data=huge",
     "mb4ic6ih9iw9,leaky,output,last,data=huge,inplace,form=gpu",
+    "mb4ic9ih28iw28,data=largest,passes=fer",
+    "mb4ic9ih28iw28,last,data=largest,passes=fer,form=gpu",
     "mb0ic4ih3iw3",
     "mb3ic4ih0iw3,r2,last,accumulate,form=gpu",
     "mb8ic3,split8-0,data=nan",

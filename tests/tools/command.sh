@@ -78,7 +78,7 @@ for command in check bench; do
         "$command" --devices tpu
     check "$command: an unknown form" \
         refuses '--form fpga: expected auto, cpu or gpu' "$command" --form fpga
-    kinds='normal, large_mean, one, tiny_var, outlier, constant, zero, denormal, wide, huge, nan, inf, ninf, exact, border, step, peak, infs, zeros'
+    kinds='normal, large_mean, one, tiny_var, outlier, constant, zero, denormal, wide, huge, nan, inf, ninf, exact, border, step, peak, infs, zeros, largest'
     check "$command: an unknown kind of data" \
         refuses "data=foo: expected one of $kinds" "$command" mb2ic2,data=foo
     check "$command: a mistyped setting" \

@@ -12,7 +12,7 @@ const char *const data_kind_names[DATA_KINDS] = {
     [DATA_NINF] = "ninf",       [DATA_EXACT] = "exact",
     [DATA_BORDER] = "border",   [DATA_STEP] = "step",
     [DATA_PEAK] = "peak",       [DATA_INFS] = "infs",
-    [DATA_ZEROS] = "zeros",
+    [DATA_ZEROS] = "zeros",     [DATA_LARGEST] = "largest",
 };
 
 int problem_is_fused(const problem *p)

@@ -42,6 +42,7 @@ typedef enum data_kind {
     DATA_PEAK,
     DATA_INFS,
     DATA_ZEROS,
+    DATA_LARGEST,
     DATA_KINDS
 } data_kind;
 

@@ -91,6 +91,7 @@ static const char help[] =
     "  denormal        subnormal numbers\n"
     "  wide            a magnitude of its own for each channel, from 2^-40 to 2^40\n"
     "  huge            squares overflow\n"
+    "  largest         2^127 and -2^127, of which sums overflow, too\n"
     "  nan, inf, ninf  one such value, in the middle channel\n"
     "  exact           integers whose sums need no rounding\n"
     "  border, step    the first 16 of each 256 elements differ from the others\n"
