@@ -164,6 +164,9 @@ static void check_overlaps(void)
     for (size_t root = 0; root < 2; ++root)
         REFUSED(sbn_broadcast(parallel, counts, MANY, root, tensors),
                 "sbn_broadcast: replica 1: tensor 5 must not overlap tensor 4 of replica 0");
+    second[0] = first[0];
+    REFUSED(sbn_average_gradients(parallel, counts, 1, tensors),
+            "replica 1: tensor 0 must not overlap tensor 0 of replica 0");
 }
 
 void checks(void)
