@@ -227,6 +227,8 @@ static void check_late(test_ranks *all)
         else
             expect_rank(&all->of[rank], now.local ? SBN_SUCCESS : SBN_GROUP_FAILED,
                         "failed earlier", "all afterwards");
+    tap_ok(!now.local || !now.of->told || !all->of[0].group->communicator.abandoned,
+           "%s: later passes release what the late rank has completed", now.what);
 }
 
 static void check(const waiting *of, sbn_timeout_action action, int aborts)
