@@ -70,6 +70,19 @@ static void add_fifths(int64_t *limbs, int limb, int bits, size_t kind)
     }
 }
 
+/*
+ * The squares' term and the square of the sum have a word of zeros each, below which the square is larger: of two
+ * values, or of 2^37.
+ */
+static void add_borrow(int64_t *accumulator, const sbn_format *f, int low, int squares)
+{
+    const int bits[] = {96, low, squares};
+    for (int i = 0; i < 3; ++i)
+        accumulator[(i < 2 ? 0 : sbn__limbs1(f)) + bits[i] / f->limb_bits] += INT64_C(1)
+                                                                              << bits[i] %
+                                                                                     f->limb_bits;
+}
+
 static int64_t random_flags(size_t c)
 {
     return c % 3 ? (int64_t)(next() % 4 == 0) * SBN_FLAG_WIDE
@@ -90,7 +103,9 @@ static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c, int fi
         second[c % (size_t)sbn__limbs2(f)] += c % 4 < 2 ? 1 : -1;
         break;
     case 6:
-        if (first)
+        if (first && c % 2)
+            add_borrow(accumulator, f, (int)(c % 31), c % 4 == 1 ? 144 : 108);
+        else if (first)
             add_fifths(second, f->limb_bits, bits2, c / 7);
         break;
     default:
