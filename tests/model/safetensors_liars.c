@@ -38,7 +38,7 @@ const liar liars[] = {
     {"elements that overflow", A("U8", "[4294967296,4294967296]", "[0,0]"), 0, "too many"},
     {"bytes that overflow", A("F64", "[2305843009213693952]", "[0,0]"), 0, "number of bytes"},
     {"half a byte", A("F4", "[3]", "[0,2]"), 2, "number of bytes"},
-    {"a size that is not the shape's", A("F32", "[2,3]", "[0,20]"), 20,
+    {"a size that is not the shape's", A("F32", "[2,3]", "[4,24]"), 24,
      "24 bytes|F32 of [2, 3]|got 20"},
     {"one offset", A("U8", "[0]", "[0]"), 0, "expected two integers"},
     {"three offsets", A("U8", "[0]", "[0,0,0]"), 0, "expected two integers"},

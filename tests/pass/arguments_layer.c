@@ -113,6 +113,8 @@ static void check_statistics(void)
     REFUSED(sbn_batchnorm_settings(layer, NULL), "config|NULL");
     REFUSED(sbn_batchnorm_settings(NULL, &config), "layer|NULL");
     RIGHT(sbn_batchnorm_settings(layer, &config));
+    config.size = 12;
+    REFUSED(sbn_batchnorm_settings(layer, &config), "config: size|got 12");
     REFUSED(sbn_batchnorm_set_group(layer, NULL), "group|got NULL");
     RIGHT(sbn_batchnorm_set_group(layer, stage.group));
     REFUSED(sbn_saved_create(layer, NULL), "saved|got NULL");
