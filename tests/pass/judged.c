@@ -36,7 +36,7 @@ static const char *const lines[] = {
     "mb2ic3ih72iw72,add,nograd,form=gpu",
     "mb2ic3ih72iw72,add,nodx,form=gpu",
     "mb2ic3ih72iw72,add,form=gpu,frozen",
-    "mb2ic3ih65iw65,form=gpu",
+    "mb2ic3ih65iw65,off3,form=gpu",
     "mb2ic3ih65iw67,add,form=gpu",
     "mb8ic16ih9iw9,last,nodx",
     "mb8ic16ih9iw9,leaky=0.25,add,last,nodx",
