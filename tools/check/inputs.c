@@ -31,14 +31,14 @@ static uint64_t key(uint64_t seed, enum stream stream, uint64_t place)
 /* The magnitudes of kinds that depend on what a type can hold. */
 static const struct {
     int wide_least, wide_count;        /* exponents of `wide` */
-    int huge, largest;                 /* exponents of these */
+    int huge;                          /* exponent of `huge` */
     int denormal_bits, denormal_least; /* of `denormal`: bits with the sign, the last's exponent */
-    float outlier;
+    float outlier, largest;
     int exact_mean; /* largest mean of `exact` */
 } magnitudes[ELEMENT_TYPES] = {
-    [SBN_F32] = {-40, 81, 80, 127, 20, -149, 1e6f, 2000},
-    [SBN_F16] = {-14, 27, 13, 15, 11, -24, 6e4f, 2000},
-    [SBN_BF16] = {-40, 81, 80, 127, 8, -133, 1e6f, 240},
+    [SBN_F32] = {-40, 81, 80, 20, -149, 1e6f, 0x1p127f, 2000},
+    [SBN_F16] = {-14, 27, 13, 11, -24, 6e4f, 0x1p15f, 2000},
+    [SBN_BF16] = {-40, 81, 80, 8, -133, 1e6f, 0x1p127f, 240},
 };
 
 /* A small spread around a value: where the type is too coarse for it, so many steps of the type. */
@@ -128,9 +128,7 @@ static void fill_plane(float *plane, size_t n, sbn_type type, data_kind kind, ui
         case DATA_BORDER: plane[i] = is_first ? 0 : shift + spread * (10.0f + normal); break;
         case DATA_STEP: plane[i] = shift + spread * (normal + (is_first ? step : 0)); break;
         case DATA_PEAK: plane[i] = shift + spread * (normal + (is_peak ? 1000.0f : 0)); break;
-        case DATA_LARGEST:
-            plane[i] = ldexpf(bits >> 63 ? -1.0f : 1.0f, magnitudes[type].largest);
-            break;
+        case DATA_LARGEST: plane[i] = copysignf(magnitudes[type].largest, normal); break;
         default: plane[i] = shift + spread * normal;
         }
         plane[i] = element_round(type, plane[i]);
