@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* The largest is the square of a wide first sum, 2 x (10 x 32 + 64) bits, and its neighbours. */
+/* The largest is the square of a wide first sum, 2 x (9 x 32 + 64) bits, and its neighbours. */
 #define SBN_BIGINT_LIMBS 32
 
 typedef struct sbn_bigint {

@@ -96,7 +96,7 @@ static int open_file(int folder, const char *name, off_t *size)
     return file;
 }
 
-/* In one call: what it does in part the cache does without. */
+/* In one call: a file that is read or written in part counts as missing. */
 static int read_all(int file, void *to, size_t size)
 {
     return read(file, to, size) == (ssize_t)size;

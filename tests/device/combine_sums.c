@@ -60,12 +60,18 @@ static void add_values(int64_t *accumulator, const sbn_format *f, double scale)
     }
 }
 
+static void add_bit(int64_t *limbs, int limb, int bit)
+{
+    limbs[bit / limb] += INT64_C(1) << bit % limb;
+}
+
 /* A sum whose words are 0, ones, or a fifth of ones: of five values products carry from word to word. */
 static void add_fifths(int64_t *limbs, int limb, int bits, size_t kind)
 {
     static const uint64_t words[] = {0, UINT64_MAX, UINT64_MAX / 5};
     for (int b = 0; b < bits; ++b) {
-        limbs[b / limb] += (int64_t)(words[kind % 3] >> b % 64 & 1) << b % limb;
+        if (words[kind % 3] >> b % 64 & 1)
+            add_bit(limbs, limb, b);
         kind = b % 64 == 63 ? kind / 3 : kind;
     }
 }
@@ -76,11 +82,9 @@ static void add_fifths(int64_t *limbs, int limb, int bits, size_t kind)
  */
 static void add_borrow(int64_t *accumulator, const sbn_format *f, int low, int squares)
 {
-    const int bits[] = {96, low, squares};
-    for (int i = 0; i < 3; ++i)
-        accumulator[(i < 2 ? 0 : sbn__limbs1(f)) + bits[i] / f->limb_bits] += INT64_C(1)
-                                                                              << bits[i] %
-                                                                                     f->limb_bits;
+    add_bit(accumulator, f->limb_bits, 96);
+    add_bit(accumulator, f->limb_bits, low);
+    add_bit(accumulator + sbn__limbs1(f), f->limb_bits, squares);
 }
 
 static int64_t random_flags(size_t c)
