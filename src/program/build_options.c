@@ -77,7 +77,7 @@ int sbn__build_options_check(const char *options)
         while (length > 0 && strchr(quotes, word[length - 1]))
             --length;
         /* Clang takes many of its options with one more dash too. */
-        const size_t dashes = length > 2 && word[0] == '-' && word[1] == '-';
+        const size_t dashes = strncmp(word, "--", 2) == 0;
         const refused_option *found = find(word + dashes, length - dashes);
         if (found)
             return sbn__fail(SBN_INVALID_ARGUMENT,
