@@ -185,8 +185,8 @@ check-mutants:
 	  echo 'make $@: python3 is missing; install it and run configure again' >&2; exit 1; }
 	@test -d mutants/source || { $(MKDIR_P) mutants && $(MAKE) $(AM_MAKEFLAGS) distdir distdir=mutants/source; }
 	@$(MKDIR_P) mutants/build && cd mutants/build && { test -f config.status || { \
-	  eval "../source/configure $$(../../config.status --config) --quiet --disable-static \
-	    --disable-werror CFLAGS='-O1 -g0'"; }; }
+	  eval "CONFIG_SHELL='$(SHELL)' ../source/configure $$(../../config.status --config) --quiet \
+	    --disable-static --disable-werror CFLAGS='-O1 -g0'"; }; }
 	cd mutants/build && $(MAKE) $(AM_MAKEFLAGS) check-mutants-here
 	$(PYTHON) $(srcdir)/build-aux/mutants.py mutants/source mutants/build mutants/results '$(MUTANTS)' \
 	  '$(MUTANTS_SEED)' '$(MUTANTS_LIST)' '$(MUTANTS_JOBS)' '$(TEST_CACHE)' $(TESTS)

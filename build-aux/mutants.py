@@ -63,7 +63,7 @@ SLOW = ['tools/check', 'pass/golden', 'pass/same']
 REST = 'base exact device collective pass model parallel faults mpi'
 RACES = 'tests/device/races.sh'
 PASSED = 'passes the tests of its folder'
-TEST_SECONDS = 150
+SILENT_SECONDS = 150
 
 sound = set()
 
@@ -114,37 +114,31 @@ def listed():
             yield Fault(file, at, lines[at], lines[at].replace(old, new, 1))
 
 
-def started(*words):
+def started(*words, output=os.devnull):
     """make, in a session of its own."""
     return subprocess.Popen(['make', '-C', build, f'-j{jobs}', *words], start_new_session=True,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stdin=subprocess.DEVNULL, stdout=open(output, 'w'),
                             stderr=subprocess.DEVNULL)
 
 
 def run(batch):
-    """The first test of a batch that fails, after which the others stop; None: all pass."""
-    results_of = {test: os.path.join(build, re.sub(r'\.(sh|py)$', '', test)) for test in batch}
-    for name in results_of.values():
-        for end in ('.log', '.trs'):
-            if os.path.exists(name + end):
-                os.unlink(name + end)
-    process = started('check-TESTS', 'TESTS=' + ' '.join(batch), f'TEST_CACHE={cache}')
-    done, deadline = [], time.monotonic() + TEST_SECONDS
+    """The first test of a batch that fails, at its first line, after which all stop; None: all pass."""
+    output = results + '.output'
+    process = started('check-TESTS', 'TESTS=' + ' '.join(batch), f'TEST_CACHE={cache}', output=output)
+    said, deadline = 0, time.monotonic() + SILENT_SECONDS
     while True:
         ended = process.poll() is not None
-        before, done = done, [test for test, name in results_of.items()
-                              if os.path.exists(name + '.trs')]
-        if len(done) > len(before):
-            deadline = time.monotonic() + TEST_SECONDS
-        failed = [test for test in done
-                  if re.search(r'test-result: (FAIL|ERROR)', open(results_of[test] + '.trs').read())]
+        text = open(output).read()
+        if len(text) > said:
+            said, deadline = len(text), time.monotonic() + SILENT_SECONDS
+        failed = re.search(r'^(?:FAIL|ERROR): (\S+)', text, re.MULTILINE)
         if not (failed or ended or time.monotonic() > deadline):
             time.sleep(0.2)
             continue
         if not ended:
             os.killpg(process.pid, signal.SIGTERM)
             process.wait()
-        return failed[0] if failed else None if ended else 'a test that does not end'
+        return failed[1] if failed else None if ended else 'a test that does not end'
 
 
 def failed_of(batch):
