@@ -25,8 +25,7 @@ static int fail(const char *path, const char *what)
 static int resolve(sbn_draft *d, const char *path)
 {
     struct stat info;
-    const size_t length = strlen(path);
-    d->path = sbn__allocate((length < PATH_MAX ? PATH_MAX : length) + 1);
+    d->path = sbn__allocate(strlen(path) + PATH_MAX);
     if (!d->path)
         return sbn__fail_memory("a file's name");
     if (realpath(path, d->path))
@@ -77,7 +76,6 @@ static int create(sbn_draft *d, mode_t mode)
 static int remove_draft(sbn_draft *d)
 {
     const int closed = close(d->file), removed = unlinkat(d->folder, d->draft, 0);
-    d->file = -1;
     *d->draft = '\0';
     return closed || removed ? fail(d->path, "removing its draft") : SBN_SUCCESS;
 }
@@ -94,7 +92,7 @@ static int find_mode(sbn_draft *d)
         return status;
     status = fstat(d->file, &info) == 0 ? SBN_SUCCESS
                                         : fail(d->path, "asking for a new file's mode");
-    d->mode = info.st_mode & 0777;
+    d->mode = info.st_mode;
     const int removed = remove_draft(d);
     return status ? status : removed;
 }
@@ -109,7 +107,7 @@ static int look(sbn_draft *d)
     d->replaces = 1;
     d->owner = info.st_uid;
     d->group = info.st_gid;
-    d->mode = info.st_mode & 0777;
+    d->mode = info.st_mode;
     return SBN_SUCCESS;
 }
 
@@ -147,7 +145,7 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
  */
 static int give_mode(const sbn_draft *d)
 {
-    mode_t mode = d->mode;
+    mode_t mode = d->mode & 0777;
     if (d->replaces && fchown(d->file, d->owner, d->group) != 0 &&
         fchown(d->file, (uid_t)-1, d->group) != 0) {
         const mode_t both = mode >> 3 & mode & 07;
@@ -173,7 +171,7 @@ int sbn__draft_close(sbn_draft *d, int status)
         status = give_mode(d);
     if (!status && fsync(d->file) != 0)
         status = fail(d->path, "syncing its draft");
-    if (d->file >= 0 && close(d->file) != 0 && !status)
+    if (*d->draft && close(d->file) != 0 && !status)
         status = fail(d->path, "closing its draft");
     if (!status)
         status = rename_draft(d);

@@ -38,17 +38,17 @@ static int read_at(const sbn_tensor_file *file, uint64_t offset, void *to, size_
 /* Says what a refused file is instead, if its first bytes show it. */
 static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
 {
-    unsigned char start[SBN_FILE_KIND_SIZE];
+    unsigned char start[SBN_FILE_KIND_SIZE] = {0};
     char sentence[SBN_SENTENCE_SIZE];
     const size_t count = size < sizeof start ? (size_t)size : sizeof start;
-    if (status != SBN_INVALID_FILE)
-        return status;
+    if (!status)
+        return SBN_SUCCESS;
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     status = read_at(file, 0, start, count);
     if (status)
         return status;
     /* A length and JSON: a safetensors file that is cut. */
-    if (count > 8 && start[8] == '{' && memcmp(start + 4, "\0\0\0", 4) == 0)
+    if (start[8] == '{' && memcmp(start + 4, "\0\0\0", 4) == 0)
         return sbn__fail(SBN_INVALID_FILE, "%s: the file is truncated", sentence);
     const char *kind = sbn__file_kind(start, count);
     return kind ? sbn__fail(SBN_INVALID_FILE, "%s: expected a safetensors file, got %s", file->path,
@@ -94,7 +94,7 @@ static int parse_header(sbn_tensor_file *file, size_t length, uint64_t data_size
 static int read_header(sbn_tensor_file *file)
 {
     struct stat info;
-    unsigned char first[8] = {0};
+    unsigned char first[8];
     uint64_t length;
     if (fstat(file->file, &info) != 0)
         return fail(file->path, "asking for its size");

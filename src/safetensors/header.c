@@ -19,7 +19,7 @@ int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, 
                          "%s: expected a safetensors file, got one of an unknown kind or a damaged "
                          "one: its header would have %" PRIu64 " bytes, at most %u are allowed",
                          path, *length, SBN_TENSOR_HEADER_LIMIT);
-    if (*length < 2 || file_size < 8 || *length > file_size - 8)
+    if (*length < 2 || *length > file_size - 8)
         return sbn__fail(SBN_INVALID_FILE,
                          "%s: its header is said to have %" PRIu64 " bytes, the file has %" PRIu64,
                          path, *length, file_size);
@@ -201,7 +201,7 @@ int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t lengt
 {
     const size_t room = length / 8 * 8 + SLACK;
     *header = (sbn_tensor_header){0};
-    if (length == 0 || *text != '{')
+    if (*text != '{')
         return sbn__fail(SBN_INVALID_FILE, "%s: its header does not begin with {", path);
     header->tensors = sbn__allocate(room);
     if (!header->tensors)

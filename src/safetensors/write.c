@@ -2,11 +2,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "safetensors/draft.h"
 
 /* --- the header: measured first, then written to one block ------------------------------- */
@@ -92,6 +92,8 @@ static void put_header(sink *s, const sbn_tensor_metadata *metadata, const sbn_n
         begin += tensors[i].size;
     }
     put(s, "}");
+    while (s->length % 8 != 0)
+        put(s, " ");
 }
 
 char *sbn__tensor_header_text(const sbn_tensor_metadata *metadata, const sbn_new_tensor *tensors,
@@ -99,21 +101,20 @@ char *sbn__tensor_header_text(const sbn_tensor_metadata *metadata, const sbn_new
 {
     sink s = {NULL, 0};
     put_header(&s, metadata, tensors, count);
-    *length = (s.length + 7) / 8 * 8;
+    *length = s.length;
     s = (sink){sbn__allocate(*length), 0};
-    if (s.to) {
+    if (s.to)
         put_header(&s, metadata, tensors, count);
-        memset(s.to + s.length, ' ', *length - s.length);
-    }
     return s.to;
 }
 
 /* --- the file --------------------------------------------------------------------------- */
 
 /* Larger types first: all data is aligned, as it begins at a multiple of 8. */
-static int by_alignment(const void *a, const void *b)
+static int by_alignment(const void *context, const void *a, const void *b)
 {
     const sbn_new_tensor *one = a, *two = b;
+    (void)context;
     if (one->type->bits != two->type->bits)
         return one->type->bits > two->type->bits ? -1 : 1;
     return strcmp(one->name, two->name);
@@ -122,7 +123,7 @@ static int by_alignment(const void *a, const void *b)
 static int write_header(const sbn_draft *d, const sbn_tensor_metadata *metadata,
                         const sbn_new_tensor *tensors, size_t count)
 {
-    size_t length = 0;
+    size_t length;
     char *text = sbn__tensor_header_text(metadata, tensors, count, &length);
     if (!text)
         return sbn__fail_memory("a file's header");
@@ -140,18 +141,15 @@ static int write_header(const sbn_draft *d, const sbn_tensor_metadata *metadata,
 
 static int copy(const sbn_draft *d, const sbn_tensor_file *base, const sbn_tensor *from)
 {
-    enum { PIECE = 1 << 20 };
-    char *piece = sbn__allocate(PIECE);
-    int status = piece ? SBN_SUCCESS : sbn__fail_memory("copying a tensor");
+    char piece[8192];
+    int status = SBN_SUCCESS;
     const uint64_t size = from->end - from->begin;
-    for (uint64_t done = 0; done < size && !status;) {
-        const size_t part = size - done < PIECE ? (size_t)(size - done) : PIECE;
+    for (uint64_t done = 0; done < size && !status; done += sizeof piece) {
+        const size_t part = size - done < sizeof piece ? (size_t)(size - done) : sizeof piece;
         status = sbn__tensor_read(base, from, done, piece, part);
         if (!status)
             status = sbn__draft_write(d, piece, part);
-        done += part;
     }
-    sbn__free(piece);
     return status;
 }
 
@@ -161,8 +159,7 @@ int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base,
 {
     sbn_draft d;
     int status = sbn__draft_open(&d, path);
-    if (count > 0)
-        qsort(tensors, count, sizeof *tensors, by_alignment);
+    sbn__sort(tensors, count, sizeof *tensors, by_alignment, NULL);
     if (!status)
         status = write_header(&d, metadata, tensors, count);
     for (size_t i = 0; i < count && !status; ++i)

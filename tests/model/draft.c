@@ -57,7 +57,7 @@ static int save(const char *path)
 
 static void check_modes(void)
 {
-    const mode_t old_mask = umask(027);
+    const mode_t old_mask = umask(026);
     make("private", "old", 0600);
     int status = save(folder_path("private"));
     tap_ok(!status && holds("private", "new text"), "a file is replaced: %s", sbn_last_error());
@@ -76,11 +76,16 @@ static void check_modes(void)
     const mode_t fresh = mode_of("fresh");
     tap_ok(!status && system_seen == 0600 && fresh == 0640 &&
                strcmp(system_calls, "OCUOWWMSCRD") == 0,
-           "a new one under a umask of 027: %o, then %o: %s", (unsigned)system_seen,
+           "a new one under a umask of 026: %o, then %o: %s", (unsigned)system_seen,
            (unsigned)fresh, system_calls);
     unlink(folder_path("shared"));
     unlink(folder_path("fresh"));
     umask(old_mask);
+    wraps_fail(WRAP_CLOSE, 1);
+    status = save(folder_path("fresh"));
+    wraps_fail(WRAP_CLOSE, 0);
+    tap_ok(status == SBN_IO_ERROR && strcmp(system_calls, "OU") == 0,
+           "a draft that cannot be closed is removed once: %s: %s", system_calls, sbn_last_error());
 }
 
 /* The n-th call of a function fails. */
@@ -102,7 +107,7 @@ static void check_failures(void)
         int function, n;
         const char *words, *left;
     } calls[] = {
-        {WRAP_OPENAT, 1, "making its draft", "old"},
+        {WRAP_OPENAT, 1, "/private: making its draft", "old"},
         {WRAP_WRITE_FILE, 1, "writing its draft", "old"},
         {WRAP_SYNC, 1, "syncing its draft", "old"},
         {WRAP_CHMOD, 1, "giving its draft a mode", "old"},
@@ -243,6 +248,7 @@ static void check_owners(void)
 int main(void)
 {
     const long handles = sbn__handles_open();
+    close(0); /* a descriptor as good as any */
     folder_begin();
     check_modes();
     check_failures();
@@ -250,8 +256,8 @@ int main(void)
     check_links();
     check_owners();
     unlink(folder_path("private"));
-    tap_ok(folder_names(folder_root, NULL) == 0 && sbn__handles_open() == handles,
-           "no file and no block is left");
+    tap_ok(folder_names(folder_root, NULL) == 0 && sbn__handles_open() == handles && dup(1) == 0,
+           "no file, no block and no descriptor is left");
     folder_end();
     return tap_done();
 }

@@ -117,6 +117,9 @@ static const struct {
     /* More than there is room for, but then some are the same. */
     {"10 million empty keys", "{\"__metadata__\":{\"\":\"\"", ",\"\":\"\"", 10 * MILLION, "}}",
      NULL, 0, 0, "duplicate"},
+    /* Each has the shortest text that there is. */
+    {"a million tensors without names", "{\"\":" FIELDS "[0,1]}", ",\"\":" FIELDS "[0,1]}", MILLION,
+     "}", NULL, 0, 1, "overlaps another tensor"},
     {"a million tensors", NULL, NULL, 0, NULL, tensors, TENSORS, TENSORS, NULL},
     {"keys with 1000 bytes in common", NULL, NULL, 0, NULL, shared_names, 0, 0, NULL},
     {"50 million brackets", "{\"a\":", "[", 50 * MILLION, "", NULL, 0, 0, "\"a\""},

@@ -115,7 +115,7 @@ array.npy|\\223NUMPY\\001\\000v\\000|a NumPy array
 model.gguf|GGUF\\003\\000\\000\\000\\000\\000\\000\\000|a GGUF file
 image.png|\\211PNG\\r\\n\\032\\n\\000\\000\\000\\rIHDR|a PNG image
 image.jpg|\\377\\330\\377\\340\\000\\020JFIF|a JPEG image
-paper.pdf|%%PDF-1.7\\n|a PDF document
+paper.pdf|%%PDF-|a PDF document
 program|\\177ELF\\002\\001\\001|an ELF program or library
 model.tflite|\\034\\000\\000\\000TFL3\\024\\000\\040\\000|a TensorFlow Lite model
 file.gz|\\037\\213\\010\\000\\000\\000\\000\\000\\000\\003|a file compressed by gzip
@@ -127,7 +127,8 @@ page|<!DOCTYPE html>\\n<html>\\n|an HTML page
 index.json|{"metadata": {"total_size": 9}, "weight_map": {"a": "b"}}\\n|the index of several safetensors files; name one of those
 list.json| [1, 2, 3, 4, 5]\\n|a JSON text
 text|int f() {\\n\\treturn 1; /* \\303\\244 */\\n}\\n|a text
-short|hi|a text
+short|hi ~|a text
+cut|abc \\360\\237\\230|a text
 scripts|\\337\\277 and \\364\\217\\277\\277 beside them\\n|a text
 blank|  \\t \\n\\r  \\n  \\n|a text
 KINDS
@@ -136,11 +137,12 @@ is 'a tar archive' file.tar
 dd if=/dev/zero of="$work/zeros" bs=1000 count=1 2> /dev/null
 is 'a file that begins with zeros' zeros
 # Bytes that are no UTF-8, and control characters that no text has.
-for noise in '\377\376\001\002\003\004\005\006' '\001\002\003\004text' 'textual\177'; do
+for noise in '\377\376\001\002\003\004\005\006' '\001\002\003\004text' 'textual\177' 'text\377abc' \
+    'text\037abc' '\001\002\003\000\000\000\000\177{"'; do
     printf "$noise" > "$work/noise"
     inspect 1 "$work/noise"
     check 'of what is nothing known the length is shown' grep -q '/noise: expected a safetensors '\
-'file, got one of an unknown kind .*: its header would have [0-9]\{18,\} bytes' "$work/err"
+'file, got one of an unknown kind .*: its header would have [0-9]\{18,\} bytes, at most 1[0]* are allowed$' "$work/err"
 done
 # A header of 35615 bytes begins as gzip does.
 printf '\037\213\000\000\000\000\000\000{"' > "$work/like_gzip"

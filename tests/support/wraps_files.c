@@ -19,8 +19,9 @@ WRAP(int, open, (const char *path, int flags, mode_t mode))
 }
 
 WRAP_CALL(ssize_t, read, WRAP_READ_FILE, -1, (int file, void *to, size_t size), (file, to, size))
+/* What is read from a place may come in parts. */
 WRAP_CALL(ssize_t, pread, WRAP_PREAD, -1, (int file, void *to, size_t size, off_t from),
-          (file, to, size, from))
+          (file, to, size < 1000 ? size : 1000, from))
 WRAP_CALL(int, fstat, WRAP_STAT, -1, (int file, struct stat *info), (file, info))
 WRAP_CALL(int, fstatat, WRAP_STAT_AT, -1,
           (int folder, const char *name, struct stat *info, int flags), (folder, name, info, flags))
