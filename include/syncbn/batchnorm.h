@@ -160,9 +160,9 @@ SBN_API int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group);
 
 /*
  * Copies out the running statistics: `mean` and `var` receive `channels` floats each; any pointer
- * may be NULL. They include every forward pass that has ended. In a device-combined group this
- * waits for those passes. The variance is the unbiased one, n / (n - 1) times the variance that
- * normalised, as in PyTorch.
+ * may be NULL. They include every forward pass that has ended, and may include those under way. In
+ * a device-combined group this waits for them. The variance is the unbiased one, n / (n - 1) times
+ * the variance that normalised, as in PyTorch.
  *
  * Errors. SBN_INVALID_ARGUMENT: the layer has none. In a device-combined group also the failure of
  * an earlier pass.
@@ -172,7 +172,7 @@ SBN_API int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean,
 
 /*
  * Sets the running statistics; a NULL leaves its part unchanged. The values of mean and variance
- * are not checked.
+ * are not checked. End the layer's forward passes first: one under way may count before or after.
  *
  * Errors. SBN_INVALID_ARGUMENT: the layer has none, or the count is negative. In a device-combined
  * group also the failure of an earlier pass.
@@ -215,8 +215,9 @@ SBN_API int sbn_saved_destroy(sbn_saved *saved);
  * device-combined group this waits for the forward pass, unless only the count is asked for.
  * doc/order.md says how exact they are.
  *
- * Errors. SBN_INVALID_ARGUMENT, before the first forward pass and after the layer has moved to
- * another group. In a device-combined group also the failure of the pass.
+ * Errors. SBN_INVALID_ARGUMENT, before the first forward pass, while one that fills them is under
+ * way, and after the layer has moved to another group. In a device-combined group also the failure
+ * of the pass.
  */
 SBN_API int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
 

@@ -149,13 +149,6 @@ int sbn__saved_follow(sbn_saved *saved)
 
 /* --- reading ------------------------------------------------------------------------ */
 
-static int fail_moved(const sbn_batchnorm *layer)
-{
-    return sbn__fail(SBN_INVALID_ARGUMENT,
-                     "saved: no forward pass has filled it since layer \"%s\" changed its group",
-                     layer->name);
-}
-
 int sbn__saved_read(const sbn_saved *saved)
 {
     return sbn__saved_moments_read(saved->moments, &saved->table, saved->layer->group->replicas,
@@ -166,13 +159,9 @@ int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *c
 {
     sbn__error_clear();
     int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
-    if (status)
-        return status;
-    if (!saved->filled)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "saved: no forward pass has filled it yet");
-    if (saved->generation != saved->layer->generation)
-        return fail_moved(saved->layer);
-    if (mean || var)
+    if (!status)
+        status = sbn__check_filled(saved, saved->layer);
+    if (!status && (mean || var))
         status = sbn__saved_read(saved);
     if (status)
         return status;
@@ -202,7 +191,10 @@ int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer)
     if (!saved->filled)
         return sbn__fail(SBN_INVALID_ARGUMENT, "saved: no forward pass has filled it yet");
     if (saved->generation != layer->generation)
-        return fail_moved(layer);
+        return sbn__fail(
+            SBN_INVALID_ARGUMENT,
+            "saved: no forward pass has filled it since layer \"%s\" changed its group",
+            layer->name);
     return SBN_SUCCESS;
 }
 

@@ -108,7 +108,6 @@ static void check_refused(void)
     slice data;
     size_t size = 0;
     const sbn_shard shard = open_shard(&data);
-    target = fixture_saved(l.layer);
     REFUSED(sbn_saved_store(NULL, bytes, ROOM, &size), "saved: |got NULL");
     REFUSED(sbn_saved_store(l.saved, bytes, ROOM, &size),
             "saved: no forward pass has filled it yet");
@@ -128,6 +127,11 @@ static void check_refused(void)
     REFUSED(sbn_saved_load(l.saved, bytes, size),
             "saved: expected no pass under way that uses it, got 1");
     must(sbn_pass_end(pass, NULL), "sbn_pass_end");
+    target = l.saved;
+    must(sbn_forward_begin(l.layer, &shard, target, 0, &pass), "sbn_forward_begin");
+    tap_ok(state() == (uint64_t)SBN_INVALID_ARGUMENT, "no statistics while a pass fills them");
+    must(sbn_pass_end(pass, NULL), "sbn_pass_end");
+    target = fixture_saved(l.layer);
     const arguments right = {.saved = target, .memory = bytes, .size = size};
     const refusal rows[] = {
         ROW(saved, NULL, "saved: |got NULL"),
