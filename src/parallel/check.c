@@ -121,11 +121,13 @@ static size_t describe(const int64_t *slot, const char *ranks, char *out, size_t
     char call[64];
     sbn__exchange_describe(slot[AVERAGES] != 0, (uint64_t)slot[TENSORS], (uint64_t)slot[FLOATS],
                            call, sizeof call);
-    const int length = slot[ERROR] ? snprintf(out, size, "%s began %s and reported %s", ranks,
-                                              slot[AVERAGES] ? "averaging" : "broadcast",
-                                              sbn_status_name((int)slot[ERROR]))
-                                   : snprintf(out, size, "%s began %s (settings %08x)", ranks, call,
-                                              (unsigned)((uint64_t)slot[DIGEST] >> 32));
+    const int length = slot[ERROR]
+                           ? snprintf(out, size, "%s began %s and reported %s", ranks,
+                                      slot[AVERAGES] ? "averaging" : "broadcast",
+                                      sbn_status_name((int)slot[ERROR]))
+                           : snprintf(out, size,
+                                      "%s began %s (root, sizes, bucket_bytes: digest %08x)", ranks,
+                                      call, (unsigned)((uint64_t)slot[DIGEST] >> 32));
     return length > 0 ? (size_t)length : 0;
 }
 

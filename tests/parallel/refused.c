@@ -101,8 +101,8 @@ static void check_calls(test_ranks *all)
         /* As many in other tensors; the first one has room for two more behind it. */
         ROW(counts[0], 3, NULL),
         DISAGREE(counts[5], 2047,
-                 "rank 1 began averaging of 7 tensors, 6149 floats (settings |" OTHERS
-                 " (settings "),
+                 "rank 1 began averaging of 7 tensors, 6149 floats (root, sizes|" OTHERS
+                 " (root, sizes, bucket_bytes: digest "),
         DISAGREE(count, 2, "rank 1 began averaging of 2 tensors, 3001 floats|" OTHERS),
         DISAGREE(broadcast, 1, "rank 1 began broadcast of 7 tensors|" OTHERS),
         ROW(broadcast, 1, NULL, .odd = ALL_RANKS),
