@@ -111,7 +111,8 @@
  * SBN_INVALID_ARGUMENT and the object stays: the sentence says what needs it. In C++, declare the
  * group before the layer and the layer before its saved statistics: destructors run in reverse
  * order, and a deleter cannot report that status. Using an object that has been destroyed is
- * SBN_INVALID_ARGUMENT, unless a new one has been allocated in the same place.
+ * SBN_INVALID_ARGUMENT, unless a new one has been allocated in the same place. A hub and an sbn_mpi
+ * do not know their groups: nothing checks that they are destroyed last, once, and not used then.
  *
  * Structs. Each struct that you fill begins with `size`, your sizeof (except sbn_buffer). Start
  * from its INIT macro, which has the defaults:
@@ -136,8 +137,8 @@
  * Versions. Later versions of the library only append fields to structs, and zero means off in each
  * new one, so a program may be compiled with another version than it runs with. Fields that a
  * smaller struct lacks count as zero. A larger struct is SBN_INVALID_ARGUMENT unless the rest is
- * zero and its size a multiple of sizeof(size_t), at most 4096. A struct that the library fills is written up to your size, with zeros beyond the fields
- * that the library knows.
+ * zero and its size a multiple of sizeof(size_t), at most 4096. A struct that the library fills is
+ * written up to your size, with zeros beyond the fields that the library knows.
  *
  * Callbacks must return: neither longjmp nor a C++ exception may leave them. A thread must not be
  * cancelled (pthread_cancel) within a call.

@@ -162,8 +162,9 @@ SBN_API int sbn_group_world_size(const sbn_group *group);
  * takes passes: the status is SBN_SUCCESS, and the sentence is that of the timeout.
  *
  * Return value. SBN_SUCCESS if it does; else the status that ended it: SBN_TIMEOUT,
- * SBN_TRANSPORT_ERROR, SBN_ABORTED, SBN_OUT_OF_MEMORY where the other ranks could not be told of
- * it, or the code of a device that failed. SBN_INVALID_ARGUMENT if `group` is not a group.
+ * SBN_REMOTE_ERROR where others had timed out, SBN_TRANSPORT_ERROR, SBN_ABORTED, SBN_OUT_OF_MEMORY
+ * where the other ranks could not be told of it, or the code of a device that failed.
+ * SBN_INVALID_ARGUMENT if `group` is not a group.
  */
 SBN_API int sbn_group_status(const sbn_group *group, const char **reason);
 
