@@ -17,7 +17,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 import launch
 import tap
-from syncbn.torch import SyncBatchNorm, convert_sync_batchnorm
+from syncbn.torch import DataParallel, SyncBatchNorm, convert_sync_batchnorm
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
@@ -152,6 +152,13 @@ with tap.part("a default device"):
     layer.to_empty(device="cpu").reset_parameters()
     call = torch.compile(layer, fullgraph=True, backend="aot_eager")
     tap.ok(torch.equal(call(x), SyncBatchNorm(4)(x)), "a layer made on the meta device")
+
+with tap.part("in a DataParallel"):
+    inner, whole = nn.Sequential(SyncBatchNorm(4)), torch.compile(SyncBatchNorm(4))
+    inner[0].compile()
+    for given, got in (inner, "0"), (whole, "all of it"):
+        pattern = f"module: expected no compiled part, got {got}"
+        tap.raises(ValueError, pattern, DataParallel(given, 2), x)
 
 with tap.part("two processes"):
     tap.ok(launch.ranks(2, folder) == [0, 0], "two processes: the bits of the interpreter")

@@ -176,6 +176,10 @@ with tap.part("errors"):
         DataParallel(SyncBatchNorm(3), 2),
         torch.randn(1, 3),
     )
+    held = nn.Sequential(SyncBatchNorm(3))
+    held.forward = held.forward
+    for call in DataParallel(held, 2), DataParallel(DataParallel(SyncBatchNorm(3), 2), 2):
+        tap.raises(RuntimeError, "expected a call of its copy in a replica", call, images)
     for call, failing_shape in (model, (9, 3, 2, 2)), (DataParallel(SyncBatchNorm(3), 2), (9, 4)):
         tap.keeps_no_tensor(call, failing_shape)
     text = DataParallel(nn.Module(), 2)

@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 import torch
 from torch import Tensor, nn
 
-from syncbn.torch._module import IGNORED, SyncBatchNorm
+from syncbn.torch._module import IGNORED, ReplicaThread, SyncBatchNorm
 
 # What PyTorch aligns memory to: its kernels' sums may depend on it.
 _ALIGNMENT = 64
@@ -38,7 +38,8 @@ class DataParallel(nn.Module):
 
     All replicas call the same layers in the same order: a RuntimeError says who did not. Passes
     outside of a replica's forward are errors, too, such as those that activation checkpointing
-    repeats in backward.
+    repeats in backward, and so are calls of a layer that is no module of its replica. ValueError:
+    a module within is compiled.
     """
 
     def __init__(self, module: nn.Module, replicas: int, dim: int = 0) -> None:
@@ -199,7 +200,7 @@ def _in_thread(work: Callable[[], None]) -> None:
         jobs = _idle.pop()
     except IndexError:
         jobs = queue.SimpleQueue()
-        threading.Thread(target=_serve, args=(jobs,), name="syncbn replica", daemon=True).start()
+        ReplicaThread(target=_serve, args=(jobs,), name="syncbn replica", daemon=True).start()
     jobs.put(work)
 
 
@@ -264,7 +265,10 @@ def _replicated(
 ) -> nn.Module:
     """The module with copies of the parameters, and the same buffers."""
     made: dict[nn.Module, nn.Module] = {}
-    for old in module.modules():
+    for path, old in module.named_modules():
+        # What torch.compile makes is bound to the module that it was made from.
+        if hasattr(old, "_orig_mod") or getattr(old, "_compiled_call_impl", None):
+            raise ValueError(f"module: expected no compiled part, got {path or 'all of it'}")
         made[old] = new = old._replicate_for_data_parallel()  # type: ignore[no-untyped-call]
         if isinstance(new, SyncBatchNorm):
             new.replica = replica

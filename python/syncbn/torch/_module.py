@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from typing import Any, Callable, Protocol, Sequence, TypeVar
 
 import torch
@@ -37,6 +38,10 @@ class Replica(Protocol):
 
     def meet(self, layer: SyncBatchNorm, input: Tensor, residual: Tensor | None) -> Tensor:
         """y of this replica, once all of them have come to the layer."""
+
+
+class ReplicaThread(threading.Thread):
+    """Where replicas run, which make no passes themselves."""
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -173,6 +178,11 @@ class SyncBatchNorm(_BatchNorm):
 
     def group(self, replicas: int, device: Device | None) -> Group:
         """The group that it synchronises over."""
+        if isinstance(threading.current_thread(), ReplicaThread):
+            raise RuntimeError(
+                f'layer "{self.name}": expected a call of its copy in a replica, got one of itself '
+                "(a method that is bound to it, a list, or a DataParallel in another keeps it)"
+            )
         return group_of(self.process_group, self.timeout, replicas, device)
 
     def layer(
