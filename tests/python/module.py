@@ -260,6 +260,15 @@ with tap.part("errors"):
             other = SyncBatchNorm(4)
             setattr(other, name, nn.Parameter(wrong) if name in "weight bias" else wrong)
             tap.raises(ValueError, f"{name}: expected .*{pattern}", other, torch.ones(2, 4))
+
+    class Bare(torch.Tensor):
+        """Without memory, as a DTensor."""
+
+        __torch_dispatch__ = torch.Tensor.__torch_function__
+
+    other = SyncBatchNorm(4, affine=False)
+    other.running_mean = other.running_var = torch.Tensor._make_wrapper_subclass(Bare, (4,))
+    tap.raises(ValueError, "running_mean: .* memory .* a Bare", other, torch.ones(2, 4))
     tap.raises(
         ValueError, "input: .* dense tensor, got sparse", layer, torch.ones(2, 4).to_sparse()
     )

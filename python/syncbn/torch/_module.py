@@ -459,6 +459,10 @@ def _check_row(name: str, tensor: Tensor | None, row: tuple[int, ...], input: Te
     if tensor is None:
         return
     _check_device(name, tensor, input)
+    if not tensor.data_ptr() and tensor.numel():
+        raise ValueError(
+            f"{name}: expected a tensor with memory of its own, got a {type(tensor).__name__}"
+        )
     if tensor.shape != row:
         raise ValueError(f"{name}: expected {row[-1]} elements, got {tuple(tensor.shape)}")
     _check_type(name, tensor)
