@@ -88,6 +88,7 @@ static void disagree(int world_size, size_t place, const refusal *rows, size_t c
 #define LAYER "backward of layer \"odd\" with 3 channels"
 #define ALIKE "the ranks disagree: all ranks called " LAYER
 #define DIFFERENT "the ranks made different calls: "
+#define ONE(called) DIFFERENT "rank 1 called " called "; ranks 0, 2, 3 called " LAYER
 #define TOO(field, value, rank) ROW(field, value, NULL, .odd = 1u << (rank))
 #define EPS(ranks) "eps 0.001 on rank" ranks
 #define SET(field, value, odd, others) \
@@ -132,25 +133,25 @@ static void check_calls(void)
         ROW(order, 2, ALIKE " (order version 2 on rank 1, 3 on ranks 0, 2, 3)"),
         ROW(block, 512, ALIKE " (elements a block 512 on rank 1, 256 on ranks 0, 2, 3)"),
         ROW(call.number, 6, ALIKE " (call number 6 on rank 1, 7 on ranks 0, 2, 3)"),
-        ROW(call.flags, SBN_KEEP_RUNNING_STATS | SBN_GLOBAL_GRADIENTS,
+        ROW(call.flags, 8 | SBN_KEEP_RUNNING_STATS | SBN_GLOBAL_GRADIENTS,
             ALIKE " (flags SBN_KEEP_RUNNING_STATS | SBN_GLOBAL_GRADIENTS on rank 1, 0 on ranks 0, "
                   "2, 3)"),
         ROW(call.saved, 5, ALIKE " (saved by call 5 on rank 1, 4 on ranks 0, 2, 3)"),
         ROW(call.saved_place, 2, ALIKE " (saved in place 3 on rank 1, 1 on ranks 0, 2, 3)"),
-        ROW(call.name, "even",
-            DIFFERENT "rank 1 called backward of layer \"even\" with 3 channels; ranks 0, 2, 3 "
-                      "called " LAYER),
-        ROW(call.channels, 4,
-            DIFFERENT "rank 1 called backward of layer \"odd\" with 4 channels; ranks 0, 2, 3 "
-                      "called " LAYER),
-        ROW(call.code, SBN_CODE_FROZEN_BACKWARD,
-            DIFFERENT "rank 1 called frozen " LAYER "; ranks 0, 2, 3 called " LAYER),
+        ROW(call.name, "even", ONE("backward of layer \"even\" with 3 channels")),
+        ROW(call.channels, 4, ONE("backward of layer \"odd\" with 4 channels")),
+        ROW(call.code, SBN_CODE_FROZEN_BACKWARD, ONE("frozen " LAYER)),
+        /* Of no operation that there is. */
+        ROW(call.code, 0, ONE("nothing of layer \"odd\" with 3 channels")),
+        ROW(call.code, SBN_CODE_PARALLEL + 1, ONE("nothing of layer \"odd\" with 3 channels")),
+        TOO(call.channels, 0, 1),
+        ROW(call.code, SBN_CODE_SPLIT, ONE("sbn_group_split")),
         /* Two ranks, each in its own way. */
         TOO(config.eps, 1e-3, 1),
         ROW(call.code, SBN_CODE_FORWARD,
-            DIFFERENT "rank 3 called forward of layer \"odd\" with 3 channels; ranks 0, 1, 2 "
-                      "called " LAYER " (" EPS(" 1") ", 1e-05 on ranks 0, 2)",
-            .odd = 1u << 3),
+            DIFFERENT "ranks 0, 1 called " LAYER " (eps 1e-05 on rank 0, 0.001 on rank 1); "
+                      "ranks 2, 3 called forward of layer \"odd\" with 3 channels",
+            .odd = 3u << 2),
         TOO(config.affine, 0, 3),
         ROW(config.eps, 1e-3,
             ALIKE " (" EPS(" 1") ", 1e-05 on ranks 0, 2, 3; affine 0 on rank 3, 1 on ranks 0, 1, "
@@ -161,17 +162,22 @@ static void check_calls(void)
         ROW(config.eps, 1e-3, ALIKE " (" EPS("s 1, 3") ", 1e-05 on ranks 0, 2, 4)"),
     };
     const refusal later[] = {
-        ROW(config.eps, 1e-3, ALIKE " in place 3 (" EPS(" 1") ", 1e-05 on ranks 0, 2, 3)"),
-        ROW(call.channels, 0,
-            DIFFERENT "rank 1 called backward of 2 layers; ranks 0, 2, 3 called " LAYER
-                      " in place 3"),
+        ROW(config.eps, 1e-3, ALIKE " in place 2 (" EPS(" 1") ", 1e-05 on ranks 0, 2, 3)"),
+        ROW(call.channels, 0, ONE("backward of 1 layer") " in place 2"),
+        ROW(call.channels, 1,
+            ONE("backward of layer \"odd\" with 1 channels in place 2") " in place 2"),
     };
     DISAGREE(4, 0, rows);
     DISAGREE(5, 0, two_alike);
-    DISAGREE(4, 2, later);
-    const sums alike = add_calls(NULL, 4, 0);
-    tap_ok(alike.agree && sbn__mismatch_goes_on(alike.mismatch, 4), "all alike: the next layer");
-    free(alike.mismatch);
+    DISAGREE(4, 1, later);
+    const refusal all[] = {ROW(call.channels, 0, "", .odd = ~0u),
+                           ROW(call.channels, 1, "", .odd = ~0u)};
+    for (int more = 0; more < 2; ++more) {
+        const sums alike = add_calls(&all[more], 4, 0);
+        tap_ok(alike.agree && sbn__mismatch_goes_on(alike.mismatch, 4) == more,
+               "all alike: %d layers more", more);
+        free(alike.mismatch);
+    }
 }
 
 static void check_errors(void)
@@ -192,6 +198,11 @@ static void check_errors(void)
            "two errors, and another eps, which is left out: expected %s, got %s", rows[2].words,
            sentence);
     free(s.mismatch);
+    const refusal first[] = {ROW(call.error, SBN_GROUP_FAILED, "", .odd = 1)};
+    const sums one = add_calls(first, 4, 0);
+    sbn__mismatch_read(one.mismatch, 0, 1, 4, sentence, sizeof sentence);
+    tap_ok(strstr(sentence, "part: rank 0 called") != NULL, "the first rank's: %s", sentence);
+    free(one.mismatch);
 }
 
 #define LONG "backbone.layer4.2.downsample.branches.left.norm"
@@ -209,8 +220,8 @@ static void check_room(void)
     };
     const refusal many[] = {
         ROW(config.eps, 1e-3, ALIKE " (" EPS(" 1") ", 1e-05 on ranks " MOST ")"),
-        ROW(call.name, "even",
-            DIFFERENT "rank 1 called backward of layer \"even\" with 3 channels; ranks " MOST
+        ROW(call.name, LONG,
+            DIFFERENT "rank 1 called backward of layer \"" LONG "\" with 3 channels; ranks " MOST
                       " called " LAYER),
     };
     char sentence[SBN_SENTENCE_SIZE];
@@ -224,10 +235,13 @@ static void check_room(void)
     free(s.mismatch);
     tap_ok(sbn__mismatch_words(3) == 3 * 26, "a slot has as many words as transport.h says: %d",
            (int)sbn__mismatch_words(3) / 3);
-    const int ranks[] = {0, 2, 4};
-    char list[10];
-    const size_t length = sbn__ranks_print(ranks, 3, list, sizeof list);
-    tap_ok(length == 9 && !strcmp(list, "ranks 0, "), "ranks in 10 bytes: %s", list);
+    const int ranks[SBN_RANKS_LISTED + 1] = {0, 2, 4};
+    for (int count = 3; count <= SBN_RANKS_LISTED + 1; count += SBN_RANKS_LISTED - 2) {
+        char list[] = "list of ranks and no more";
+        const size_t length = sbn__ranks_print(ranks, count, list, 13);
+        tap_ok(length == 12 && !strcmp(list, "ranks 0, 2, ") && !strcmp(list + 13, " and no more"),
+               "%d ranks in 13 bytes: %s", count, list);
+    }
 }
 
 int main(void)

@@ -140,11 +140,13 @@ static void check_colours(test_ranks *all, const int *colours, int count, const 
 static void check_subgroups(test_ranks *all)
 {
     const int across[] = {0, 1, 0, 1, 1}, inside[] = {0, 0, 1, 2, 2}, ring[] = {0, 1, 1, 0, 2};
+    const int single[] = {SBN_NO_COLOUR, SBN_NO_COLOUR, 0, SBN_NO_COLOUR, SBN_NO_COLOUR};
     const int some[] = {0, SBN_NO_COLOUR, SBN_NO_COLOUR, 0, SBN_NO_COLOUR}, one[] = {0, 0, 0, 0, 0};
     check_colours(all, across, 2, "subgroups that cross ranks");
     check_colours(all, inside, 3, "subgroups inside a rank");
     check_colours(all, ring, 3, "subgroups that share ranks");
     check_colours(all, some, 1, "replicas without a subgroup");
+    check_colours(all, single, 1, "one subgroup of one replica");
     check_colours(all, one, 1, "one subgroup for all");
 }
 
@@ -175,7 +177,8 @@ static int call(test_rank *m, const void *of)
 static const refusal rows[] = {
     ROW(colours, wrong_colour, "colours|got -7 for replica 0", REPORTED),
     ROW(colours, NULL, "colours|got NULL", REPORTED),
-    ROW(forward, 1, "rank 1 called forward of layer \"first\"|ranks 0, 2, 3 called sbn_group_split",
+    ROW(forward, 1,
+        "rank 1 called forward |\"first\" with 3 channels; ranks 0, 2, 3 called sbn_group_split",
         .status = SBN_DISAGREEMENT),
 };
 

@@ -42,26 +42,37 @@ static void fill(sbn_request *request, int64_t first)
 
 /* --- deadlines ------------------------------------------------------------------------ */
 
-/* Every pass that may be under way has a request. Sums wrap. */
+/* Every pass that may be under way has a request, again and again. Sums wrap. */
 static void check_ahead(void)
 {
     enum { AHEAD = SBN_MAX_PASSES };
     static sbn_request requests[RANKS][AHEAD];
     int wrong = 0, done;
     open_ranks(RANKS, 60);
-    for (int rank = 0; rank < RANKS; ++rank)
-        for (int i = 0; i < AHEAD; ++i) {
-            fill(&requests[rank][i], INT64_MAX - 2 - i);
-            must(sbn__request_start(&joined[rank], &requests[rank][i], SBN_TAG_WORDS, WORDS),
-                 "start");
-        }
-    for (int rank = 0; rank < RANKS; ++rank)
-        for (int i = AHEAD; i-- > 0;) {
-            must(sbn__request_poll(&joined[rank], &requests[rank][i], &done), "poll");
-            wrong += !done || requests[rank][i].words[0] != -6 - 2 * i;
-            sbn__request_free(&requests[rank][i]);
-        }
+    for (int n = 0; n < 3; ++n) {
+        for (int rank = 0; rank < RANKS; ++rank)
+            for (int i = 0; i < AHEAD; ++i) {
+                fill(&requests[rank][i], INT64_MAX - 2 - i);
+                must(sbn__request_start(&joined[rank], &requests[rank][i], SBN_TAG_WORDS, WORDS),
+                     "start");
+            }
+        for (int rank = 0; rank < RANKS; ++rank)
+            for (int i = AHEAD; i-- > 0;) {
+                must(sbn__request_poll(&joined[rank], &requests[rank][i], &done), "poll");
+                wrong += !done || requests[rank][i].words[0] != -6 - 2 * i;
+                sbn__request_free(&requests[rank][i]);
+            }
+    }
     tap_ok(!wrong, "%d requests at once: %d wrong", AHEAD, wrong);
+    /* A rank too far ahead, and one that sends another number of words. */
+    int64_t words[2] = {0};
+    int started = 0, status[RANKS] = {0};
+    for (int rank = 0; rank < RANKS; ++rank) {
+        const sbn_transport *t = &joined[rank].transport;
+        for (void *handle; started < 1000 && !status[rank]; started += !status[rank])
+            status[rank] = t->start(t->context, 1, words, 1 + (size_t)rank, &handle);
+    }
+    tap_ok(started == 128 && status[0] && status[1], "requests under way: %d of 128", started);
     close_ranks();
 }
 
@@ -71,6 +82,7 @@ static void check_life(void)
     sbn_request waited = {0}, other[RANKS] = {{0}};
     int done;
     open_ranks(RANKS, 1);
+    joined[0].completed = 1; /* one has before */
     fill(&waited, 0);
     must(sbn__request_start(&joined[0], &waited, SBN_TAG_WORDS, WORDS), "start");
     sbn_deadline deadline = sbn__deadline_start(&joined[0]);
@@ -91,6 +103,8 @@ static void check_life(void)
     pause_for(0.6);
     tap_ok(sbn__deadline_passed(&joined[0], &deadline, &waited), "1.1 s after that");
     sbn__request_abandon(&joined[0], &waited);
+    sbn__communicator_sweep(&joined[0]);
+    tap_ok(joined[0].abandoned != NULL, "what is not complete is kept");
     must(sbn__request_poll(&joined[1], &other[1], &done), "poll");
     for (int rank = 0; rank < RANKS; ++rank)
         sbn__request_free(&other[rank]);

@@ -106,6 +106,10 @@ static void check_hubs(void)
     REFUSED(sbn_hub_create(0, &hub), "world_size|1 to 4095|got 0");
     tap_ok(hub == NULL, "hub: the handle is NULL");
     REFUSED(sbn_hub_create(4096, &hub), "world_size|got 4096");
+    for (int size = 1; size <= SBN_MAX_WORLD_SIZE; size += SBN_MAX_WORLD_SIZE - 1) {
+        RIGHT(sbn_hub_create(size, &hub));
+        sbn_hub_destroy(hub);
+    }
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     REFUSED(sbn_hub_transport(NULL, 0, &table), "hub|got NULL");
     REFUSED(sbn_hub_transport(hub, 0, NULL), "transport|got NULL");
