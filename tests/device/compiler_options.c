@@ -10,6 +10,7 @@
 #include "base/activation.h"
 #include "group/group.h"
 #include "program/compiler_options.h"
+#include "program/identity.h"
 #include "program/program_text.h"
 #include "support/main.h"
 #include "support/wraps.h"
@@ -76,8 +77,13 @@ static void builds(void)
 {
     static const char intel[] = "cl_khr_fp64 cl_intel_required_subgroup_size";
     static const char nvidia[] = "cl_nv_compiler_options cl_khr_fp64";
-    const size_t sizes[] = {32, 16};
+    const size_t sizes[] = {16, 32};
     const cl_uint nine = 9;
+    sbn_identity its;
+    int names = 0;
+    for (int i = 0; i < SBN_IDENTITY_NAMES && sbn__identity_of(device.device, &its); ++i)
+        names += *its.names[i] != '\0';
+    tap_ok(names == SBN_IDENTITY_NAMES, "a driver and its device have %d names", names);
     of_device(intel, 0x4108, sizes, sizeof sizes, SBN_FORM_GPU, SBN_COMPILER_SUB_GROUPS16);
     of_device(intel, 0x4108, sizes, sizeof sizes, SBN_FORM_CPU, SBN_COMPILER_PLAIN);
     of_device(nvidia, 0x4000, &nine, sizeof nine, SBN_FORM_GPU, SBN_COMPILER_REGISTERS);
@@ -158,6 +164,7 @@ void checks(void)
     by("cl_khr_icd cl_nv_compiler_options", 32, 12, SBN_COMPILER_PLAIN);
     by("cl_khr_icd cl_nv_compiler_options", 32, 7, SBN_COMPILER_PLAIN);
     by("cl_khr_icd cl_nv_compiler_options", 32, 6, SBN_COMPILER_UNFENCED);
+    by("", 0, 1, SBN_COMPILER_UNFENCED);
     by("cl_nv_compiler_options_not", 32, 9, SBN_COMPILER_PLAIN);
     by("not_cl_nv_compiler_options", 32, 9, SBN_COMPILER_PLAIN);
     by("not_cl_nv_compiler_options cl_nv_compiler_options", 32, 9, SBN_COMPILER_REGISTERS);

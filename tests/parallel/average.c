@@ -142,6 +142,12 @@ static void check_sizes(size_t replicas)
     check("denormal", replicas);
     fill(replicas, -149, 127);
     check("of all sizes", replicas);
+    for (int special = 0; special < 2; ++special) {
+        fill(replicas, -30, 10);
+        values[0][0] = 0x1p100f;
+        values[0][1] = special ? NAN : 1;
+        check("the first far larger", replicas);
+    }
     /* Sums that cancel but for one replica's last place. */
     fill(1, -3, 0);
     for (size_t r = 0; r < replicas; ++r)

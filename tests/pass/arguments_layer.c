@@ -57,10 +57,11 @@ static void check_settings(void)
         SET(eps_mode, (sbn_eps_mode)2, "eps_mode|got 2"),
         SET(momentum, 1.0001, "momentum|0 to 1|got 1.0001"),
         SET(momentum, -0.1, "momentum|got -0.1"),
+        SET(momentum, 1.0, ""),
         SET(momentum, (double)NAN, "momentum|got nan"),
         SET(average, (sbn_average)2, "average|got 2"),
         SET(affine, 2, "affine|0 or 1|got 2"),
-        SET(track_running_stats, -1, "track_running_stats|0 or 1|got -1"),
+        SET(track_running_stats, 2, "track_running_stats|0 or 1|got 2"),
         SET(dimensions, 4, "dimensions|0 to 3|got 4"),
         SET(dimensions, -1, "dimensions|got -1"),
         SET(type, (sbn_type)3, "type|sbn_type|got 3"),
@@ -70,7 +71,7 @@ static void check_settings(void)
         SET(slope, 1e39, "slope|finite as a float|got 1e+39"),
         SET(slope, (double)NAN, "slope|got nan"),
         SET(residual, 2, "residual|0 or 1|got 2"),
-        SET(from_output, -1, "from_output|0 or 1|got -1"),
+        SET(from_output, 2, "from_output|0 or 1|got 2"),
     };
     REFUSE("layer", create, good, state, rows);
     good.config.from_output = 1;
@@ -82,10 +83,8 @@ static void check_settings(void)
     REFUSE("from_output", create, good, state, inverted);
     good.config.activation = SBN_LEAKY_RELU;
     const refusal slopes[] = {
-        SET(slope, 0.0, SLOPE),
-        SET(slope, -0.01, SLOPE),
-        SET(slope, 0x1.fp-15, SLOPE),
-        SET(slope, 0x1.01p14, SLOPE),
+        SET(slope, 0.0, SLOPE),       SET(slope, -0.01, SLOPE), SET(slope, 0x1.fp-15, SLOPE),
+        SET(slope, 0x1.01p14, SLOPE), SET(slope, 0x1p-14, ""),  SET(slope, 0x1p14, ""),
     };
     REFUSE("a leaky ReLU from the output", create, good, state, slopes);
     good.config = (sbn_batchnorm_config){.size = sizeof good.config, .channels = 3, .eps = 1e-5};

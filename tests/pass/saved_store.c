@@ -120,7 +120,7 @@ static void check_refused(void)
     memset(bytes, 7, sizeof bytes);
     REFUSED(sbn_saved_store(l.saved, bytes, size - 1, &size), "room: expected at least");
     tap_ok(bytes[0] == 7, "it writes nothing");
-    must(sbn_saved_store(l.saved, bytes, ROOM, &size), "sbn_saved_store");
+    must(sbn_saved_store(l.saved, bytes, size, &size), "sbn_saved_store");
     tap_ok(bytes[size] == 7, "nothing behind its bytes");
     sbn_pass *pass;
     must(sbn_backward_begin(l.layer, &shard, l.saved, 0, &pass), "sbn_backward_begin");
