@@ -27,7 +27,7 @@ int job_collect_tensor(job *j, tensor_id from, output_id to)
             memcpy(j->out->of[to].data + (j->first + r) * channels, shard,
                    channels * sizeof *shard);
         } else if (!status) {
-            placement_gather(j->g, j->p->layout, j->first + r, shard, j->out->of[to].data);
+            placement_move(j->g, j->p->layout, j->first + r, 1, j->out->of[to].data, shard);
         }
         free(shard);
         if (spoilt) {

@@ -78,36 +78,21 @@ size_t placement_shard_elements(const placement *g, size_t r)
     return g->shape[r][0] * g->channels * g->plane[r];
 }
 
-/* The first element of channel c of sample s in its shard; *step: from one position to the next. */
-static size_t start_in_shard(const placement *g, sbn_layout layout, size_t s, size_t c,
-                             size_t *step)
+void placement_move(const placement *g, sbn_layout layout, size_t r, int gathers, float *global,
+                    float *shard)
 {
-    const sample_place *at = &g->sample[s];
     const int last = layout == SBN_LAYOUT_NHWC;
-    *step = last ? g->channels : 1;
-    return at->slot * g->channels * at->plane + c * (last ? 1 : at->plane);
-}
-
-void placement_scatter(const placement *g, sbn_layout layout, size_t r, const float *global,
-                       float *shard)
-{
     for (size_t s = 0; s < g->samples; ++s)
         for (size_t c = 0; c < g->channels && g->sample[s].replica == r; ++c) {
-            size_t step, to = start_in_shard(g, layout, s, c, &step);
-            const float *from = global + placement_plane_start(g, s, c);
-            for (size_t i = 0; i < g->sample[s].plane; ++i, to += step)
-                shard[to] = from[i];
-        }
-}
-
-void placement_gather(const placement *g, sbn_layout layout, size_t r, const float *shard,
-                      float *global)
-{
-    for (size_t s = 0; s < g->samples; ++s)
-        for (size_t c = 0; c < g->channels && g->sample[s].replica == r; ++c) {
-            size_t step, from = start_in_shard(g, layout, s, c, &step);
-            float *to = global + placement_plane_start(g, s, c);
-            for (size_t i = 0; i < g->sample[s].plane; ++i, from += step)
-                to[i] = shard[from];
+            const sample_place *at = &g->sample[s];
+            float *plane = global + placement_plane_start(g, s, c);
+            float *own = shard + at->slot * g->channels * at->plane + c * (last ? 1 : at->plane);
+            for (size_t i = 0; i < at->plane; ++i) {
+                float *element = &own[i * (last ? g->channels : 1)];
+                if (gathers)
+                    plane[i] = *element;
+                else
+                    *element = plane[i];
+            }
         }
 }

@@ -39,10 +39,8 @@ static inline size_t placement_plane_start(const placement *g, size_t s, size_t 
 /* Elements of replica r's shard. */
 size_t placement_shard_elements(const placement *g, size_t r);
 
-/* Copies replica r's shard out of, or back into, a tensor in global order. */
-void placement_scatter(const placement *g, sbn_layout layout, size_t r, const float *global,
-                       float *shard);
-void placement_gather(const placement *g, sbn_layout layout, size_t r, const float *shard,
-                      float *global);
+/* Copies replica r's shard out of a tensor in global order or, if it `gathers`, back into it. */
+void placement_move(const placement *g, sbn_layout layout, size_t r, int gathers, float *global,
+                    float *shard);
 
 #endif

@@ -131,11 +131,11 @@ static int stage(const problem *p, const placement *g, const inputs *in, size_t 
     if (!shard)
         return SBN_OUT_OF_MEMORY;
     const int is_dy = id == TENSOR_DY || id == tensors_gradient(p);
-    placement_scatter(g, p->layout, r,
-                      id == TENSOR_RESIDUAL ? in->residual
-                      : is_dy               ? in->dy
-                                            : in->x,
-                      shard);
+    placement_move(g, p->layout, r, 0,
+                   id == TENSOR_RESIDUAL ? in->residual
+                   : is_dy               ? in->dy
+                                         : in->x,
+                   shard);
     rows_pack(&t->rows[id], p->type, shard, at);
     free(shard);
     return SBN_SUCCESS;
