@@ -105,7 +105,7 @@ static int check_apart(void *self)
     for (size_t i = 0; i < r->count && !status; ++i) {
         alone *a = &r->apart[i];
         status = job_collect(&a->job);
-        status = status ? status : job_preactivation(&a->job, a->group, &r->queue[i]);
+        status = status ? status : job_apart(&a->job, a->group, &r->queue[i]);
         status = status ? status : bench_judge_library(r->scene, &a->p, &a->g, &a->in, &a->out);
     }
     return status;

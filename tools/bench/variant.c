@@ -57,7 +57,7 @@ static int check(void *self)
     scene *s = v->scene;
     int status = run_again(v, BENCH_EVALUATE);
     status = status ? status : job_collect(v->job);
-    status = status ? status : job_preactivation(v->job, s->group, &s->queue);
+    status = status ? status : job_apart(v->job, s->group, &s->queue);
     return status ? status : bench_judge_library(s, v->job->p, v->job->g, v->job->in, v->job->out);
 }
 

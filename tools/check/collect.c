@@ -164,11 +164,10 @@ static int run_alone(const job *fused, sbn_group *group, cl_command_queue *queue
     return status;
 }
 
-int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queue)
+/* Only bits tell on which side of 0 a number is. */
+static int find_preactivation(const job *fused, sbn_group *group, cl_command_queue *queue)
 {
     outputs out = {.wide = 0};
-    if (!problem_is_fused(fused->p) || !(fused->p->passes & PASS_FORWARD))
-        return SBN_SUCCESS;
     const int status = run_alone(fused, group, queue, fused->in->dy, PASS_FORWARD, &out);
     if (!status) {
         float *z = fused->out->preactivation = out.of[OUT_Y].data;
@@ -187,11 +186,16 @@ int job_apart(const job *fused, sbn_group *group, cl_command_queue *queue)
     const unsigned passes = p->from_output ? p->passes & ~(unsigned)PASS_BACKWARD : p->passes;
     outputs *out = fused->out;
     float *dy;
+    int status = SBN_SUCCESS;
     if (!problem_is_fused(p) && p->type == SBN_F32)
         return SBN_SUCCESS;
+    if (problem_is_fused(p) && p->passes & PASS_FORWARD)
+        status = find_preactivation(fused, group, queue);
+    if (status)
+        return status;
     out->apart = calloc(1, sizeof *out->apart);
-    int status = out->apart ? fusion_behind(p, fused->g, fused->in->dy, out->preactivation, &dy)
-                            : SBN_OUT_OF_MEMORY;
+    status = out->apart ? fusion_behind(p, fused->g, fused->in->dy, out->preactivation, &dy)
+                        : SBN_OUT_OF_MEMORY;
     if (status)
         return job_failed_here(fused->error, "the layer apart", status);
     status = run_alone(fused, group, queue, dy, passes, out->apart);

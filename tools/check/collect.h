@@ -11,13 +11,10 @@ int job_collect(job *j);
 int job_collect_tensor(job *j, tensor_id from, output_id to);
 
 /*
- * Fills in the `preactivation` of a fused problem's outputs: a layer of floats normalises the same
- * numbers in the same group and queues, with nothing behind it. A fused pass has the bits of the
- * passes apart (pass.h), and only bits tell on which side of 0 a number is.
+ * Fills in `preactivation` and `apart`, where the problem is not of floats or has something behind the
+ * batch norm: a layer of floats normalises the same numbers in the same group and queues, with nothing
+ * behind it. Both have the same bits (pass.h).
  */
-int job_preactivation(const job *fused, sbn_group *group, cl_command_queue *queue);
-
-/* Fills in `apart`, where the problem is not of floats or has something behind the batch norm. */
 int job_apart(const job *fused, sbn_group *group, cl_command_queue *queue);
 
 #endif

@@ -71,20 +71,6 @@ static void judge_again(const judge *j, verdict *v)
         verdict_bits(v, i, again->data[i], y->data[i]);
 }
 
-/* What follows the batch norm has the bits of a pass of its own. */
-static void judge_fusion(const judge *j, comparison *result)
-{
-    const float *y = j->out->of[OUT_Y].data, *grad = j->out->of[OUT_RESIDUAL_GRAD].data;
-    const sbn_type type = j->p->type;
-    for (size_t i = 0; i < j->g->elements; ++i) {
-        const float right = fusion_result(j->p, j->out->preactivation[i]);
-        verdict_bits(&result->of[OUT_Y], i, y[i], element_round(type, right));
-        if (grad)
-            verdict_bits(&result->of[OUT_RESIDUAL_GRAD], i, grad[i],
-                         element_round(type, j->in->dy[i] + 0.0f));
-    }
-}
-
 /* An element that has these bits where the batch norm is alone. */
 static float behind(const judge *j, output_id id, size_t i, float alone)
 {
@@ -96,6 +82,7 @@ static float behind(const judge *j, output_id id, size_t i, float alone)
             alone += j->in->residual[i];
         return element_round(j->p->type, fusion_result(j->p, alone));
     case OUT_DX: return element_round(j->p->type, alone);
+    case OUT_RESIDUAL_GRAD: return element_round(j->p->type, alone + 0.0f);
     default: return alone;
     }
 }
@@ -104,7 +91,8 @@ static float behind(const judge *j, output_id id, size_t i, float alone)
 static void judge_apart(const judge *j, comparison *result)
 {
     for (int id = 0; id < OUTPUTS; ++id) {
-        const float *got = j->out->of[id].data, *alone = j->out->apart->of[id].data;
+        const float *got = j->out->of[id].data;
+        const float *alone = id == OUT_RESIDUAL_GRAD ? j->in->dy : j->out->apart->of[id].data;
         for (size_t i = 0; got && alone && i < j->out->of[id].count; ++i)
             verdict_bits(&result->of[id], i, got[i], behind(j, (output_id)id, i, alone[i]));
     }
@@ -192,8 +180,6 @@ static void judge_all(const judge *j, comparison *result)
     }
     if (j->out->of[OUT_AGAIN].data)
         judge_again(j, &result->of[OUT_AGAIN]);
-    if (j->out->preactivation)
-        judge_fusion(j, result);
     if (j->out->apart)
         judge_apart(j, result);
     /* A batch of no values has no statistics, only counts. */

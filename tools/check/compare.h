@@ -16,10 +16,9 @@
  * statistics that the library itself returned, so it has the first line alone.
  *
  * Behind the batch norm y's tolerance is carried through the residual's addition and the activation
- * (fusion.h); besides, y and the residual's gradient must have the bits that `preactivation` gives
- * them. All gradients are judged for dy behind the activation: dy where the bits of `preactivation`
+ * (fusion.h). All gradients are judged for dy behind the activation: dy where the bits of `preactivation`
  * say so, else 0 or its product with the slope. Where there is a result `apart`, all results have its bits:
- * rounded to the type, y with the residual and the activation behind it.
+ * rounded to the type, y with the residual and the activation behind it; the residual's gradient is dy there.
  *
  * From the output (doc/from-output.md) x - mean is off by as much as storing y has lost of it. Sums
  * of dy (x - mean) may then be off by the sum of |dy| times this, and dx by |p t| times this.

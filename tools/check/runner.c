@@ -51,7 +51,6 @@ static int run(job *j, sbn_group *group, cl_command_queue *queue)
     status = status ? status : job_run(j);
     status = status ? status : job_collect(j);
     company_close(&with);
-    status = status ? status : job_preactivation(j, group, queue);
     status = status ? status : job_apart(j, group, queue);
     outputs_digest(j->out, (j->p->backward_flags & SBN_GLOBAL_GRADIENTS) != 0, j->p->channels);
     return status;
