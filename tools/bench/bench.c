@@ -21,9 +21,6 @@ enum { PEER_VALUES = 32 };
 struct bench {
     bench_config config;
     queues *queues;
-    /* The benchmark's kernels as last built: the next problem mostly needs the same. */
-    cl_program program;
-    sbn_kernel_form form;
 };
 
 int bench_open(const bench_config *config, bench **made, char *error)
@@ -47,16 +44,8 @@ int bench_open(const bench_config *config, bench **made, char *error)
     return status;
 }
 
-static void forget_program(bench *b)
-{
-    if (b->program)
-        clReleaseProgram(b->program);
-    b->program = NULL;
-}
-
 void bench_close(bench *b)
 {
-    forget_program(b);
     queues_close(b->queues);
     free(b);
 }
@@ -83,21 +72,6 @@ const char *bench_refuses(const problem *p)
                                : NULL;
 }
 
-static int program_for(bench *b, scene *s)
-{
-    int status = SBN_SUCCESS;
-    if (!b->program || b->form != s->form) {
-        forget_program(b);
-        status = bench_program_make(s);
-        b->program = s->program;
-        b->form = s->form;
-        if (status)
-            forget_program(b);
-    }
-    s->program = b->program;
-    return status;
-}
-
 /* The device memory of a new group after its first passes. */
 static int weigh(scene *s, size_t before, size_t *workspace)
 {
@@ -117,7 +91,7 @@ static int open_contenders(bench *b, const problem *p, scene *s, contender_list 
     const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !own;
     /* oneDNN runs on the CPU: beside another device its times mean nothing. */
     const int is_cpu = strcmp(b->config.devices[0]->type, "cpu") == 0;
-    int status = program_for(b, s);
+    int status = bench_program_make(s);
     status = status ? status : bench_library_open(s, all);
     status = status ? status : bench_copy_open(s, all);
     if (!status && plain)

@@ -1,11 +1,11 @@
-/* The benchmark's own kernels, built once for a device. */
+/* The benchmark's own kernels. */
 #ifndef TOOLS_BENCH_KERNELS_H
 #define TOOLS_BENCH_KERNELS_H
 
 #include "bench/contender.h"
 #include "device/commands.h"
 
-/* Builds the scene's program, for its device and form; the caller releases it. */
+/* Builds the scene's program, for its device and form. */
 int bench_program_make(scene *s);
 
 /* A kernel whose arguments are set and whose range is known: ready to be run again and again. */

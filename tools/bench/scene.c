@@ -28,6 +28,8 @@ int scene_open(scene *s, const device_info *device, queues *q, const problem *p)
 
 void scene_close(scene *s)
 {
+    if (s->program)
+        clReleaseProgram(s->program);
     job_close(&s->job);
     outputs_free(&s->right);
     inputs_free(&s->in);
