@@ -2,7 +2,6 @@
 # link the insides statically; libsyncbn.la is that and nothing more.
 noinst_LTLIBRARIES += libsyncbn_core.la
 libsyncbn_core_la_SOURCES = \
-	src/base/activation.c \
 	src/base/activation.h \
 	src/base/clock.c \
 	src/base/clock.h \

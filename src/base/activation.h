@@ -41,7 +41,4 @@ static inline int sbn__fusion_sums(int fusion)
     return sbn__fusion_activation(fusion) != SBN_IDENTITY || sbn__fusion_from_output(fusion);
 }
 
-/* "SBN_RELU" */
-const char *sbn__activation_name(sbn_activation activation);
-
 #endif

@@ -5,9 +5,3 @@ const char *sbn__type_name(sbn_type type)
     static const char *const names[SBN_TYPES] = {"SBN_F32", "SBN_F16", "SBN_BF16"};
     return names[type];
 }
-
-const char *sbn__type_plural(sbn_type type)
-{
-    static const char *const plurals[SBN_TYPES] = {"floats", "halves", "bfloat16s"};
-    return plurals[type];
-}

@@ -15,7 +15,4 @@ static inline size_t sbn__type_size(sbn_type type)
 /* "SBN_F16" */
 const char *sbn__type_name(sbn_type type);
 
-/* "floats", for counts in sentences. */
-const char *sbn__type_plural(sbn_type type);
-
 #endif

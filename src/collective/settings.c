@@ -74,6 +74,8 @@ static void print_number(int64_t word, char *out, size_t size)
 /* The name of a value; NULL: it has none. Another rank's word may be anything. */
 static const char *value_name(int setting, int64_t word)
 {
+    static const char *const activations[SBN_ACTIVATIONS] = {"SBN_IDENTITY", "SBN_RELU",
+                                                             "SBN_LEAKY_RELU"};
     if (setting == SBN_SETTING_EPS_MODE)
         return word == SBN_EPS_CLAMP ? "SBN_EPS_CLAMP" : "SBN_EPS_ADD";
     if (setting == SBN_SETTING_AVERAGE)
@@ -81,7 +83,7 @@ static const char *value_name(int setting, int64_t word)
     if (setting == SBN_SETTING_TYPE && word >= 0 && word < SBN_TYPES)
         return sbn__type_name((sbn_type)word);
     if (setting == SBN_SETTING_ACTIVATION && word >= 0 && word < SBN_ACTIVATIONS)
-        return sbn__activation_name((sbn_activation)word);
+        return activations[word];
     return NULL;
 }
 

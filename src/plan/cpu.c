@@ -110,7 +110,8 @@ sbn_reduce_plan sbn__plan_reduce_cpu(const sbn_shape *shape, const sbn_replica *
 static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *replica)
 {
     /* All channels of all samples are one run, as a rule; of a view each sample has one. */
-    const int apart = shape->samples_apart || sbn__shape_has_gaps(shape);
+    const cl_uint gaps = shape->x_gap | shape->y_gap | shape->dy_gap | shape->dx_gap;
+    const int apart = shape->samples_apart || gaps != 0;
     const size_t runs = apart ? shape->samples : 1;
     const size_t length = shape->elements / runs;
     const size_t fair = sbn__at_least(shape->elements / work_groups_wanted(replica), 1);

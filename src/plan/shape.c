@@ -85,8 +85,3 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
     };
     return SBN_SUCCESS;
 }
-
-int sbn__shape_has_gaps(const sbn_shape *shape)
-{
-    return (shape->x_gap | shape->y_gap | shape->dy_gap | shape->dx_gap) != 0;
-}

@@ -26,9 +26,6 @@ typedef struct sbn_shape {
 int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn_layout layout,
                   sbn_type type, const char *who);
 
-/* 1 if any tensor has gaps. */
-int sbn__shape_has_gaps(const sbn_shape *shape);
-
 /* "(2,64,7,7)" */
 void sbn__print_shape(const sbn_shard *shard, char *out, size_t size);
 

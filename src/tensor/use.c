@@ -163,6 +163,7 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
     if (status)
         return status;
     if (u->buffer.offset > held || held - u->buffer.offset < extent(u)) {
+        static const char *const plurals[SBN_TYPES] = {"floats", "halves", "bfloat16s"};
         char shape[128], pitch[48] = "";
         sbn__print_shape(shard, shape, sizeof shape);
         if (u->gap > 0)
@@ -170,7 +171,7 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
             "%s: %s: expected %zu %s from offset %zu for shape %s%s, got a buffer of %zu", who,
-            u->name, extent(u), sbn__type_plural(u->type), u->buffer.offset, shape, pitch, held);
+            u->name, extent(u), plurals[u->type], u->buffer.offset, shape, pitch, held);
     }
     return SBN_SUCCESS;
 }
