@@ -209,19 +209,35 @@ size_t sbn_device_memory(void)
     return atomic_load_explicit(&device_memory, memory_order_relaxed);
 }
 
+int sbn__create_mem(const sbn_replica *replica, cl_mem_flags flags, size_t size, void *host,
+                    const char *call, cl_mem *mem)
+{
+    cl_int code;
+    *mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE | flags, size, host, &code);
+    if (code == CL_SUCCESS)
+        sbn__handle_opened();
+    else
+        *mem = NULL;
+    return sbn__check_cl(replica, call, code);
+}
+
+void sbn__release_mem(cl_mem mem)
+{
+    if (mem) {
+        clReleaseMemObject(mem);
+        sbn__handle_closed();
+    }
+}
+
 static int reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size, int on_host)
 {
-    const cl_mem_flags flags = CL_MEM_READ_WRITE | (on_host ? CL_MEM_ALLOC_HOST_PTR : 0);
     if (buffer->mem && buffer->size >= size)
         return SBN_SUCCESS;
     sbn__release_buffer(buffer);
-    cl_int code;
-    buffer->mem = clCreateBuffer(replica->context, flags, size, NULL, &code);
-    if (code != CL_SUCCESS) {
-        buffer->mem = NULL;
-        return sbn__check_cl(replica, "clCreateBuffer", code);
-    }
-    sbn__handle_opened();
+    const int status = sbn__create_mem(replica, on_host ? CL_MEM_ALLOC_HOST_PTR : 0, size, NULL,
+                                       "clCreateBuffer", &buffer->mem);
+    if (status)
+        return status;
     if (!on_host)
         atomic_fetch_add_explicit(&device_memory, size, memory_order_relaxed);
     buffer->size = size;
@@ -241,11 +257,8 @@ int sbn__reserve_kept(sbn_replica *replica, sbn_device_buffer *buffer, size_t si
 
 void sbn__release_buffer(sbn_device_buffer *buffer)
 {
-    if (buffer->mem) {
-        clReleaseMemObject(buffer->mem);
-        sbn__handle_closed();
-        if (!buffer->on_host)
-            atomic_fetch_sub_explicit(&device_memory, buffer->size, memory_order_relaxed);
-    }
+    sbn__release_mem(buffer->mem);
+    if (buffer->mem && !buffer->on_host)
+        atomic_fetch_sub_explicit(&device_memory, buffer->size, memory_order_relaxed);
     *buffer = (sbn_device_buffer){NULL, 0, 0};
 }

@@ -103,6 +103,11 @@ int sbn__keep_event(const sbn_replica *replica, cl_event *slot, cl_event event);
 /* Replaces *slot by *event and sets *event to NULL. */
 void sbn__move_event(cl_event *slot, cl_event *event);
 
+/* A buffer that kernels read and write; NULL after an error, of `call`. The second ignores NULL. */
+int sbn__create_mem(const sbn_replica *replica, cl_mem_flags flags, size_t size, void *host,
+                    const char *call, cl_mem *mem);
+void sbn__release_mem(cl_mem mem);
+
 /* A buffer that is kept while it is large enough, else allocated anew. */
 typedef struct sbn_device_buffer {
     cl_mem mem;

@@ -8,23 +8,10 @@
 #include "device/commands.h"
 #include "program/identity.h"
 
-static void release(cl_mem mem)
-{
-    clReleaseMemObject(mem);
-    sbn__handle_closed();
-}
-
 static int wrap(const sbn_replica *replica, void *address, size_t size, cl_mem *mem)
 {
-    cl_int code;
-    *mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size, address,
-                          &code);
-    if (code != CL_SUCCESS) {
-        *mem = NULL;
-        return sbn__check_cl(replica, "clCreateBuffer on memory of the host", code);
-    }
-    sbn__handle_opened();
-    return SBN_SUCCESS;
+    return sbn__create_mem(replica, CL_MEM_USE_HOST_PTR, size, address,
+                           "clCreateBuffer on memory of the host", mem);
 }
 
 /* Tensors begin at multiples of 64 bytes, and often at those of their size. */
@@ -48,19 +35,17 @@ void sbn__host_memory_give(sbn_replica *replica, void *address, size_t size, cl_
 {
     sbn_host_memory *kept = place_of(replica, address);
     if (replica->host_memory != SBN_HOST_MEMORY_USED) {
-        release(mem);
+        sbn__release_mem(mem);
         return;
     }
-    if (kept->mem)
-        release(kept->mem);
+    sbn__release_mem(kept->mem);
     *kept = (sbn_host_memory){address, size, mem};
 }
 
 void sbn__host_memory_forget(sbn_replica *replica)
 {
     for (size_t i = 0; i < SBN_HOST_MEMORIES; ++i)
-        if (replica->host_memories[i].mem)
-            release(replica->host_memories[i].mem);
+        sbn__release_mem(replica->host_memories[i].mem);
     memset(replica->host_memories, 0, sizeof replica->host_memories);
 }
 
@@ -90,7 +75,7 @@ static int see(sbn_replica *replica, float *at, size_t count, const float *value
     const int written = sbn__write_now(replica, replica->transfer_queue, mem, 0, size, values,
                                        "a try of memory of the host");
     *seen = memcmp(at, values, size) == 0;
-    release(mem);
+    sbn__release_mem(mem);
     return written;
 }
 

@@ -13,14 +13,12 @@ int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size
         return sbn__check_cl(replica, "clRetainCommandQueue", code);
     sbn__handle_opened();
     staging->queue = replica->transfer_queue;
-    staging->mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size,
-                                  NULL, &code);
-    if (code != CL_SUCCESS) {
-        staging->mem = NULL;
+    const int status = sbn__create_mem(replica, CL_MEM_ALLOC_HOST_PTR, size, NULL,
+                                       "clCreateBuffer for the host", &staging->mem);
+    if (status) {
         sbn__staging_release(staging);
-        return sbn__check_cl(replica, "clCreateBuffer for the host", code);
+        return status;
     }
-    sbn__handle_opened();
     staging->at = clEnqueueMapBuffer(staging->queue, staging->mem, CL_TRUE,
                                      CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &code);
     if (code != CL_SUCCESS) {
@@ -38,10 +36,7 @@ void sbn__staging_release(sbn_staging *staging)
         clEnqueueUnmapMemObject(staging->queue, staging->mem, staging->at, 0, NULL, NULL);
         clFinish(staging->queue);
     }
-    if (staging->mem) {
-        clReleaseMemObject(staging->mem);
-        sbn__handle_closed();
-    }
+    sbn__release_mem(staging->mem);
     if (staging->queue) {
         clReleaseCommandQueue(staging->queue);
         sbn__handle_closed();

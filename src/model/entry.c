@@ -1,6 +1,7 @@
 #include "model/entry.h"
 
 #include "base/memory.h"
+#include "device/commands.h"
 #include "tensor/shard.h"
 
 /* Copies an element of a checked array. */
@@ -41,14 +42,6 @@ static int retain(const sbn_buffer *buffer, sbn_buffer *kept)
     return SBN_SUCCESS;
 }
 
-static void release(sbn_buffer *buffer)
-{
-    if (!buffer->mem)
-        return;
-    clReleaseMemObject(buffer->mem);
-    sbn__handle_closed();
-}
-
 int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_parameters **kept)
 {
     int status = SBN_SUCCESS;
@@ -72,68 +65,46 @@ int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_
 void sbn__parameters_drop(sbn_parameters *parameters, size_t replicas)
 {
     for (size_t r = 0; parameters && r < replicas; ++r) {
-        release(&parameters[r].weight);
-        release(&parameters[r].bias);
+        sbn__release_mem(parameters[r].weight.mem);
+        sbn__release_mem(parameters[r].bias.mem);
     }
     sbn__free(parameters);
 }
 
-static int fail(const sbn_entry *entry, size_t replica, const char *call, cl_int code)
-{
-    return sbn__fail(code, "layer \"%s\", replica %zu: %s: %s", entry->name, replica, call,
-                     sbn_strerror(code));
-}
-
-/* Waits for all commands enqueued before, also on out-of-order queues. */
-static int finish(const sbn_entry *entry, size_t replica)
-{
-    const cl_int code = clFinish(entry->layer->group->replicas[replica].queue);
-    return code == CL_SUCCESS ? SBN_SUCCESS : fail(entry, replica, "clFinish", code);
-}
-
 int sbn__parameters_read(const sbn_entry *entry, float *weight, float *bias)
 {
+    const size_t size = sizeof(float) * entry->layer->channels;
+    const sbn_replica *replica = entry->layer->group->replicas;
     if (entry->replicas == 0 || entry->layer->group->replica_count == 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "layer \"%s\": weight and bias cannot be read: this rank has no replica",
                          entry->name);
     const sbn_buffer *from[] = {&entry->parameters[0].weight, &entry->parameters[0].bias};
     float *to[] = {weight, bias};
-    const cl_command_queue queue = entry->layer->group->replicas[0].queue;
-    int status = finish(entry, 0);
-    for (int i = 0; i < 2 && !status; ++i) {
-        if (!to[i])
-            continue;
-        const cl_int code = clEnqueueReadBuffer(queue, from[i]->mem, CL_TRUE,
-                                                sizeof(float) * from[i]->offset,
-                                                sizeof(float) * entry->layer->channels, to[i], 0,
-                                                NULL, NULL);
-        if (code != CL_SUCCESS)
-            status = fail(entry, 0, "clEnqueueReadBuffer", code);
-    }
+    /* All commands before, also on a queue without order. */
+    int status = sbn__finish(replica);
+    for (int i = 0; i < 2 && !status; ++i)
+        if (to[i])
+            status = sbn__read_now(replica, replica->queue, from[i]->mem,
+                                   sizeof(float) * from[i]->offset, size, to[i], entry->name);
     return status;
 }
 
 int sbn__parameters_write(const sbn_entry *entry, const float *weight, const float *bias)
 {
+    const size_t size = sizeof(float) * entry->layer->channels;
+    const sbn_replica *replicas = entry->layer->group->replicas;
     const float *from[] = {weight, bias};
     int status = SBN_SUCCESS;
     /* First, because replicas may share buffers. */
     for (size_t r = 0; r < entry->replicas && !status; ++r)
-        status = finish(entry, r);
+        status = sbn__finish(&replicas[r]);
     for (size_t r = 0; r < entry->replicas && !status; ++r) {
         const sbn_buffer *to[] = {&entry->parameters[r].weight, &entry->parameters[r].bias};
-        const cl_command_queue queue = entry->layer->group->replicas[r].queue;
-        for (int i = 0; i < 2 && !status; ++i) {
-            if (!from[i])
-                continue;
-            const cl_int code = clEnqueueWriteBuffer(queue, to[i]->mem, CL_TRUE,
-                                                     sizeof(float) * to[i]->offset,
-                                                     sizeof(float) * entry->layer->channels,
-                                                     from[i], 0, NULL, NULL);
-            if (code != CL_SUCCESS)
-                status = fail(entry, r, "clEnqueueWriteBuffer", code);
-        }
+        for (int i = 0; i < 2 && !status; ++i)
+            if (from[i])
+                status = sbn__write_now(&replicas[r], replicas[r].queue, to[i]->mem,
+                                        sizeof(float) * to[i]->offset, size, from[i], entry->name);
     }
     return status;
 }
