@@ -33,6 +33,7 @@ struct sbn_batchnorm {
     uint32_t generation;  /* how often the layer has changed its group */
     size_t saved, models; /* objects that need the layer; `batch` is one of them */
     sbn_settings settings;
+    sbn_batchnorm_config config; /* of which all of these are */
 
     sbn_running *running;    /* NULL: it tracks none */
     sbn_channel_table table; /* coefficients of the running statistics, from their first use on */

@@ -92,7 +92,7 @@ static int allocate(sbn_batchnorm *layer, const char *name)
         layer->running = sbn__running_create(layer->channels);
     if (!layer->name || !layer->table_fresh || !layer->shapes || (layer->tracks && !layer->running))
         return sbn__fail_memory("a layer");
-    strcpy(layer->name, name);
+    layer->config.name = strcpy(layer->name, name);
     return SBN_SUCCESS;
 }
 
@@ -141,6 +141,7 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
     made->fusion = sbn__fusion_of(config.activation, config.residual, config.from_output);
     made->training = 1;
     made->settings = sbn__settings_of(&config);
+    made->config = config;
     status = sbn__group_load(group, config.type, made->fusion);
     if (!status)
         status = allocate(made, config.name ? config.name : "batchnorm");
@@ -165,25 +166,7 @@ int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *con
         status = sbn__struct_check_room(config, 1, SBN_STRUCT(sbn_batchnorm_config), "config");
     if (status)
         return status;
-    const sbn_batchnorm_config settings = {
-        .size = sizeof settings,
-        .name = layer->name,
-        .channels = layer->channels,
-        .layout = layer->layout,
-        .eps = layer->eps.eps,
-        .eps_mode = layer->eps.clamp ? SBN_EPS_CLAMP : SBN_EPS_ADD,
-        .momentum = layer->momentum,
-        .average = layer->average,
-        .affine = layer->affine,
-        .track_running_stats = layer->tracks,
-        .dimensions = layer->dimensions,
-        .type = layer->type,
-        .activation = layer->activation,
-        .slope = layer->slope,
-        .residual = layer->residual,
-        .from_output = layer->from_output,
-    };
-    sbn__struct_put(config, 0, &settings, sizeof settings);
+    sbn__struct_put(config, 0, &layer->config, sizeof layer->config);
     return SBN_SUCCESS;
 }
 
