@@ -1,6 +1,17 @@
 #include "base/text.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+void sbn__text_add(char *text, size_t size, const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
 
 /* A continuation byte of UTF-8. */
 static int is_continuation(unsigned char byte)

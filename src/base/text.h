@@ -1,9 +1,15 @@
-/* Text from files: UTF-8, and how it is shown on a terminal. */
+/* Text that is put together, and text from files: UTF-8, and how it is shown on a terminal. */
 #ifndef SBN_BASE_TEXT_H
 #define SBN_BASE_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* Adds to a text in `size` bytes; what does not fit is dropped. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+void sbn__text_add(char *text, size_t size, const char *format, ...);
 
 /* The length of the UTF-8 character at the start of `size` bytes; 0 if there is none. */
 size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character);

@@ -1,6 +1,5 @@
 #include "collective/mismatch.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "collective/ranks.h"
 
 /* A rank's slot: which call it made, and from TRAITS on what it made it with. */
@@ -68,24 +68,11 @@ int sbn__mismatch_reports(const int64_t *words, int world_size, int error)
 
 typedef struct writer {
     char *out;
-    size_t size, used;
+    size_t size;
     int *ranks; /* room for all */
 } writer;
 
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-static void
-say(writer *w, const char *format, ...)
-{
-    va_list arguments;
-    if (w->used >= w->size)
-        return;
-    va_start(arguments, format);
-    const int length = vsnprintf(w->out + w->used, w->size - w->used, format, arguments);
-    va_end(arguments);
-    w->used += length > 0 ? (size_t)length : 0;
-}
+#define SAY(w, ...) sbn__text_add((w)->out, (w)->size, __VA_ARGS__)
 
 /* "rank 1", "ranks 1, 3" or "all ranks" */
 static void write_ranks(writer *w, const sbn_rank_sets *s, int set)
@@ -93,11 +80,11 @@ static void write_ranks(writer *w, const sbn_rank_sets *s, int set)
     char list[SBN_RANKS_SIZE];
     const int count = sbn__rank_sets_list(s, set, w->ranks);
     if (count == s->world_size) {
-        say(w, "all ranks");
+        SAY(w, "all ranks");
         return;
     }
     sbn__ranks_print(w->ranks, count, list, sizeof list);
-    say(w, "%s", list);
+    SAY(w, "%s", list);
 }
 
 static void write_flags(writer *w, int64_t flags)
@@ -107,11 +94,11 @@ static void write_flags(writer *w, int64_t flags)
     const char *between = "";
     for (size_t bit = 0; bit < sizeof names / sizeof *names; ++bit)
         if (flags >> bit & 1) {
-            say(w, "%s%s", between, names[bit]);
+            SAY(w, "%s%s", between, names[bit]);
             between = " | ";
         }
     if (!*between)
-        say(w, "0");
+        SAY(w, "0");
 }
 
 static void write_trait(writer *w, int trait, int64_t word)
@@ -119,10 +106,10 @@ static void write_trait(writer *w, int trait, int64_t word)
     char text[40];
     switch (trait) {
     case NUMBER:
-    case SAVED: say(w, "%lld", (long long)word); break;
-    case SAVED_PLACE: say(w, "%lld", (long long)((uint64_t)word + 1)); break;
+    case SAVED: SAY(w, "%lld", (long long)word); break;
+    case SAVED_PLACE: SAY(w, "%lld", (long long)((uint64_t)word + 1)); break;
     case FLAGS: write_flags(w, word); break;
-    default: sbn__setting_print(trait - SETTINGS, word, text, sizeof text); say(w, "%s", text);
+    default: sbn__setting_print(trait - SETTINGS, word, text, sizeof text); SAY(w, "%s", text);
     }
 }
 
@@ -139,19 +126,19 @@ static void write_traits(writer *w, const int64_t *words, const sbn_rank_sets *c
         sbn__rank_sets_part(values, words + trait, SLOT, 1, calls, set);
         if (values->count == 1)
             continue;
-        say(w, "%s%s", before,
+        SAY(w, "%s%s", before,
             trait < SETTINGS ? names[trait - TRAITS] : sbn__setting_name(trait - SETTINGS));
         before = "; ";
         for (int value = sbn__rank_sets_next(values, -1), n = 0; value >= 0;
              value = sbn__rank_sets_next(values, value)) {
-            say(w, n++ ? ", " : " ");
+            SAY(w, n++ ? ", " : " ");
             write_trait(w, trait, slot_of(words, value)[trait]);
-            say(w, " on ");
+            SAY(w, " on ");
             write_ranks(w, values, value);
         }
     }
     if (*before == ';')
-        say(w, ")");
+        SAY(w, ")");
 }
 
 static const char *operation_name(int64_t code)
@@ -173,15 +160,15 @@ static void write_call(writer *w, const int64_t *words, size_t place, const sbn_
     memcpy(name, slot + NAME, sizeof name);
     name[sizeof name - 1] = '\0';
     write_ranks(w, calls, set);
-    say(w, " called %s", operation_name(slot[CODE]));
+    SAY(w, " called %s", operation_name(slot[CODE]));
     if (slot[CHANNELS] > 0)
-        say(w, " of layer \"%s\" with %lld channels", name, (long long)slot[CHANNELS]);
+        SAY(w, " of layer \"%s\" with %lld channels", name, (long long)slot[CHANNELS]);
     else if (slot[CODE] < SBN_CODE_SPLIT && !slot[ERROR])
-        say(w, " of %zu layer%s", place, place == 1 ? "" : "s");
+        SAY(w, " of %zu layer%s", place, place == 1 ? "" : "s");
     if (slot[ERROR])
-        say(w, " and reported %s", sbn_status_name((int)slot[ERROR]));
+        SAY(w, " and reported %s", sbn_status_name((int)slot[ERROR]));
     else if (slot[CHANNELS] > 0 && place > 0)
-        say(w, " in place %zu", place + 1);
+        SAY(w, " in place %zu", place + 1);
 }
 
 static void write_sentence(writer *w, const int64_t *words, size_t place, int errors,
@@ -189,14 +176,14 @@ static void write_sentence(writer *w, const int64_t *words, size_t place, int er
 {
     const char *between = "";
     sbn__rank_sets_part(calls, words, SLOT, TRAITS, NULL, 0);
-    say(w, errors              ? "a rank cannot take part: "
+    SAY(w, errors              ? "a rank cannot take part: "
            : calls->count == 1 ? "the ranks disagree: "
                                : "the ranks made different calls: ");
     for (int set = sbn__rank_sets_next(calls, -1); set >= 0;
          set = sbn__rank_sets_next(calls, set)) {
         if (errors && !slot_of(words, set)[ERROR])
             continue;
-        say(w, "%s", between);
+        SAY(w, "%s", between);
         write_call(w, words, place, calls, set);
         if (!errors)
             write_traits(w, words, calls, set, values);
@@ -209,7 +196,8 @@ int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_s
 {
     const size_t ranks = (size_t)world_size;
     int *room = sbn__allocate(sizeof *room * ranks * 5), errors = 0;
-    writer w = {sentence, size, 0, room ? room + 4 * ranks : NULL};
+    *sentence = '\0';
+    writer w = {sentence, size, room ? room + 4 * ranks : NULL};
     for (int r = 0; r < world_size; ++r)
         errors += slot_of(words, r)[ERROR] != 0;
     if (room) {
@@ -217,7 +205,7 @@ int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_s
         sbn_rank_sets values = {world_size, 0, room + 2 * ranks, room + 3 * ranks};
         write_sentence(&w, words, place, errors, &calls, &values);
     } else {
-        say(&w, "%s; no memory is left to say more",
+        SAY(&w, "%s; no memory is left to say more",
             errors ? "a rank cannot take part" : "the ranks made different calls");
     }
     sbn__free(room);

@@ -3,22 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The position of the next word, limited to the end of the buffer. */
-static size_t after(size_t used, int length, size_t size)
-{
-    const size_t next = used + (length > 0 ? (size_t)length : 0);
-    return next < size ? next : size - 1;
-}
+#include "base/text.h"
 
-size_t sbn__ranks_print(const int *ranks, int count, char *out, size_t size)
+void sbn__ranks_print(const int *ranks, int count, char *out, size_t size)
 {
     const int listed = count < SBN_RANKS_LISTED ? count : SBN_RANKS_LISTED;
-    size_t used = after(0, snprintf(out, size, count > 1 ? "ranks" : "rank"), size);
+    snprintf(out, size, count > 1 ? "ranks" : "rank");
     for (int i = 0; i < listed; ++i)
-        used = after(used, snprintf(out + used, size - used, i ? ", %d" : " %d", ranks[i]), size);
+        sbn__text_add(out, size, i ? ", %d" : " %d", ranks[i]);
     if (count > listed)
-        used = after(used, snprintf(out + used, size - used, " and %d more", count - listed), size);
-    return used;
+        sbn__text_add(out, size, " and %d more", count - listed);
 }
 
 void sbn__rank_sets_part(sbn_rank_sets *s, const int64_t *words, size_t stride, size_t length,

@@ -11,8 +11,8 @@
 /* Room for any list. */
 #define SBN_RANKS_SIZE 128
 
-/* "rank 3", "ranks 0, 2" or "ranks 0, 1, [...], 15 and 4 more"; count > 0. Returns the length. */
-size_t sbn__ranks_print(const int *ranks, int count, char *out, size_t size);
+/* "rank 3", "ranks 0, 2" or "ranks 0, 1, [...], 15 and 4 more"; count > 0. */
+void sbn__ranks_print(const int *ranks, int count, char *out, size_t size);
 
 /* Ranks whose words are equal form a set; the lowest rank represents it. */
 typedef struct sbn_rank_sets {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "program/identity.h"
 
 static const char *const names[SBN_TUNED] = {"groups", "reduce", "slices", "apply", "cache"};
@@ -21,12 +22,11 @@ size_t sbn__tuned(const sbn_tuning *tuning, sbn_tuned which, size_t planned)
 
 static int refuse(const char *got, size_t length, char *sentence, size_t size)
 {
-    int at = snprintf(sentence, size, "expected NAME=PERCENT,... of");
+    snprintf(sentence, size, "expected NAME=PERCENT,... of");
     for (int i = 0; i < SBN_TUNED; ++i)
-        at += snprintf(sentence + at, size - (size_t)at, " %s%s", names[i],
-                       i + 1 < SBN_TUNED ? "," : "");
-    snprintf(sentence + at, size - (size_t)at, ", each once and from %d to %d, got \"%.*s\"",
-             SBN_TUNING_LEAST, SBN_TUNING_MOST, (int)(length < 40 ? length : 40), got);
+        sbn__text_add(sentence, size, " %s,", names[i]);
+    sbn__text_add(sentence, size, " each once and from %d to %d, got \"%.*s\"", SBN_TUNING_LEAST,
+                  SBN_TUNING_MOST, (int)(length < 40 ? length : 40), got);
     return 0;
 }
 
@@ -69,12 +69,11 @@ int sbn__tuning_parse(const char *given, sbn_tuning *tuning, char *sentence, siz
 
 void sbn__tuning_print(const sbn_tuning *tuning, char out[SBN_TUNING_TEXT])
 {
-    int at = 0;
     out[0] = '\0';
     for (int i = 0; i < SBN_TUNED; ++i)
         if (tuning->percent[i] && tuning->percent[i] != 100)
-            at += snprintf(out + at, (size_t)(SBN_TUNING_TEXT - at), "%s%s=%" PRIu32, at ? "," : "",
-                           names[i], tuning->percent[i]);
+            sbn__text_add(out, SBN_TUNING_TEXT, "%s%s=%" PRIu32, *out ? "," : "", names[i],
+                          tuning->percent[i]);
 }
 
 /* Numbers are kept by whose they are. */
@@ -93,11 +92,10 @@ static int find_owner(owner *o, cl_device_id device, sbn_kernel_form form)
         clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL) !=
             CL_SUCCESS)
         return 0;
-    int at = snprintf(o->text, sizeof o->text, "form %d, %u compute units\n", (int)form,
-                      (unsigned)units);
+    snprintf(o->text, sizeof o->text, "form %d, %u compute units\n", (int)form, (unsigned)units);
     for (int i = 0; i < SBN_IDENTITY_NAMES; ++i)
-        at += snprintf(o->text + at, sizeof o->text - (size_t)at, "%s\n", identity.names[i]);
-    o->key = (sbn_bytes){(unsigned char *)o->text, (size_t)at};
+        sbn__text_add(o->text, sizeof o->text, "%s\n", identity.names[i]);
+    o->key = (sbn_bytes){(unsigned char *)o->text, strlen(o->text)};
     return 1;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "collective/ranks.h"
 #include "tensor/overlap.h"
 
@@ -116,19 +117,18 @@ void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, cha
              floats == 1 ? "" : "s");
 }
 
-static size_t describe(const int64_t *slot, const char *ranks, char *out, size_t size)
+static void describe(const int64_t *slot, const char *ranks, char *out, size_t size)
 {
     char call[64];
     sbn__exchange_describe(slot[AVERAGES] != 0, (uint64_t)slot[TENSORS], (uint64_t)slot[FLOATS],
                            call, sizeof call);
-    const int length = slot[ERROR]
-                           ? snprintf(out, size, "%s began %s and reported %s", ranks,
-                                      slot[AVERAGES] ? "averaging" : "broadcast",
-                                      sbn_status_name((int)slot[ERROR]))
-                           : snprintf(out, size,
-                                      "%s began %s (root, sizes, bucket_bytes: digest %08x)", ranks,
-                                      call, (unsigned)((uint64_t)slot[DIGEST] >> 32));
-    return length > 0 ? (size_t)length : 0;
+    if (slot[ERROR])
+        sbn__text_add(out, size, "%s began %s and reported %s", ranks,
+                      slot[AVERAGES] ? "averaging" : "broadcast",
+                      sbn_status_name((int)slot[ERROR]));
+    else
+        sbn__text_add(out, size, "%s began %s (root, sizes, bucket_bytes: digest %08x)", ranks,
+                      call, (unsigned)((uint64_t)slot[DIGEST] >> 32));
 }
 
 /*
@@ -140,10 +140,9 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
 {
     const int world_size = sbn__communicator_world_size(&e->parallel->communicator);
     int *room = sbn__allocate(sizeof *room * 3 * (size_t)world_size);
-    size_t used = (size_t)snprintf(out, size, "%s",
-                                   errors ? "a rank cannot take part"
-                                          : "the ranks began different exchanges");
     const char *between = ": ";
+    snprintf(out, size, "%s",
+             errors ? "a rank cannot take part" : "the ranks began different exchanges");
     if (!room)
         return;
     int *ranks = room + 2 * (size_t)world_size;
@@ -152,12 +151,12 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
     for (int set = -1; (set = sbn__rank_sets_next(&sets, set)) >= 0;) {
         const int64_t *slot = slot_of(words, set);
         char names[SBN_RANKS_SIZE];
-        if ((errors && !slot[ERROR]) || used + 3 > size)
+        if (errors && !slot[ERROR])
             continue;
-        used += (size_t)snprintf(out + used, size - used, "%s", between);
+        sbn__text_add(out, size, "%s", between);
         sbn__communicator_name_ranks(&e->parallel->communicator, ranks,
                                      sbn__rank_sets_list(&sets, set, ranks), names, sizeof names);
-        used += describe(slot, names, out + used, size - used);
+        describe(slot, names, out, size);
         between = "; ";
     }
     sbn__free(room);

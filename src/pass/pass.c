@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/digest.h"
+#include "base/text.h"
 
 void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status)
 {
@@ -94,7 +95,7 @@ void sbn__pass_name(const sbn_pass *pass, char *out, size_t size)
     size_t more = 0;
     for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         more += lp->place > 0;
-    const int length = snprintf(out, size, "%s of layer \"%s\"", call.operation, call.name);
-    if (more > 0 && length > 0 && (size_t)length < size)
-        snprintf(out + length, size - (size_t)length, " and %zu more", more);
+    snprintf(out, size, "%s of layer \"%s\"", call.operation, call.name);
+    if (more > 0)
+        sbn__text_add(out, size, " and %zu more", more);
 }

@@ -1,8 +1,7 @@
 #include "plan/shape.h"
 
-#include <stdio.h>
-
 #include "base/error.h"
+#include "base/text.h"
 #include "base/versioned_struct.h"
 #include "exact/format.h"
 
@@ -14,14 +13,10 @@ int sbn_shard_init(sbn_shard *shard, size_t size)
 
 void sbn__print_shape(const sbn_shard *shard, char *out, size_t size)
 {
-    size_t used = 0;
-    for (int i = 0; i < shard->dims && i < 5 && used < size; ++i) {
-        const int length = snprintf(out + used, size - used, "%s%zu", i ? "," : "(",
-                                    shard->shape[i]);
-        used += length > 0 ? (size_t)length : 0;
-    }
-    if (used < size)
-        snprintf(out + used, size - used, ")");
+    *out = '\0';
+    for (int i = 0; i < shard->dims && i < 5; ++i)
+        sbn__text_add(out, size, "%s%zu", i ? "," : "(", shard->shape[i]);
+    sbn__text_add(out, size, ")");
 }
 
 _Static_assert(sizeof(size_t) >= 8, "the extents of tensors are multiplied in a size_t of 64 bits");

@@ -238,8 +238,8 @@ static void check_room(void)
     const int ranks[SBN_RANKS_LISTED + 1] = {0, 2, 4};
     for (int count = 3; count <= SBN_RANKS_LISTED + 1; count += SBN_RANKS_LISTED - 2) {
         char list[] = "list of ranks and no more";
-        const size_t length = sbn__ranks_print(ranks, count, list, 13);
-        tap_ok(length == 12 && !strcmp(list, "ranks 0, 2, ") && !strcmp(list + 13, " and no more"),
+        sbn__ranks_print(ranks, count, list, 13);
+        tap_ok(!strcmp(list, "ranks 0, 2, ") && !strcmp(list + 13, " and no more"),
                "%d ranks in 13 bytes: %s", count, list);
     }
 }

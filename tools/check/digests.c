@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "check/mix.h"
-#include "check/words.h"
 #include "exact/format.h"
 
 static uint64_t of_inputs(const placement *g, inputs in)
@@ -85,10 +85,10 @@ void digests_print(const digests *d, char *text, size_t size)
 {
     *text = 0;
     if (d->order)
-        text_add(text, size, " order=%lu inputs=%016" PRIx64, d->order, d->inputs);
+        sbn__text_add(text, size, " order=%lu inputs=%016" PRIx64, d->order, d->inputs);
     for (int id = 0; id < OUTPUTS; ++id)
         if (d->of[id])
-            text_add(text, size, " %s=%016" PRIx64, output_names[id], d->of[id]);
+            sbn__text_add(text, size, " %s=%016" PRIx64, output_names[id], d->of[id]);
 }
 
 int digests_differ(const digests *recorded, const digests *here, char *text, size_t size)
@@ -109,8 +109,8 @@ int digests_differ(const digests *recorded, const digests *here, char *text, siz
     *text = 0;
     for (int id = 0; id < OUTPUTS; ++id)
         if (recorded->of[id] != here->of[id])
-            text_add(text, size, "%s%s %016" PRIx64 " instead of %016" PRIx64,
-                     others++ ? ", " : "other bits than recorded: ", output_names[id], here->of[id],
-                     recorded->of[id]);
+            sbn__text_add(text, size, "%s%s %016" PRIx64 " instead of %016" PRIx64,
+                          others++ ? ", " : "other bits than recorded: ", output_names[id],
+                          here->of[id], recorded->of[id]);
     return others > 0;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/words.h"
+#include "base/text.h"
 
 int parser_fail(parser *in, const char *format, ...)
 {
@@ -138,18 +138,18 @@ int parser_sizes(parser *in, const char *list)
 void parser_put_shape(const problem *p, char *line, size_t size)
 {
     const int first = p->space_dims == 1 ? IL : IW + 1 - p->space_dims;
-    text_add(line, size, "mb%zuic%zu", p->samples, p->channels);
+    sbn__text_add(line, size, "mb%zuic%zu", p->samples, p->channels);
     for (int i = 0; i < p->space_dims; ++i)
-        text_add(line, size, "%s%zu", shape_names[first + i], p->space[i]);
+        sbn__text_add(line, size, "%s%zu", shape_names[first + i], p->space[i]);
 }
 
 void parser_put_replicas(const problem *p, char *line, size_t size)
 {
     if (p->replicas && !p->has_split)
-        text_add(line, size, ",r%zu", p->replicas);
+        sbn__text_add(line, size, ",r%zu", p->replicas);
     for (size_t r = 0; p->has_split && r < p->replicas; ++r)
-        text_add(line, size, "%s%zu", r ? "-" : ",split", p->split[r]);
+        sbn__text_add(line, size, "%s%zu", r ? "-" : ",split", p->split[r]);
     for (size_t r = 0; p->has_sizes && r < p->replicas; ++r)
         for (int i = 0; i < p->space_dims; ++i)
-            text_add(line, size, "%s%zu", i ? "x" : r ? "-" : ",sizes", p->sizes[r][i]);
+            sbn__text_add(line, size, "%s%zu", i ? "x" : r ? "-" : ",sizes", p->sizes[r][i]);
 }

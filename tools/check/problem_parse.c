@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "check/elements.h"
 #include "check/words.h"
 
@@ -186,7 +187,7 @@ static int parse_name(parser *in, const setting *s, const char *word, const char
         return 0;
     }
     for (int i = 0; i < s->name_count; ++i)
-        text_add(all, sizeof all, "%s%s", i ? ", " : "", s->names[i]);
+        sbn__text_add(all, sizeof all, "%s%s", i ? ", " : "", s->names[i]);
     return parser_fail(in, "%s: expected one of %s", word, all);
 }
 
@@ -321,10 +322,10 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
 
 static void put_passes(unsigned of, char *line, size_t size)
 {
-    text_add(line, size, ",passes=");
+    sbn__text_add(line, size, ",passes=");
     for (size_t i = 0; passes[i]; ++i)
         if (of & 1u << i)
-            text_add(line, size, "%c", passes[i]);
+            sbn__text_add(line, size, "%c", passes[i]);
 }
 
 /* The shortest decimal that reads back as the same double. */
@@ -336,7 +337,7 @@ static void put_real(double real, char *line, size_t size)
         if (strtod(digits, NULL) == real)
             break;
     }
-    text_add(line, size, "=%s", digits);
+    sbn__text_add(line, size, "=%s", digits);
 }
 
 static void put_setting(const problem *p, const setting *s, char *line, size_t size)
@@ -350,13 +351,14 @@ static void put_setting(const problem *p, const setting *s, char *line, size_t s
                                                 : !is_usual;
     if (!has_bits || !is_written)
         return;
-    text_add(line, size, ",%.*s", (int)name_length(s), s->example);
+    sbn__text_add(line, size, ",%.*s", (int)name_length(s), s->example);
     if (s->kind == NAME)
-        text_add(line, size, "=%s", s->names[word]);
+        sbn__text_add(line, size, "=%s", s->names[word]);
     if (s->kind == REAL)
         put_real(*(const double *)number, line, size);
     if (s->kind == COUNT)
-        text_add(line, size, "%llu", (unsigned long long)(*(const uint64_t *)number - s->plus));
+        sbn__text_add(line, size, "%llu",
+                      (unsigned long long)(*(const uint64_t *)number - s->plus));
 }
 
 void problem_print(const problem *p, char *line, size_t size)

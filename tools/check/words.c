@@ -1,17 +1,6 @@
 #include "check/words.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-void text_add(char *text, size_t size, const char *format, ...)
-{
-    va_list arguments;
-    const size_t used = strlen(text);
-    va_start(arguments, format);
-    vsnprintf(text + used, size - used, format, arguments);
-    va_end(arguments);
-}
 
 /* 1 if at most so many letters are changed, inserted, removed or swapped with their neighbours. */
 static int is_near(const char *a, size_t m, const char *b, size_t n, int most)

@@ -1,12 +1,8 @@
-/* Texts put together, and the word that somebody who mistyped may have meant. */
+/* The word that somebody who mistyped may have meant. */
 #ifndef TOOLS_CHECK_WORDS_H
 #define TOOLS_CHECK_WORDS_H
 
 #include <stddef.h>
-
-/* Adds to a text; what does not fit is dropped. */
-void text_add(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /*
  * The first of the `count` known words, each up to a character of `ends`, that differs least from

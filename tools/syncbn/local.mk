@@ -15,7 +15,6 @@ tools_syncbn_syncbn_SOURCES = \
 	tools/syncbn/main.c \
 	$(syncbn_parts) \
 	src/base/memory.c src/base/memory.h \
-	src/base/text.c src/base/text.h \
 	src/program/cache.c src/program/cache.h \
 	src/program/identity.c src/program/identity.h \
 	src/device/tuning.c src/device/tuning.h

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "check/words.h"
+#include "base/text.h"
 
 enum { LINE = PROBLEM_LINE + 512 };
 
@@ -18,7 +18,8 @@ static void write_rerun(const report *r, const problem *p, char *text, size_t si
     char line[PROBLEM_LINE], devices[8 * DEVICE_CHOICE_MAX] = "";
     problem_print(p, line, sizeof line);
     for (size_t i = 0; i < r->options->devices.count; ++i)
-        text_add(devices, sizeof devices, "%s%zu", i ? "," : "", r->options->devices.numbers[i]);
+        sbn__text_add(devices, sizeof devices, "%s%zu", i ? "," : "",
+                      r->options->devices.numbers[i]);
     const char *options = r->options->build_options;
     snprintf(text, size, "syncbn check --devices %s %s%s%s%s", devices,
              options ? "--build-options '" : "", options ? options : "", options ? "' " : "", line);
@@ -61,12 +62,12 @@ static void summarise(const check_result *result, char *text, size_t size)
     for (int id = 0; id < OUTPUTS; ++id) {
         const verdict *v = &result->comparison.of[id];
         if (v->judged)
-            text_add(text, size, "%s%s %.2g", *text ? "  " : "", output_names[id], v->ratio);
+            sbn__text_add(text, size, "%s%s %.2g", *text ? "  " : "", output_names[id], v->ratio);
         if (v->unbounded)
-            text_add(text, size, " (%zu unbounded)", v->unbounded);
+            sbn__text_add(text, size, " (%zu unbounded)", v->unbounded);
     }
     if (result->ok && result->bits_known)
-        text_add(text, size, "; the recorded bits");
+        sbn__text_add(text, size, "; the recorded bits");
 }
 
 /* Why a problem failed, line by line. */
