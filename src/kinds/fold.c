@@ -140,7 +140,7 @@ static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
     if (!layer->tracks)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" keeps no running statistics to fold",
                          layer->name);
-    if (layer->residual)
+    if (layer->config.residual)
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
             "layer \"%s\" adds a residual, which the layer before it cannot: it is not "

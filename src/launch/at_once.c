@@ -13,7 +13,7 @@ size_t sbn__whole_strip(const sbn_layer_pass *lp)
     const sbn_group *group = lp->group;
     if (group->replica_count != 1)
         return 0;
-    const size_t tensors = lp->kind->fills && !lp->layer->residual ? 1 : 2;
+    const size_t tensors = lp->kind->fills && !lp->layer->config.residual ? 1 : 2;
     return lp->kind->whole ? sbn__plan_whole(lp->shapes, group->replicas, tensors) : 0;
 }
 
@@ -126,7 +126,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combi
     sbn__add_forward_combine(&arguments, &combining->statistics);
     sbn__add_tracking(&arguments, &combining->tracking);
     sbn__fuse_forward(&fused, layer, shard, mask, coefficients, &arguments);
-    sbn_kernels *kernels = replica->kernels[layer->type][layer->fusion];
+    sbn_kernels *kernels = replica->kernels[layer->config.type][layer->fusion];
     return launch_whole(lp, replica, &kernels->forward_whole[lp->shapes->layout], &arguments, wait,
                         event);
 }
@@ -152,7 +152,7 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
     if (fusion)
         sbn__fuse_backward(&fused, lp->layer, &shard, &lp->saved->masks[r], outputs,
                            tensors.coefficients, &arguments);
-    sbn_kernels *kernels = replica->kernels[lp->layer->type][fusion];
+    sbn_kernels *kernels = replica->kernels[lp->layer->config.type][fusion];
     return launch_whole(lp, replica, &kernels->backward_whole[lp->shapes->layout], &arguments, wait,
                         event);
 }

@@ -44,7 +44,7 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_red
 
 static int wants_residual_grad(const sbn_batchnorm *layer, const sbn_shard *shard)
 {
-    return layer->residual && shard->residual_grad.mem;
+    return layer->config.residual && shard->residual_grad.mem;
 }
 
 int sbn__backward_applies(const sbn_layer_pass *lp, size_t replica)
@@ -71,8 +71,8 @@ sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *lp, sbn_shar
 int sbn__backward_fusion(const sbn_layer_pass *lp, sbn_backward_outputs outputs)
 {
     const sbn_batchnorm *layer = lp->layer;
-    const int recovers = layer->from_output && !outputs.constant;
-    return layer->activation != SBN_IDENTITY || outputs.stores || outputs.only || recovers
+    const int recovers = layer->config.from_output && !outputs.constant;
+    return layer->config.activation != SBN_IDENTITY || outputs.stores || outputs.only || recovers
                ? layer->fusion
                : 0;
 }

@@ -18,13 +18,13 @@ void sbn__fuse_forward(sbn_forward_fusion_arguments *own, const sbn_batchnorm *l
                        sbn_arguments *arguments)
 {
     static const sbn_mask none;
-    if (layer->activation == SBN_IDENTITY && !layer->residual)
+    if (layer->config.activation == SBN_IDENTITY && !layer->config.residual)
         return;
     const sbn_mask *kept = mask && sbn__is_masked(layer) ? mask : &none;
     *own = (sbn_forward_fusion_arguments){
-        .slope = (cl_float)layer->slope,
-        .residual = layer->residual ? shard->residual.mem : table,
-        .residual_offset = layer->residual ? shard->residual.offset : 0,
+        .slope = (cl_float)layer->config.slope,
+        .residual = layer->config.residual ? shard->residual.mem : table,
+        .residual_offset = layer->config.residual ? shard->residual.offset : 0,
         MASK(kept, table),
         .keeps_mask = kept != &none,
     };
@@ -43,7 +43,7 @@ void sbn__fuse_activation(sbn_activation_arguments *own, const sbn_batchnorm *la
         .biases = parameter(layer, shard->bias.mem, table),
         .bias_offset = shard->bias.offset,
         .affine = (cl_uint)layer->affine,
-        .slope = (cl_float)layer->slope,
+        .slope = (cl_float)layer->config.slope,
         MASK(mask, table),
     };
     sbn__add_activation(arguments, own);
@@ -57,7 +57,7 @@ void sbn__fuse_backward(sbn_backward_fusion_arguments *own, const sbn_batchnorm 
     *own = (sbn_backward_fusion_arguments){
         .biases = parameter(layer, shard->bias.mem, table),
         .bias_offset = shard->bias.offset,
-        .slope = (cl_float)layer->slope,
+        .slope = (cl_float)layer->config.slope,
         .residual_grad = outputs.stores ? shard->residual_grad.mem : table,
         .residual_grad_offset = outputs.stores ? shard->residual_grad.offset : 0,
         /* 2: cl/common/fusion_backward.cl */

@@ -34,7 +34,7 @@ int sbn__reduce_kernels(const sbn_layer_pass *lp, sbn_replica *replica, int fusi
 {
     const sbn_shape *g = &lp->shapes[replica->index];
     const sbn_group *group = lp->group;
-    const sbn_type type = lp->layer->type;
+    const sbn_type type = lp->layer->config.type;
     const int is_backward = !lp->kind->fills;
     const int views = g->x_gap != 0 || (is_backward && g->dy_gap != 0);
     const int last = g->layout == SBN_LAYOUT_NHWC || g->plane == 1;

@@ -17,23 +17,16 @@ struct sbn_batchnorm {
     sbn_object object;
     sbn_group *group;
     char *name;
-    size_t channels;
-    sbn_layout layout;
+    sbn_batchnorm_config config; /* its slope is not rounded; kernels have the nearest float */
+    size_t channels;             /* these, up to `tracks`, as in `config` */
     sbn_eps eps;
-    double momentum;
-    sbn_average average;
-    int affine, tracks, dimensions;
-    sbn_type type;
-    sbn_activation activation;
-    double slope; /* as configured; kernels have the nearest float */
-    int residual, from_output;
-    int fusion; /* these three, of base/activation.h */
+    int affine, tracks;
+    int fusion; /* what is behind the batch norm, of base/activation.h */
     int training, frozen;
     int under_way;        /* passes of it */
     uint32_t generation;  /* how often the layer has changed its group */
     size_t saved, models; /* objects that need the layer; `batch` is one of them */
     sbn_settings settings;
-    sbn_batchnorm_config config; /* of which all of these are */
 
     sbn_running *running;    /* NULL: it tracks none */
     sbn_channel_table table; /* coefficients of the running statistics, from their first use on */
@@ -47,13 +40,13 @@ struct sbn_batchnorm {
 /* 1 if its forward pass keeps a mask. */
 static inline int sbn__is_masked(const sbn_batchnorm *layer)
 {
-    return layer->residual && layer->activation != SBN_IDENTITY;
+    return layer->config.residual && layer->config.activation != SBN_IDENTITY;
 }
 
 /* 1 if its backward pass finds the sign of z. */
 static inline int sbn__finds_sign(const sbn_batchnorm *layer)
 {
-    return !layer->residual && layer->activation != SBN_IDENTITY;
+    return !layer->config.residual && layer->config.activation != SBN_IDENTITY;
 }
 
 /* 1 if the layer normalises by its running statistics. */

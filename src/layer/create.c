@@ -125,23 +125,14 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
         return sbn__fail_memory("a layer");
     sbn__object_add(&made->object, SBN_HANDLE_BATCHNORM);
     made->group = group;
+    made->config = config;
     made->channels = config.channels;
-    made->layout = config.layout;
     made->eps = (sbn_eps){config.eps, config.eps_mode == SBN_EPS_CLAMP};
-    made->momentum = config.momentum;
-    made->average = config.average;
     made->affine = config.affine;
     made->tracks = config.track_running_stats;
-    made->dimensions = config.dimensions;
-    made->type = config.type;
-    made->activation = config.activation;
-    made->slope = config.slope;
-    made->residual = config.residual;
-    made->from_output = config.from_output;
     made->fusion = sbn__fusion_of(config.activation, config.residual, config.from_output);
     made->training = 1;
     made->settings = sbn__settings_of(&config);
-    made->config = config;
     status = sbn__group_load(group, config.type, made->fusion);
     if (!status)
         status = allocate(made, config.name ? config.name : "batchnorm");

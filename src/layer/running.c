@@ -284,6 +284,6 @@ int sbn__running_take(sbn_batchnorm *layer, const float *given)
 
 double sbn__batchnorm_weight(const sbn_batchnorm *layer)
 {
-    return layer->average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)layer->running->batches
-                                                    : layer->momentum;
+    return layer->config.average == SBN_AVERAGE_CUMULATIVE ? 1.0 / (double)layer->running->batches
+                                                           : layer->config.momentum;
 }

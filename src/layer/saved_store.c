@@ -71,11 +71,11 @@ static header describe_all(const sbn_saved *saved)
         .size = sizeof h + moments_size(layer),
         .channels = layer->channels,
         .replicas = layer->group->replica_count,
-        .layout = layer->layout,
-        .type = layer->type,
-        .activation = layer->activation,
-        .residual = (uint32_t)layer->residual,
-        .from_output = (uint32_t)layer->from_output,
+        .layout = layer->config.layout,
+        .type = layer->config.type,
+        .activation = layer->config.activation,
+        .residual = (uint32_t)layer->config.residual,
+        .from_output = (uint32_t)layer->config.from_output,
         .frozen = (uint32_t)saved->frozen,
         .pass = saved->pass,
         .place = saved->place,
@@ -150,11 +150,11 @@ static int check_header(const header *h, const sbn_batchnorm *layer, size_t size
         uint64_t stored, own;
     } numbers[] = {
         {"channels", h->channels, layer->channels},
-        {"layout", h->layout, layer->layout},
-        {"type", h->type, layer->type},
-        {"activation", h->activation, layer->activation},
-        {"residual", h->residual, (uint64_t)layer->residual},
-        {"from_output", h->from_output, (uint64_t)layer->from_output},
+        {"layout", h->layout, layer->config.layout},
+        {"type", h->type, layer->config.type},
+        {"activation", h->activation, layer->config.activation},
+        {"residual", h->residual, (uint64_t)layer->config.residual},
+        {"from_output", h->from_output, (uint64_t)layer->config.from_output},
         {"replicas", h->replicas, layer->group->replica_count},
     };
     if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0)

@@ -54,7 +54,7 @@ int sbn__layer_move_prepare(sbn_layer_move *move, sbn_batchnorm *layer, sbn_grou
     move->shapes = sbn__allocate(sizeof *move->shapes * group->replica_count);
     status = move->fresh && move->shapes ? SBN_SUCCESS : sbn__fail_memory("a layer");
     if (!status)
-        status = sbn__group_load(group, layer->type, layer->fusion);
+        status = sbn__group_load(group, layer->config.type, layer->fusion);
     if (!status && layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
     return status;

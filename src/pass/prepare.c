@@ -129,7 +129,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
         lp->shards[r] = sbn__shard_at(lp->given, r);
     if (!status && !lp->kind->fills)
         status = sbn__check_same_shapes(lp->saved, lp->shapes, operation);
-    if (!status && lp->kind->has_backward && lp->layer->from_output)
+    if (!status && lp->kind->has_backward && lp->layer->config.from_output)
         /* The columns are not in use yet. */
         status = sbn__check_invertible(lp->layer, lp->shards, lp->shapes, operation,
                                        (float *)lp->columns[0], (float *)lp->columns[1]);

@@ -28,9 +28,9 @@ static rounding rounding_of(const sbn_batchnorm *layer)
         [SBN_F16] = {0x1p-11, 0x1p-25},
         [SBN_BF16] = {0x1p-8, 0x1p-126},
     };
-    rounding found = roundings[layer->type];
-    if (layer->activation == SBN_LEAKY_RELU)
-        found.tiny /= fmin(1.0, (float)layer->slope);
+    rounding found = roundings[layer->config.type];
+    if (layer->config.activation == SBN_LEAKY_RELU)
+        found.tiny /= fmin(1.0, (float)layer->config.slope);
     return found;
 }
 

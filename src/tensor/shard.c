@@ -11,13 +11,13 @@ unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)
     const int is_backward = (needs & SBN_NEEDS_DY) != 0;
     if (is_backward && sbn__finds_sign(layer))
         needs |= SBN_NEEDS_X | SBN_NEEDS_BIAS;
-    if (layer->from_output && !is_backward)
+    if (layer->config.from_output && !is_backward)
         needs |= SBN_MAY_REPLACE_X;
-    if (layer->from_output && is_backward && needs & SBN_NEEDS_X)
+    if (layer->config.from_output && is_backward && needs & SBN_NEEDS_X)
         needs = (needs & ~(unsigned)SBN_NEEDS_X) | SBN_READS_Y | SBN_NEEDS_BIAS;
     if (!layer->tracks)
         needs &= ~(unsigned)(SBN_MAY_TRACK | SBN_READS_RUNNING);
-    if (layer->residual)
+    if (layer->config.residual)
         needs |= is_backward ? SBN_MAY_RESIDUAL_GRAD : SBN_NEEDS_RESIDUAL;
     return needs;
 }
@@ -26,7 +26,7 @@ unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)
 static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, const char *who)
 {
     static const char *const shapes[] = {"(N,C) or (N,C,L)", "(N,C,H,W)", "(N,C,D,H,W)"};
-    const int space = shard->dims - 2, wanted = layer->dimensions;
+    const int space = shard->dims - 2, wanted = layer->config.dimensions;
     if (wanted == 0 || space == wanted || (space == 0 && wanted == 1))
         return SBN_SUCCESS;
     char shape[128];
@@ -109,8 +109,8 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         const sbn_shard own = sbn__shard_at(shards, r), *shard = &own;
         snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
                  layer->name, sbn_group_rank(group), r);
-        int status = sbn__shape_of(&shapes[r], shard, layer->channels, layer->layout, layer->type,
-                                   who);
+        int status = sbn__shape_of(&shapes[r], shard, layer->channels, layer->config.layout,
+                                   layer->config.type, who);
         if (!status)
             status = check_dimensions(layer, shard, who);
         if (!status && shard->num_wait > 0 && !shard->wait_list)
