@@ -40,6 +40,8 @@ static void *ask(void *answer)
 static void check_threads(void)
 {
     cl_command_queue own, others[4];
+    cl_context context;
+    cl_uint owners = 0;
     pthread_t threads[4];
     int same = 1;
     ask(&own);
@@ -50,6 +52,9 @@ static void check_threads(void)
         same = same && others[i] == own;
     }
     tap_ok(same, "it is the same in all threads");
+    must(clGetCommandQueueInfo(own, CL_QUEUE_CONTEXT, sizeof context, &context, NULL), "context");
+    clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof owners, &owners, NULL);
+    tap_ok(owners == 1, "%u owners of its context, the queue", owners);
 }
 
 /* x is 0 and 2 in turns: y is -1 and 1. */

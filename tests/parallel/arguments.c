@@ -141,6 +141,9 @@ static void check_overlaps(void)
     lay_out(first, counts, mem[0]);
     lay_out(second, counts, mem[1]);
     RIGHT(sbn_average_gradients(parallel, counts, MANY, tensors));
+    second[5] = second[4]; /* which are read alone */
+    RIGHT(sbn_broadcast(parallel, counts, MANY, 1, tensors));
+    lay_out(second, counts, mem[1]);
     const uint64_t before = state();
     counts[2000] = 1; /* the last element of another */
     first[2000].offset = first[7].offset + 7;
