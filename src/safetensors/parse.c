@@ -99,10 +99,9 @@ static int parse_offsets(sbn_parse *p, sbn_tensor *tensor)
     for (int i = 0; i < 5 && !status; ++i) {
         status = sbn__parse_expect(p, wanted[i], tensor->name,
                                    "data_offsets: expected two integers from 0");
+        tensor->end = p->reader.natural;
         if (i == 1)
-            tensor->begin = p->reader.natural;
-        else if (i == 3)
-            tensor->end = p->reader.natural;
+            tensor->begin = tensor->end;
     }
     return status;
 }
