@@ -194,6 +194,12 @@ static void check_tags(void)
         wrong += words[tag] != (1 + tag) * mpi_job_size();
     }
     tap_ok(!wrong, "%d tags, in another order on every other rank: %d wrong", SBN_TAGS, wrong);
+    void *again;
+    int used_again = 0;
+    must(table.start(table.context, 0, words, 1, &again), "start");
+    for (int tag = 0; tag < SBN_TAGS; ++tag)
+        used_again += again == requests[tag];
+    tap_ok(used_again == 1, "the memory of a request that has ended is used again");
     must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
 }
 
