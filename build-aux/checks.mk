@@ -15,7 +15,7 @@ TEST_UNDER =
 pocl_icd = $(wildcard /etc/OpenCL/vendors/pocl.icd)
 TEST_ICD = $(or $(OCL_ICD_VENDORS),$(if $(filter $(ALL_DRIVERS_TESTS),$(@:.log=)),,$(pocl_icd)))
 TEST_CACHE = $(abs_top_builddir)/kernel-cache
-# tests/faults tries all single failures; a second one after so many of each scenario; 0: after all, -1: none.
+# tests/faults tries all single failures; a second one after so many of each scenario; 0: after all.
 FAULT_POINTS = 6
 # PoCL compiles a kernel in a fifth of the time when it does not optimise, and the bits are the same;
 # llvmpipe, which nobody trains on, may optimise less, too. CHECK=full optimises all; a test that needs

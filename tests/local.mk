@@ -51,11 +51,16 @@ EXTRA_DIST += \
 	tests/inputs/shards \
 	tests/inputs/views
 
-# The order of timed and patient tests, by order-only prerequisites of their logs (GNU make).
+# The order of timed and patient tests, by order-only prerequisites of their logs (GNU make). Of patient tests as many
+# run at once as there are processors: make comes back to a timed one that has to wait only after it has started all
+# that need not.
 logs_of = $(addsuffix .log,$(patsubst %.sh,%,$(patsubst %.py,%,$(1))))
 timed_logs = $(filter $(call logs_of,$(TIMED_TESTS)),$(TEST_LOGS))
 patient_logs = $(filter $(call logs_of,$(PATIENT_TESTS)),$(TEST_LOGS))
 other_logs := $(filter-out $(timed_logs) $(patient_logs),$(TEST_LOGS))
 ended_before := $(other_logs)
 $(foreach log,$(timed_logs),$(eval $(log): | $(ended_before))$(eval ended_before += $(log)))
-$(foreach log,$(patient_logs),$(eval $(log): | $(other_logs)))
+places := $(shell seq `getconf _NPROCESSORS_ONLN`)
+$(foreach log,$(patient_logs),\
+	$(eval $(log): | $(other_logs) $(filter %.log,$(firstword $(places))))\
+	$(eval places := $(wordlist 2,$(words $(places)),$(places)) $(log)))

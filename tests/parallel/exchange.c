@@ -152,27 +152,39 @@ static void check_beside(void)
     }
 }
 
-/* Commands that are enqueued after the beginning of an exchange neither wait for it nor delay it. */
+/* Commands that are enqueued after the beginning of an exchange neither wait for it nor delay it; one that is
+ * begun behind them is not ready. */
 static void check_held_queue(void)
 {
     const test_rank rank = {.replicas = 2, .queue = queue};
     sbn_group *group = fixture_group(queue, rank.replicas, SBN_FORM_AUTO);
     sbn_data_parallel *parallel;
-    sbn_exchange *exchange;
-    exchange_tensors t;
+    sbn_exchange *exchanges[2];
+    exchange_tensors t[2];
     cl_event gate = fixture_gate(&device);
-    int ready = 0;
+    int ready = 0, behind = 1;
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
-    tensors_open(&t, &rank);
-    tensors_fill(&t, 0);
-    must(sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t.of, &exchange), "begin");
-    must(clEnqueueMarkerWithWaitList(queue, 1, &gate, NULL), "clEnqueueMarkerWithWaitList");
+    for (int i = 0; i < 2; ++i) {
+        tensors_open(&t[i], &rank);
+        tensors_fill(&t[i], 0);
+    }
+    for (int i = 0; i < 2; ++i) {
+        must(sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
+                                         &exchanges[i]),
+             "begin");
+        if (i == 0)
+            must(clEnqueueMarkerWithWaitList(queue, 1, &gate, NULL), "clEnqueueMarkerWithWaitList");
+    }
     for (long i = 0; i < 100000000 && !ready; ++i)
-        must(sbn_exchange_progress(exchange, &ready), "sbn_exchange_progress");
+        must(sbn_exchange_progress(exchanges[0], &ready), "sbn_exchange_progress");
     tap_ok(ready, "an averaging comes to its end while the queue is held");
+    must(sbn_exchange_progress(exchanges[1], &behind), "sbn_exchange_progress");
+    tap_ok(!behind, "one that waits for the queue does not");
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
-    must(sbn_exchange_end(exchange), "sbn_exchange_end");
-    tensors_close(&t);
+    for (int i = 0; i < 2; ++i) {
+        must(sbn_exchange_end(exchanges[i]), "sbn_exchange_end");
+        tensors_close(&t[i]);
+    }
     clReleaseEvent(gate);
     sbn_data_parallel_destroy(parallel);
     sbn_group_destroy(group);

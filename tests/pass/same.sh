@@ -35,7 +35,7 @@ sed -n 's/^||//p' "$work/pairs" > "$work/others"
 run_on_devices
 
 # Devices without doubles combine, too.
-grep -E '^mb8ic(19ih7iw7|23ih7iw7|130),.*,(r3|r1,ooo,last) ' "$work/all" > "$work/problems"
+grep -E '^mb8ic(19ih7iw7|23ih7iw7|130),(global|data).*,(r3|r1,ooo,last) ' "$work/all" > "$work/problems"
 "$SYNCBN" check --tap --devices "$first" --build-options "-D NO_DOUBLES ${UNOPTIMISED-}" --file "$work/problems" \
     > "$work/tap"
 renumber 'without doubles' "$work/tap" || report 'not ok' "without doubles: $ran of $planned problems ran"
