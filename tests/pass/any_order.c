@@ -147,17 +147,11 @@ static void fold(size_t batch)
     prepare(&c, 0, batch, NULL);
     for (size_t r = 0; r < replicas; ++r) {
         const sbn_shard *s = &c.shards[r];
-        foldings[r] = (sbn_folding)SBN_FOLDING_INIT;
-        foldings[r].outer = foldings[r].inner = 1;
-        foldings[r].weight = s->weight;
-        foldings[r].bias = s->bias;
-        foldings[r].norm_weight = s->weight;
-        foldings[r].norm_bias = s->bias;
-        foldings[r].folded_weight = s->weight_grad;
-        foldings[r].folded_bias = s->bias_grad;
-        foldings[r].num_wait = s->num_wait;
-        foldings[r].wait_list = s->wait_list;
-        foldings[r].event = s->event;
+        foldings[r] = FOLDING_WITH(.outer = 1, .inner = 1, .weight = s->weight, .bias = s->bias,
+                                   .norm_weight = s->weight, .norm_bias = s->bias,
+                                   .folded_weight = s->weight_grad, .folded_bias = s->bias_grad,
+                                   .num_wait = s->num_wait, .wait_list = s->wait_list,
+                                   .event = s->event);
     }
     must(sbn_batchnorm_fold(layers[0], foldings), "sbn_batchnorm_fold");
     settle(&c);

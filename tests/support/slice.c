@@ -78,19 +78,15 @@ void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first
         weight[c] = 0.5f + 0.125f * (float)(c % 7);
         bias[c] = 0.25f * (float)(c % 5) - 0.5f;
     }
-    s->shard = (sbn_shard){
-        .size = sizeof(sbn_shard),
-        .dims = 3,
-        .shape = {samples, channels, plane},
-        .x = buffer_of(f, queue, x, elements),
-        .y = buffer_of(f, queue, NULL, elements),
-        .dy = buffer_of(f, queue, dy, elements),
-        .dx = buffer_of(f, queue, NULL, elements),
-        .weight = buffer_of(f, queue, weight, channels),
-        .bias = buffer_of(f, queue, bias, channels),
-        .weight_grad = buffer_of(f, queue, NULL, channels),
-        .bias_grad = buffer_of(f, queue, NULL, channels),
-    };
+    s->shard = SHARD_WITH(.dims = 3, .shape = {samples, channels, plane},
+                          .x = buffer_of(f, queue, x, elements),
+                          .y = buffer_of(f, queue, NULL, elements),
+                          .dy = buffer_of(f, queue, dy, elements),
+                          .dx = buffer_of(f, queue, NULL, elements),
+                          .weight = buffer_of(f, queue, weight, channels),
+                          .bias = buffer_of(f, queue, bias, channels),
+                          .weight_grad = buffer_of(f, queue, NULL, channels),
+                          .bias_grad = buffer_of(f, queue, NULL, channels));
     free(x);
     free(dy);
     free(weight);

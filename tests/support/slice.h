@@ -11,6 +11,10 @@
 /* The value of outputs before a pass writes them. */
 #define PATTERN (-12345.0f)
 
+/* A shard, or a folding, with these fields. */
+#define SHARD_WITH(...) ((sbn_shard){.size = sizeof(sbn_shard), __VA_ARGS__})
+#define FOLDING_WITH(...) ((sbn_folding){.size = sizeof(sbn_folding), __VA_ARGS__})
+
 /*
  * The samples first ... first + samples - 1 of the batch with this seed, as
  * (N,C,L), and one replica's buffers for them. Every buffer has an offset.
