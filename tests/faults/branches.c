@@ -63,14 +63,7 @@ static uint64_t kept(int number)
 }
 
 const scenario branch_scenarios[] = {
-    {.name = "passes of three layers",
-     .may_track = 2,
-     .begin = begin,
-     .step = step,
-     .steps = STEPS,
-     .kept = kept,
-     .result = result,
-     .end = stand_end,
-     .survived = survived_waits},
+    SCENARIO("passes of three layers", .may_track = 2, .begin = begin, .step = step, .steps = STEPS,
+             .kept = kept, .result = result, .end = stand_end, .survived = survived_waits),
     {.name = NULL},
 };
