@@ -11,7 +11,6 @@
 #include "group/group.h"
 #include "program/compiler_options.h"
 #include "program/identity.h"
-#include "program/program_text.h"
 #include "support/main.h"
 #include "support/wraps.h"
 

@@ -1,7 +1,6 @@
 /* Several layers in one call: one in evaluation, one whose sums need the wide format. */
 #include "faults/scenario.h"
 #include "faults/stand.h"
-#include "support/wraps.h"
 
 enum { STEPS = 4 };
 

@@ -1,7 +1,6 @@
 /* A layer moves from one replica to three and back, and is folded; one of another type loads kernels. */
 #include "faults/scenario.h"
 #include "faults/stand.h"
-#include "support/wraps.h"
 
 static sbn_folding foldings[REPLICAS];
 

@@ -12,7 +12,6 @@
 #include "faults/stand.h"
 #include "model/model.h"
 #include "support/folder.h"
-#include "support/vectors.h"
 #include "support/wraps.h"
 
 enum { MODEL_LAYERS = 2 };

@@ -5,7 +5,6 @@
  * sequences, each of which has the same digest where the host combines.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/mix.h"
 #include "group/group.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "support/refused.h"
-#include "support/vectors.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, PLANE = 5, SAMPLES = 4 };
 

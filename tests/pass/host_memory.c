@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "group/group.h"
 #include "support/main.h"
 #include "support/refused.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "group/group.h"
 #include "layer/running.h"
 #include "layer/saved.h"
 #include "pass/on_device_training.h"

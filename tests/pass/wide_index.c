@@ -12,7 +12,6 @@
 #include "check/mix.h"
 #include "exact/format.h"
 #include "group/group.h"
-#include "launch/apply.h"
 #include "launch/combining.h"
 #include "program/kernel_constants.h"
 
