@@ -5,8 +5,6 @@
  */
 #include <string.h>
 
-#include <syncbn.h>
-
 #include "base/activation.h"
 #include "group/group.h"
 #include "program/compiler_options.h"

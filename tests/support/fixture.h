@@ -6,10 +6,6 @@
 #ifndef TESTS_SUPPORT_FIXTURE_H
 #define TESTS_SUPPORT_FIXTURE_H
 
-#include <syncbn.h>
-
-#include "program/opencl.h"
-#include "support/must.h"
 #include "support/slice.h"
 #include "support/tap.h"
 

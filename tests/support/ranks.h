@@ -8,7 +8,6 @@
 #ifndef TESTS_SUPPORT_RANKS_H
 #define TESTS_SUPPORT_RANKS_H
 
-#include "program/opencl.h"
 #include "support/fixture.h"
 
 enum { RANKS_MAX = 16, RANK_REPLICAS = 8, RANK_CHANNELS = 3, RANK_PLANE = 33 };
