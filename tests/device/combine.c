@@ -162,9 +162,7 @@ void checks(void)
                     {SBN_FORM_GPU, "-D NO_DOUBLES", "GPU form, without doubles"}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
         const sbn_kernel_form form = programs[i].form;
-        sbn_group *group;
-        must(MAKE_GROUP(&group, &queue, .form = form, .build_options = programs[i].options),
-             "sbn_group_create");
+        sbn_group *group = GROUP_WITH(&queue, .form = form, .build_options = programs[i].options);
         for (int backward = 0; backward < 2; ++backward) {
             sbn_replica *replica = group->replicas;
             const int part = form == SBN_FORM_GPU ? sbn__part_of_reductions(backward, 0, 0) : 0;

@@ -294,7 +294,7 @@ static void open(size_t plane)
         queues[r] = shared && r ? queues[0] : fixture_queue(&device, unordered);
     }
     for (int i = 0; i < 2; ++i) {
-        must(MAKE_GROUP(&groups[i], queues, .replicas = replicas, .form = form), "a group");
+        groups[i] = GROUP_WITH(queues, .replicas = replicas, .form = form);
         groups[i]->combines = groups[i]->combines && below(4) > 0 && !by_host;
     }
     must(sbn_data_parallel_create(groups[0], NULL, &parallel), "sbn_data_parallel_create");

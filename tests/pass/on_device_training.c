@@ -22,8 +22,7 @@ void training_open(training *t, const problem *p, cl_command_queue on, int on_ho
     *t = (training){.p = p, .apart = !on, .replicas = p->samples[1] ? 2 : 1};
     for (size_t r = 0; r < t->replicas; ++r)
         t->queues[r] = t->apart ? fixture_queue(&device, 0) : on;
-    must(MAKE_GROUP(&t->group, t->queues, .replicas = t->replicas, .form = training_form),
-         "sbn_group_create");
+    t->group = GROUP_WITH(t->queues, .replicas = t->replicas, .form = training_form);
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     t->group->combines = !on_host;
     t->layer = fixture_layer(t->group, p->channels);
