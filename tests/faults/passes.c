@@ -161,13 +161,6 @@ static uint64_t result(void)
     return stand_running(digest, at.layers[0]);
 }
 
-static uint64_t gradients(uint64_t digest)
-{
-    const slice *s = at.slices;
-    digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
-    return digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
-}
-
 /*
  * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing. A
  * replica alone may write y and dx with its first launch; its gradients come last.
@@ -181,7 +174,7 @@ static uint64_t kept(int number)
     if (combines && (now->replicas > 1 || now->host_combines))
         return result();
     const uint64_t running = stand_running(SBN_DIGEST_START, at.layers[0]);
-    return combines ? gradients(running) : running;
+    return combines ? digest_gradients(running, at.slices) : running;
 }
 
 /* A program of the GPU form that cannot be built is built once more, without what it can do without. */

@@ -50,8 +50,9 @@ void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *repl
                 const size_t *samples, const sbn_group_config *config);
 void ranks_close(test_ranks *all);
 
-/* Three ranks of one replica that wait so long for each other. */
-void ranks_open_three(test_ranks *all, const fixture *f, double timeout, sbn_timeout_action action);
+/* The same, of ranks that wait so long for each other. */
+void ranks_open_waits(test_ranks *all, const fixture *f, int count, const size_t *replicas,
+                      double timeout, sbn_timeout_action action);
 
 /* Every rank does `work` in its own thread, or process, to the end. */
 void ranks_do(test_ranks *all, int (*work)(test_rank *m));

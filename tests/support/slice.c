@@ -196,12 +196,17 @@ uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer
     return digest;
 }
 
+uint64_t digest_gradients(uint64_t digest, const slice *s)
+{
+    digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
+    return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
+}
+
 uint64_t digest_slice(uint64_t digest, const slice *s)
 {
     digest = digest_buffer(digest, s, &s->shard.y, s->elements);
     digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
-    digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
-    return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
+    return digest_gradients(digest, s);
 }
 
 uint64_t digest_slices(uint64_t digest, const slice *slices, size_t count)

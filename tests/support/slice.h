@@ -61,8 +61,12 @@ int slice_untouched(const slice *s);
 /* The digest of what a buffer holds, to be chained as sbn__digest is. */
 uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
 
-/* Whether slices are untouched; all that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
+/*
+ * Whether slices are untouched; the gradients of weight and bias; all that passes write into a slice; a layer's
+ * running statistics and, unless NULL, saved ones.
+ */
 uint64_t digest_untouched(uint64_t digest, const slice *slices, size_t count);
+uint64_t digest_gradients(uint64_t digest, const slice *s);
 uint64_t digest_slice(uint64_t digest, const slice *s);
 uint64_t digest_slices(uint64_t digest, const slice *slices, size_t count);
 uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
