@@ -37,21 +37,15 @@ faults() {
             print rule ": " FILENAME ": " what
         }
         # The file that #include "NAME" means, as -iquote is ordered in Makefile.am.
-        function resolved(name,    own) {
+        function resolved(name,    own, below, n, i) {
             own = FILENAME
             sub(/[^\/]*$/, "", own)
-            if ((own name) in exists)
-                return own name
-            if (name in exists)
-                return name
-            if (("src/" name) in exists)
-                return "src/" name
-            if (("tools/" name) in exists)
-                return "tools/" name
-            if (("tests/" name) in exists)
-                return "tests/" name
-            # The one test of the demo has this folder too.
-            return ("examples/" name) in exists ? "examples/" name : ""
+            # The one test of the demo has examples/, too.
+            n = split(own ",,src/,tools/,tests/,examples/", below, ",")
+            for (i = 1; i <= n; ++i)
+                if ((below[i] name) in exists)
+                    return below[i] name
+            return ""
         }
         function quoted(name,    to) {
             to = resolved(name)

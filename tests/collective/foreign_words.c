@@ -7,7 +7,6 @@
 #include <syncbn/data_parallel.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/mix.h"
 #include "support/main.h"

@@ -242,7 +242,7 @@ static void check(const waiting *of, sbn_timeout_action action, int aborts)
     if (now.local && !aborts)
         alone = ranks_digest_of(&device, 1, NULL, NULL, work_and_train, "alone");
     const long before = sbn__handles_open();
-    ranks_open_three(&all, &device, TIMEOUT, action);
+    ranks_open_waits(&all, &device, 3, NULL, TIMEOUT, action);
     if (now.exchanges)
         ranks_do(&all, exchange_join);
     check_on_time(&all);
@@ -270,7 +270,7 @@ static int breaks(void *context, void *request, int *done)
 static void check_breaking(void)
 {
     test_ranks all;
-    ranks_open_three(&all, &device, TIMEOUT, SBN_TIMEOUT_FAIL);
+    ranks_open_waits(&all, &device, 3, NULL, TIMEOUT, SBN_TIMEOUT_FAIL);
     all.of[2].group->communicator.transport.test = breaks;
     ranks_do_some(&all, ON_TIME | LATE, rank_forward);
     rank_expect(&all.of[2], SBN_TRANSPORT_ERROR, "rank 2: the transport's test returned -5",
@@ -284,6 +284,7 @@ static void check_breaking(void)
 /* Nobody waits: the next call learns of it. */
 static void check_alone(void)
 {
+    static const char words[] = "failed earlier: sbn_group_abort was called";
     test_ranks all;
     ranks_open(&all, &device, 1, NULL, NULL, NULL);
     test_rank *m = &all.of[0];
@@ -293,12 +294,9 @@ static void check_alone(void)
     expect(sbn_group_abort(m->group), SBN_SUCCESS, "", "the abort");
     expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, at once");
     rank_forward(m);
-    expect(m->status, SBN_GROUP_FAILED, "failed earlier: sbn_group_abort was called",
-           "alone, the next pass");
-    expect(exchange_average(m), SBN_GROUP_FAILED, "failed earlier: sbn_group_abort was called",
-           "alone, the next exchange");
-    expect(split(m), SBN_GROUP_FAILED, "failed earlier: sbn_group_abort was called",
-           "alone, a split");
+    expect(m->status, SBN_GROUP_FAILED, words, "alone, the next pass");
+    expect(exchange_average(m), SBN_GROUP_FAILED, words, "alone, the next exchange");
+    expect(split(m), SBN_GROUP_FAILED, words, "alone, a split");
     expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, afterwards");
     expect(sbn_evaluate(m->layer, m->shards), SBN_SUCCESS, "", "alone, evaluation");
     exchange_leave(m);

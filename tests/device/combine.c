@@ -67,56 +67,25 @@ static void close_buffers(int backward)
               from_device.running);
 }
 
+#define SOURCE(i) .from##i = sources[i], .slices##i = s->slices[i], .wide##i = wide[i]
+
 static void run(sbn_replica *replica, sbn_kernel *kernel, sums *s, const trial *t, int backward)
 {
     open_buffers(s, backward);
-    const sbn_source_arguments from = {
-        .from0 = sources[0],
-        .slices0 = s->slices[0],
-        .wide0 = wide[0],
-        .from1 = sources[1],
-        .slices1 = s->slices[1],
-        .wide1 = wide[1],
-        .from2 = sources[2],
-        .slices2 = s->slices[2],
-        .wide2 = wide[2],
-        .from3 = sources[3],
-        .slices3 = s->slices[3],
-        .wide3 = wide[3],
-    };
-    const sbn_own_wide_arguments own_wide = {.own_wide = wide[1],
-                                             .owns = (cl_uint)t->owns,
-                                             .channels = CHANNELS};
-    const sbn_combine_arguments combined = {
-        .count = t->count,
-        .eps = t->eps.eps,
-        .clamps = (cl_uint)t->eps.clamp,
-    };
-    const sbn_forward_combine_arguments of_forward = {.coefficients = table, .moments = moments};
-    const sbn_tracking_arguments tracking = {
-        .means = running,
-        .vars = running,
-        .vars_offset = CHANNELS,
-        .layers = running,
-        .tracks = (cl_uint)t->flag,
-        .counts = (cl_uint)t->flag,
-        .weight = t->weight,
-        .unbiased = (double)t->count / (double)(t->count - 1),
-        .batches = 17,
-    };
-    const sbn_backward_combine_arguments of_backward = {.moments = moments, .gradients = table};
-    const sbn_own_arguments own = {
-        .own = sources[1],
-        .own_slices = s->slices[1],
-        .is_own = (cl_uint)t->flag,
-    };
-    const sbn_store_arguments store = {
-        .weight_grad = stored,
-        .has_weight_grad = 1,
-        .bias_grad = stored,
-        .bias_grad_offset = CHANNELS,
-        .has_bias_grad = 1,
-    };
+    ARGUMENTS(source, from, SOURCE(0), SOURCE(1), SOURCE(2), SOURCE(3));
+    ARGUMENTS(own_wide, own_wide, .own_wide = wide[1], .owns = (cl_uint)t->owns,
+              .channels = CHANNELS);
+    ARGUMENTS(combine, combined, .count = t->count, .eps = t->eps.eps,
+              .clamps = (cl_uint)t->eps.clamp);
+    ARGUMENTS(forward_combine, of_forward, .coefficients = table, .moments = moments);
+    ARGUMENTS(tracking, tracking, .means = running, .vars = running, .vars_offset = CHANNELS,
+              .layers = running, .tracks = (cl_uint)t->flag, .counts = (cl_uint)t->flag,
+              .weight = t->weight, .unbiased = (double)t->count / (double)(t->count - 1),
+              .batches = 17);
+    ARGUMENTS(backward_combine, of_backward, .moments = moments, .gradients = table);
+    ARGUMENTS(own, own, .own = sources[1], .own_slices = s->slices[1], .is_own = (cl_uint)t->flag);
+    ARGUMENTS(store, store, .weight_grad = stored, .has_weight_grad = 1, .bias_grad = stored,
+              .bias_grad_offset = CHANNELS, .has_bias_grad = 1);
     sbn_arguments arguments = {.count = 0};
     sbn__add_source(&arguments, &from);
     sbn__add_own_wide(&arguments, &own_wide);
@@ -193,9 +162,7 @@ void checks(void)
                     {SBN_FORM_GPU, "-D NO_DOUBLES", "GPU form, without doubles"}};
     for (size_t i = 0; i < sizeof programs / sizeof *programs; ++i) {
         const sbn_kernel_form form = programs[i].form;
-        sbn_group *group;
-        must(MAKE_GROUP(&group, &queue, .form = form, .build_options = programs[i].options),
-             "sbn_group_create");
+        sbn_group *group = GROUP_WITH(&queue, .form = form, .build_options = programs[i].options);
         for (int backward = 0; backward < 2; ++backward) {
             sbn_replica *replica = group->replicas;
             const int part = form == SBN_FORM_GPU ? sbn__part_of_reductions(backward, 0, 0) : 0;

@@ -5,13 +5,10 @@
  */
 #include <string.h>
 
-#include <syncbn.h>
-
 #include "base/activation.h"
 #include "group/group.h"
 #include "program/compiler_options.h"
 #include "program/identity.h"
-#include "program/program_text.h"
 #include "support/main.h"
 #include "support/wraps.h"
 
@@ -60,11 +57,9 @@ static void fences(cl_uint capability, int expected)
 static void compile(const char *extensions, cl_device_info question, const void *answer,
                     size_t size, int expected, const char *words)
 {
-    sbn_group *group;
     wraps_device_says(CL_DEVICE_EXTENSIONS, extensions, strlen(extensions) + 1);
     wraps_device_says(question, answer, size);
-    must(MAKE_GROUP(&group, &queue, .form = SBN_FORM_GPU, .build_options = "-cl-opt-disable"),
-         "sbn_group_create");
+    sbn_group *group = GROUP_WITH(&queue, .form = SBN_FORM_GPU, .build_options = "-cl-opt-disable");
     expect(sbn__replica_load(group->replicas, SBN_F32, 0, sbn__part_of_reductions(0, 0, 0),
                              &group->config),
            expected, words, extensions);
@@ -120,14 +115,13 @@ static void large_buffers(void)
 {
     enum { CHANNELS = 3, PLANE = 100 };
     static const char option[] = "-cl-intel-greater-than-4GB-buffer-required";
-    sbn_group *group;
     slice data;
     largest(NULL, UINT64_MAX);
     say_intel();
     largest(NULL, offered);
     largest("-w", offered);
     largest(option, UINT64_MAX);
-    must(MAKE_GROUP(&group, &queue, .form = SBN_FORM_CPU, .program_cache = ""), "sbn_group_create");
+    sbn_group *group = GROUP_WITH(&queue, .form = SBN_FORM_CPU, .program_cache = "");
     wraps_device_says(0, NULL, 0);
     sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
     slice_open(&data, &device, queue, 0, 1, CHANNELS, PLANE, 1);

@@ -61,12 +61,9 @@ static void check_threads(void)
 static void check_training(void)
 {
     float x[ELEMENTS], y[ELEMENTS], mean[CHANNELS];
-    const sbn_shard shard = {.size = sizeof shard,
-                             .dims = 3,
-                             .shape = {SAMPLES, CHANNELS, PLANE},
-                             .memory = SBN_MEMORY_HOST,
-                             .x = SBN_HOST_BUFFER(x),
-                             .y = SBN_HOST_BUFFER(y)};
+    const sbn_shard shard = SHARD_WITH(.dims = 3, .shape = {SAMPLES, CHANNELS, PLANE},
+                                       .memory = SBN_MEMORY_HOST, .x = SBN_HOST_BUFFER(x),
+                                       .y = SBN_HOST_BUFFER(y));
     cl_command_queue queue;
     must(sbn_host_queue(&queue), "sbn_host_queue");
     const life l = LIVE_WITH(fixture_rank(&queue, 1, NULL), .channels = CHANNELS, .affine = OFF,

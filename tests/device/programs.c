@@ -47,9 +47,7 @@ WRAP(cl_int, clGetProgramInfo,
 /* Makes a group and runs a forward and a backward: a digest of both. */
 static uint64_t run(const char *cache)
 {
-    sbn_group *group;
-    must(MAKE_GROUP(&group, &queue, .program_cache = cache, .build_options = options),
-         "sbn_group_create");
+    sbn_group *group = GROUP_WITH(&queue, .program_cache = cache, .build_options = options);
     if (*sbn_last_error())
         tap_ok(0, "a group was made, with a sentence: %s", sbn_last_error());
     const life l = LIVE_WITH(group, .channels = CHANNELS);

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "base/memory.h"
 #include "support/fixture.h"
 #include "support/wraps.h"
 

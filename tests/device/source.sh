@@ -125,7 +125,7 @@ no_faults 'build options are looked at' \
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {
     { cat "$srcdir/cl/cpu/walk_forward.cl"; printf '%s\n' "$2"; } > "$work/planted.cl"
-    no_faults "planted: $1 is found" "$([ -n "$(faults "$work/planted.cl")" ] || echo "not found: $2")"
+    check "planted: $1 is found: $2" [ -n "$(faults "$work/planted.cl")" ]
 }
 planted 'a division' '    const float mean = sum / n;'
 planted 'a division after a comment' '    const float mean = /* of all */ sum /(float)n;'
@@ -142,19 +142,15 @@ planted 'a square root behind a macro' '#define ROOT sqrt'
 printf '%s\n' '/* a / b, sqrt(a)' ' * mad(a, b, c) */ int i; /* a % b */' '// a / b, sqrt(a)' > "$work/comment.cl"
 no_faults 'in comments they are not faults' "$(faults "$work/comment.cl")"
 printf '%s\n' '/* Opens. */' 'int i;' '#pragma OPENCL FP_CONTRACT OFF' > "$work/late.cl"
-no_faults 'planted: a late FP_CONTRACT OFF is found' "$([ -n "$(opens "$work/late.cl")" ] || echo 'not found')"
+check 'planted: a late FP_CONTRACT OFF is found' [ -n "$(opens "$work/late.cl")" ]
 
-mkdir "$work/tree" && cp -R "$srcdir/src" "$work/tree" && chmod -R u+w "$work/tree" || exit 1
-mkdir -p "$work/tree/cl/programs" || exit 1
+mkdir -p "$work/tree/cl/programs" && cp -R "$srcdir/src" "$work/tree" && chmod -R u+w "$work/tree" || exit 1
 printf '%s\n' '# Sums.' sum.cl common/common.cl > "$work/tree/cl/programs/planted.list"
-no_faults 'planted: a program that begins with another file is found' \
-    "$([ -n "$(lists "$work/tree")" ] || echo 'not found')"
+check 'planted: a program that begins with another file is found' [ -n "$(lists "$work/tree")" ]
 echo 'const char *planted = "-cl-std=CL1.2 -cl-mad-enable";' >> "$work/tree/src/pass/pass.c"
-no_faults 'planted: an option that contracts is found' \
-    "$([ -n "$(options "$work/tree")" ] || echo 'not found')"
+check 'planted: an option that contracts is found' [ -n "$(options "$work/tree")" ]
 mkdir "$work/cl"
 printf '%s\n' '#define BATCH 16' > "$work/cl/again.cl"
-no_faults 'planted: a number of the library defined again is found' \
-    "$([ -n "$(twice "$work/cl")" ] || echo 'not found')"
+check 'planted: a number of the library defined again is found' [ -n "$(twice "$work/cl")" ]
 
 echo "1..$count"

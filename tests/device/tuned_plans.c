@@ -85,9 +85,7 @@ static int covers(const sbn_shape *shape, const sbn_replica *replica)
 static sbn_shape shape_of(const size_t extents[3], sbn_layout layout)
 {
     sbn_shape shape;
-    const sbn_shard shard = {.size = sizeof shard,
-                             .dims = 3,
-                             .shape = {extents[0], extents[1], extents[2]}};
+    const sbn_shard shard = SHARD_WITH(.dims = 3, .shape = {extents[0], extents[1], extents[2]});
     must(sbn__shape_of(&shape, &shard, extents[1], layout, SBN_F32, "shape"), "sbn__shape_of");
     return shape;
 }
@@ -214,9 +212,7 @@ static void plans(void)
 static void limits(void)
 {
     for (int more = 0; more < 2; ++more) {
-        const sbn_shard shard = {.size = sizeof shard,
-                                 .dims = 3,
-                                 .shape = {1 << 17, 1 << 30, 512 << more}};
+        const sbn_shard shard = SHARD_WITH(.dims = 3, .shape = {1 << 17, 1 << 30, 512 << more});
         sbn_shape shape;
         expect(sbn__shape_of(&shape, &shard, 1 << 30, SBN_LAYOUT_NCHW, SBN_F32, "shape"),
                more ? SBN_INVALID_ARGUMENT : SBN_SUCCESS, more ? "too large" : "", "a shape");

@@ -4,7 +4,6 @@
  * the file, and gives them to its parts.
  */
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,7 +1,6 @@
 /* Several layers in one call: one in evaluation, one whose sums need the wide format. */
 #include "faults/scenario.h"
 #include "faults/stand.h"
-#include "support/wraps.h"
 
 enum { STEPS = 4 };
 
@@ -63,14 +62,7 @@ static uint64_t kept(int number)
 }
 
 const scenario branch_scenarios[] = {
-    {.name = "passes of three layers",
-     .may_track = 2,
-     .begin = begin,
-     .step = step,
-     .steps = STEPS,
-     .kept = kept,
-     .result = result,
-     .end = stand_end,
-     .survived = survived_waits},
+    SCENARIO("passes of three layers", .may_track = 2, .begin = begin, .step = step, .steps = STEPS,
+             .kept = kept, .result = result, .end = stand_end, .survived = survived_waits),
     {.name = NULL},
 };

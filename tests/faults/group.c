@@ -84,25 +84,15 @@ static void end_in_folder(void)
 }
 
 /* Failures of the cache's folder do not matter: programs are compiled. A failed query may. */
-static const int no_cache[] = {WRAP_ALLOCATE,
-                               WRAP_CREATE_BINARY,
-                               WRAP_BUILD,
-                               WRAP_PLATFORM_INFO,
-                               WRAP_DEVICE_INFO,
-                               WRAP_PROGRAM_INFO,
-                               WRAP_GROUP_INFO,
-                               WRAP_OPEN,
-                               WRAP_CREATE_KERNELS,
-                               WRAP_OPENAT,
-                               WRAP_MKDIR,
-                               WRAP_STAT,
-                               WRAP_READ_FILE,
-                               WRAP_WRITE_FILE,
-                               WRAP_CLOSE,
-                               WRAP_RENAME,
-                               WRAP_UNLINK,
-                               SURVIVED_RELEASES,
-                               -1};
+#define OF_FOLDER \
+    WRAP_OPEN, WRAP_OPENAT, WRAP_MKDIR, WRAP_STAT, WRAP_READ_FILE, WRAP_WRITE_FILE, WRAP_CLOSE, \
+        WRAP_RENAME, WRAP_UNLINK
+#define OF_QUERIES WRAP_PLATFORM_INFO, WRAP_DEVICE_INFO, WRAP_PROGRAM_INFO, WRAP_GROUP_INFO
+static const int no_cache[] = {OF_FOLDER,          OF_QUERIES,
+                               WRAP_ALLOCATE,      WRAP_BUILD,
+                               WRAP_CREATE_BINARY, WRAP_CREATE_KERNELS,
+                               SURVIVED_RELEASES,  -1};
+
 /* --- three replicas, and splitting ------------------------------------------------------- */
 
 static sbn_group **const parts = &at.groups[1];
@@ -167,25 +157,14 @@ static void end_hub(void)
 #define GROUP .step = create, .steps = 1, .kept = no_group, .result = result
 
 const scenario group_scenarios[] = {
-    {.name = "group compiled", GROUP, .end = stand_end},
-    {.name = "group, cache cold",
-     GROUP,
-     .begin = begin_cold,
-     .end = end_in_folder,
-     .survived = no_cache},
-    {.name = "group, cache warm",
-     GROUP,
-     .begin = begin_warm,
-     .end = end_in_folder,
-     .survived = no_cache},
-    {.name = "hub", .step = make_hub, .steps = 1, .result = hub_result, .end = end_hub},
-    {.name = "group of three replicas, split",
-     .begin = begin_three,
-     .step = split,
-     .steps = 2,
-     .kept = split_kept,
-     .result = split_result,
-     .end = stand_end,
-     .survived = only_releases},
+    SCENARIO("group compiled", GROUP, .end = stand_end),
+    SCENARIO("group, cache cold", GROUP, .begin = begin_cold, .end = end_in_folder,
+             .survived = no_cache),
+    SCENARIO("group, cache warm", GROUP, .begin = begin_warm, .end = end_in_folder,
+             .survived = no_cache),
+    SCENARIO("hub", .step = make_hub, .steps = 1, .result = hub_result, .end = end_hub),
+    SCENARIO("group of three replicas, split", .begin = begin_three, .step = split, .steps = 2,
+             .kept = split_kept, .result = split_result, .end = stand_end,
+             .survived = only_releases),
     {.name = NULL},
 };

@@ -11,8 +11,6 @@
 
 #include "support/fixture.h"
 #include "support/folder.h"
-#include "support/tap.h"
-#include "support/vectors.h"
 #include "support/wraps.h"
 #include "syncbn/options.h"
 

@@ -1,7 +1,6 @@
 /* A layer moves from one replica to three and back, and is folded; one of another type loads kernels. */
 #include "faults/scenario.h"
 #include "faults/stand.h"
-#include "support/wraps.h"
 
 static sbn_folding foldings[REPLICAS];
 
@@ -13,18 +12,10 @@ static void begin(void)
     stand_begin(1, REPLICAS);
     for (size_t r = 0; r < REPLICAS; ++r) {
         const sbn_shard *s = &at.slices[r].shard;
-        foldings[r] = (sbn_folding){
-            .size = sizeof(sbn_folding),
-            .outer = SAMPLES,
-            .inner = PLANE,
-            .weight = s->x,
-            .bias = s->weight,
-            .norm_weight = s->weight,
-            .norm_bias = s->bias,
-            .folded_weight = s->y,
-            .folded_bias = s->bias_grad,
-            .event = &at.events[r],
-        };
+        foldings[r] = FOLDING_WITH(.outer = SAMPLES, .inner = PLANE, .weight = s->x,
+                                   .bias = s->weight, .norm_weight = s->weight,
+                                   .norm_bias = s->bias, .folded_weight = s->y,
+                                   .folded_bias = s->bias_grad, .event = &at.events[r]);
     }
 }
 
@@ -118,22 +109,10 @@ static uint64_t first_kept(int number)
 }
 
 const scenario layer_scenarios[] = {
-    {.name = "moving and folding",
-     .may_track = 1,
-     .begin = begin,
-     .step = step,
-     .steps = 8,
-     .kept = kept,
-     .result = result,
-     .end = stand_end,
-     .survived = survived_waits},
-    {.name = "the first layer of bfloat16",
-     .begin = begin_first,
-     .step = step_first,
-     .steps = 2,
-     .kept = first_kept,
-     .result = first_result,
-     .end = stand_end,
-     .survived = survived_waits},
+    SCENARIO("moving and folding", .may_track = 1, .begin = begin, .step = step, .steps = 8,
+             .kept = kept, .result = result, .end = stand_end, .survived = survived_waits),
+    SCENARIO("the first layer of bfloat16", .begin = begin_first, .step = step_first, .steps = 2,
+             .kept = first_kept, .result = first_result, .end = stand_end,
+             .survived = survived_waits),
     {.name = NULL},
 };

@@ -12,7 +12,6 @@
 #include "faults/stand.h"
 #include "model/model.h"
 #include "support/folder.h"
-#include "support/vectors.h"
 #include "support/wraps.h"
 
 enum { MODEL_LAYERS = 2 };
@@ -246,28 +245,12 @@ static uint64_t kept_files(int number)
 static const int survived_files[] = {WRAP_CLOSE, WRAP_CHOWN, SURVIVED_RELEASES, -1};
 
 const scenario model_scenarios[] = {
-    {.name = "model",
-     .begin = begin,
-     .step = set_and_get,
-     .steps = 6,
-     .kept = kept_setting,
-     .result = result,
-     .end = end},
-    {.name = "model moved",
-     .begin = begin,
-     .step = move_about,
-     .steps = 4,
-     .kept = kept_moving,
-     .result = result,
-     .end = end,
-     .survived = survived_moving},
-    {.name = "model's files",
-     .begin = begin_files,
-     .step = look_load_save,
-     .steps = FILE_STEPS,
-     .kept = kept_files,
-     .result = result_of_files,
-     .end = end_files,
-     .survived = survived_files},
+    SCENARIO("model", .begin = begin, .step = set_and_get, .steps = 6, .kept = kept_setting,
+             .result = result, .end = end),
+    SCENARIO("model moved", .begin = begin, .step = move_about, .steps = 4, .kept = kept_moving,
+             .result = result, .end = end, .survived = survived_moving),
+    SCENARIO("model's files", .begin = begin_files, .step = look_load_save, .steps = FILE_STEPS,
+             .kept = kept_files, .result = result_of_files, .end = end_files,
+             .survived = survived_files),
     {.name = NULL},
 };

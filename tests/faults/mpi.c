@@ -130,21 +130,10 @@ static void end_all(void)
 static const int survived[] = {WRAP_MPI_IPROBE, WRAP_MPI_RECV, SURVIVED_RELEASES, -1};
 
 static const scenario scenarios[] = {
-    {.name = "MPI, one rank",
-     .begin = begin_alone,
-     .step = step_alone,
-     .steps = 4,
-     .result = result_alone,
-     .end = end,
-     .survived = survived},
-    {.name = "MPI, all ranks",
-     .begin = begin_all,
-     .step = step_all,
-     .steps = 4,
-     .result = result_all,
-     .end = end_all,
-     .survived = survived,
-     .fails = WRAP_SYMMETRIC},
+    SCENARIO("MPI, one rank", .begin = begin_alone, .step = step_alone, .steps = 4,
+             .result = result_alone, .end = end, .survived = survived),
+    SCENARIO("MPI, all ranks", .begin = begin_all, .step = step_all, .steps = 4,
+             .result = result_all, .end = end_all, .survived = survived, .fails = WRAP_SYMMETRIC),
 };
 
 int main(int argc, char **argv)

@@ -111,13 +111,7 @@ static uint64_t kept(int number)
 static const int survived[] = {WRAP_EVENT_INFO, WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
 const scenario parallel_scenarios[] = {
-    {.name = "data-parallel training",
-     .begin = begin,
-     .step = step,
-     .steps = 4,
-     .kept = kept,
-     .result = result,
-     .end = end,
-     .survived = survived},
+    SCENARIO("data-parallel training", .begin = begin, .step = step, .steps = 4, .kept = kept,
+             .result = result, .end = end, .survived = survived),
     {.name = NULL},
 };

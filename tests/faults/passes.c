@@ -161,13 +161,6 @@ static uint64_t result(void)
     return stand_running(digest, at.layers[0]);
 }
 
-static uint64_t gradients(uint64_t digest)
-{
-    const slice *s = at.slices;
-    digest = digest_buffer(digest, s, &s->shard.weight_grad, CHANNELS);
-    return digest_buffer(digest, s, &s->shard.bias_grad, CHANNELS);
-}
-
 /*
  * A pass that ends the group leaves its outputs undefined, and so does one that combines nothing. A
  * replica alone may write y and dx with its first launch; its gradients come last.
@@ -181,7 +174,7 @@ static uint64_t kept(int number)
     if (combines && (now->replicas > 1 || now->host_combines))
         return result();
     const uint64_t running = stand_running(SBN_DIGEST_START, at.layers[0]);
-    return combines ? gradients(running) : running;
+    return combines ? digest_gradients(running, at.slices) : running;
 }
 
 /* A program of the GPU form that cannot be built is built once more, without what it can do without. */
@@ -195,42 +188,28 @@ static const int survived_builds[] = {WRAP_BUILD, WRAP_WAIT, WRAP_FINISH, SURVIV
 #define FUSED .step = step_fused, .steps = FUSED_STEPS
 
 const scenario pass_scenarios[] = {
-    {.name = "passes of one replica", .may_track = 1, PASSES, VARIANT(.replicas = 1)},
-    {.name = "passes of three replicas", .may_track = 1, PASSES, VARIANT(.replicas = 3)},
-    {.name = "passes of three replicas, the host combines",
-     PASSES,
-     VARIANT(.replicas = 3, .host_combines = 1)},
-    {.name = "passes of a queue without order",
-     .may_track = 1,
-     PASSES,
-     VARIANT(.replicas = 1, .first_queue = 1)},
-    {.name = "passes of a queue without order, the host combines",
-     PASSES,
-     VARIANT(.replicas = 1, .first_queue = 1, .host_combines = 1)},
-    {.name = "given running statistics",
-     .may_track = 2,
-     PASSES,
-     VARIANT(.replicas = 2, .gives_running = 1)},
-    {.name = "given running statistics, the host combines",
-     .may_track = 2,
-     PASSES,
-     VARIANT(.replicas = 2, .host_combines = 1, .gives_running = 1)},
-    {.name = "passes side by side",
-     .step = side_by_side,
-     .steps = SIDE_STEPS,
-     VARIANT(.replicas = 3)},
-    {.name = "passes side by side, the host combines",
-     .step = side_by_side,
-     .steps = SIDE_STEPS,
-     VARIANT(.replicas = 2, .host_combines = 1)},
+    SCENARIO("passes of one replica", .may_track = 1, PASSES, VARIANT(.replicas = 1)),
+    SCENARIO("passes of three replicas", .may_track = 1, PASSES, VARIANT(.replicas = 3)),
+    SCENARIO("passes of three replicas, the host combines", PASSES,
+             VARIANT(.replicas = 3, .host_combines = 1)),
+    SCENARIO("passes of a queue without order", .may_track = 1, PASSES,
+             VARIANT(.replicas = 1, .first_queue = 1)),
+    SCENARIO("passes of a queue without order, the host combines", PASSES,
+             VARIANT(.replicas = 1, .first_queue = 1, .host_combines = 1)),
+    SCENARIO("given running statistics", .may_track = 2, PASSES,
+             VARIANT(.replicas = 2, .gives_running = 1)),
+    SCENARIO("given running statistics, the host combines", .may_track = 2, PASSES,
+             VARIANT(.replicas = 2, .host_combines = 1, .gives_running = 1)),
+    SCENARIO("passes side by side", .step = side_by_side, .steps = SIDE_STEPS,
+             VARIANT(.replicas = 3)),
+    SCENARIO("passes side by side, the host combines", .step = side_by_side, .steps = SIDE_STEPS,
+             VARIANT(.replicas = 2, .host_combines = 1)),
     /* Its reductions are programs that passes build. */
-    {.name = "passes of the GPU form", .may_track = 1, PASSES, GPU_VARIANT(.replicas = 1)},
-    {.name = "a residual and a ReLU",
-     FUSED,
-     VARIANT(.replicas = 3, .activation = SBN_RELU, .residual = 1)},
-    {.name = "a residual and a ReLU, GPU form",
-     FUSED,
-     GPU_VARIANT(.replicas = 2, .activation = SBN_RELU, .residual = 1)},
-    {.name = "backward from the output", FUSED, VARIANT(.replicas = 3, .from_output = 1)},
+    SCENARIO("passes of the GPU form", .may_track = 1, PASSES, GPU_VARIANT(.replicas = 1)),
+    SCENARIO("a residual and a ReLU", FUSED,
+             VARIANT(.replicas = 3, .activation = SBN_RELU, .residual = 1)),
+    SCENARIO("a residual and a ReLU, GPU form", FUSED,
+             GPU_VARIANT(.replicas = 2, .activation = SBN_RELU, .residual = 1)),
+    SCENARIO("backward from the output", FUSED, VARIANT(.replicas = 3, .from_output = 1)),
     {.name = NULL},
 };

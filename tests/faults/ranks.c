@@ -238,26 +238,11 @@ static const int survived_sentence[] = {WRAP_ALLOCATE, WRAP_EVENT_INFO,   WRAP_W
                                         WRAP_FINISH,   SURVIVED_RELEASES, -1};
 
 const scenario rank_scenarios[] = {
-    {.name = "three ranks",
-     .begin = begin,
-     .step = step,
-     .steps = 7,
-     .kept = kept,
-     .result = result,
-     .end = end,
-     .survived = survived,
-     .may_leak = may_leak,
-     .waits = 1},
-    {.name = "three ranks that disagree",
-     .begin = begin,
-     .step = step_disagree,
-     .steps = 2,
-     .kept = kept_disagree,
-     .result = result,
-     .end = end,
-     .survived = survived_sentence,
-     .may_leak = may_leak,
-     .waits = 1},
+    SCENARIO("three ranks", .begin = begin, .step = step, .steps = 7, .kept = kept,
+             .result = result, .end = end, .survived = survived, .may_leak = may_leak, .waits = 1),
+    SCENARIO("three ranks that disagree", .begin = begin, .step = step_disagree, .steps = 2,
+             .kept = kept_disagree, .result = result, .end = end, .survived = survived_sentence,
+             .may_leak = may_leak, .waits = 1),
     {.name = NULL},
 };
 const int scenarios_reach_all = 0;

@@ -48,6 +48,12 @@ typedef struct scenario {
     int may_track;
 } scenario;
 
+/* A name, and what else there is. */
+#define SCENARIO(text, ...) \
+    { \
+        .name = text, __VA_ARGS__ \
+    }
+
 /* The one that runs now. */
 extern const scenario *trying;
 

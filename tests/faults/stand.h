@@ -2,7 +2,6 @@
 #ifndef TESTS_FAULTS_STAND_H
 #define TESTS_FAULTS_STAND_H
 
-#include "program/opencl.h"
 #include "support/fixture.h"
 
 enum { REPLICAS = 3, CHANNELS = 5, PLANE = 48, SAMPLES = 2, GROUPS = 5, LAYERS = 3 };

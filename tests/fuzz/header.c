@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "fuzz/fuzz.h"
 #include "safetensors/file_kind.h"
-#include "safetensors/parse.h"
 #include "safetensors/write.h"
 
 static void check(const sbn_tensor_header *header, uint64_t data_size)

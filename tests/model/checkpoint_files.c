@@ -1,7 +1,6 @@
 /*
  * What is saved leaves all other tensors as they were, and appears whole or not at all.
  */
-#include "model/keys.h"
 
 #include <math.h>
 #include <stdio.h>

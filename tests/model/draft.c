@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <syncbn.h>
-
 #include "base/memory.h"
 #include "support/folder.h"
 #include "support/system_calls.h"

@@ -25,6 +25,7 @@ enum { CHANNELS = 3, PLANE = 33, SAMPLES = 2, TIMEOUT = 5 };
 #define LONGER 2.2
 
 static int rank;
+static int variant; /* of the fault */
 static fixture device;
 static sbn_mpi *mpi;
 static sbn_group *group;
@@ -67,19 +68,17 @@ static void goes_on(void)
         printf("rank %d: local statistics\n", rank);
 }
 
-static void pass_and_go_on(void)
-{
-    says("", forward());
-    goes_on();
-}
-
 /* --- rank 1 does not come ---------------------------------------------------------------- */
 
-static void sleeper(void)
+/* It sleeps, or gets a signal. */
+static void absent(void)
 {
+    if (rank == 1 && variant)
+        raise(variant);
     if (rank == 1)
         pause_for(120);
-    pass_and_go_on();
+    says("", forward());
+    goes_on();
 }
 
 /* Rank 2 gives up long after the others, who had come: it must not name them. */
@@ -87,21 +86,7 @@ static void staggered(void)
 {
     if (rank == 2)
         pause_for(TIMEOUT / 2.0);
-    sleeper();
-}
-
-static void stop(void)
-{
-    if (rank == 1)
-        raise(SIGSTOP);
-    pass_and_go_on();
-}
-
-static void kill_rank(void)
-{
-    if (rank == 1)
-        raise(SIGKILL);
-    pass_and_go_on();
+    absent();
 }
 
 /* --- rank 1 is late ------------------------------------------------------------------------ */
@@ -153,9 +138,10 @@ static void words(void)
     goes_on();
 }
 
-/* An averaging of gradients dies alone: batch norm goes on, rank 1 too. */
-static void average(int begun)
+/* An averaging of gradients, which rank 1 may have begun, dies alone: batch norm goes on, rank 1 too. */
+static void average(void)
 {
+    const int begun = variant;
     static const size_t counts[] = {CHANNELS, CHANNELS};
     const sbn_buffer buffers[] = {own.shard.weight_grad, own.shard.bias_grad};
     const sbn_tensors tensors = {.size = sizeof(sbn_tensors), .buffers = buffers};
@@ -178,30 +164,21 @@ static void average(int begun)
     sbn_data_parallel_destroy(parallel);
 }
 
-static void average_late(void)
-{
-    average(0);
-}
-
-static void average_between(void)
-{
-    average(1);
-}
-
 static const struct fault {
     const char *name;
     void (*provoke)(void);
     int comes; /* rank 1, in the end */
+    int variant;
 } faults[] = {
-    {"sleep", sleeper, 0},
-    {"staggered", staggered, 0},
-    {"stop", stop, 0},
-    {"kill", kill_rank, 0},
-    {"late", late, 1},
-    {"between", between, 1},
-    {"words", words, 1},
-    {"average_late", average_late, 1},
-    {"average_between", average_between, 1},
+    {"sleep", absent, 0, 0},
+    {"staggered", staggered, 0, 0},
+    {"stop", absent, 0, SIGSTOP},
+    {"kill", absent, 0, SIGKILL},
+    {"late", late, 1, 0},
+    {"between", between, 1, 0},
+    {"words", words, 1, 0},
+    {"average_late", average, 1, 0},
+    {"average_between", average, 1, 1},
 };
 
 static void open_group(sbn_timeout_action action)
@@ -210,9 +187,7 @@ static void open_group(sbn_timeout_action action)
     cl_command_queue queue = fixture_queue(&device, 0);
     must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
     must(sbn_mpi_transport(mpi, &transport), "sbn_mpi_transport");
-    must(MAKE_GROUP(&group, &queue, .transport = &transport, .timeout = TIMEOUT,
-                    .on_timeout = action),
-         "sbn_group_create");
+    group = GROUP_WITH(&queue, .transport = &transport, .timeout = TIMEOUT, .on_timeout = action);
     layer = LAYER_WITH(group, .channels = CHANNELS, .name = "first");
     saved = fixture_saved(layer);
     slice_open(&own, &device, queue, (size_t)rank * SAMPLES, SAMPLES, CHANNELS, PLANE, 9);
@@ -249,6 +224,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     open_group(argc > 2 && !strcmp(argv[2], "local") ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL);
     const double start = MPI_Wtime();
+    variant = f->variant;
     f->provoke();
     if (f->comes && rank != 1)
         work_until(start + LONGER * TIMEOUT);

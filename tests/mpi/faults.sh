@@ -70,11 +70,9 @@ for fault in sleep staggered stop late between words; do
     says $fault '0 2 3' 'afterwards: ' 'SBN_GROUP_FAILED' 'failed earlier' 'for rank 1'
     names_alone $fault
 done
-for fault in sleep staggered stop words; do
-    ends $fault 3
-done
 for fault in sleep staggered stop; do
     says $fault '0 2 3' 'the transport: ' SBN_TIMEOUT "$pending"
+    ends $fault 3
 done
 says local '0 2 3' 'SBN_SUCCESS'
 says local '0 2 3' 'afterwards: ' 'SBN_SUCCESS'
@@ -101,6 +99,7 @@ done
 # It came after all: only the rank itself has something pending.
 says words '0 2 3' 'the transport: ' SBN_SUCCESS
 says words 1 'the transport: ' SBN_TIMEOUT "$pending"
+ends words 3
 # Which of the others had gone on without it is up to MPI: it succeeds, is told, or waits.
 case $(grep '^rank 1: SBN' "$work/between") in
 *SBN_SUCCESS*) says between 1 'afterwards: ' SBN_TIMEOUT 'in backward of layer "first" for rank' ;;

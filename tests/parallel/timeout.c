@@ -12,21 +12,13 @@
 
 static fixture device;
 
-static void open_four(test_ranks *all)
-{
-    const size_t some[] = {1, 0, 1, 1};
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.timeout = 0.3;
-    config.on_timeout = SBN_TIMEOUT_LOCAL;
-    ranks_open(all, &device, 4, some, NULL, &config);
-    ranks_do(all, exchange_join);
-}
-
 /* Rank 1 has no replica and takes no part; ranks keep the numbers that they have in the group. */
 static void check_absent(void)
 {
+    const size_t some[] = {1, 0, 1, 1};
     test_ranks all;
-    open_four(&all);
+    ranks_open_waits(&all, &device, 4, some, 0.3, SBN_TIMEOUT_LOCAL);
+    ranks_do(&all, exchange_join);
     ranks_do_some(&all, ~(1u << 2), exchange_average);
     for (int rank = 0; rank < 4; rank += 3)
         rank_expect(&all.of[rank], SBN_TIMEOUT,
@@ -70,9 +62,7 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 static void check_breaking(int fail_start, int fail_test)
 {
     test_ranks all;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.timeout = 0.3;
-    ranks_open(&all, &device, 2, NULL, NULL, &config);
+    ranks_open_waits(&all, &device, 2, NULL, 0.3, SBN_TIMEOUT_FAIL);
     sbn_transport *transport = &all.of[1].group->communicator.transport;
     breaking.real = *transport;
     breaking.fail_start = fail_start;
@@ -111,13 +101,12 @@ static void check_own_devices(void)
     enum { REPLICAS = 2 };
     const test_rank rank = {.replicas = REPLICAS, .queue = fixture_queue(&device, 0)};
     const cl_command_queue queues[REPLICAS] = {rank.queue, rank.queue};
-    sbn_group *group;
     sbn_data_parallel *parallel;
     exchange_tensors t[2];
     sbn_exchange *exchanges[2];
     pthread_t opener;
     cl_event gates[2];
-    must(MAKE_GROUP(&group, queues, .replicas = REPLICAS, .timeout = 0.3), "sbn_group_create");
+    sbn_group *group = GROUP_WITH(queues, .replicas = REPLICAS, .timeout = 0.3);
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
     for (int i = 0; i < 2; ++i) {
         tensors_open(&t[i], &rank);

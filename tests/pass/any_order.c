@@ -5,7 +5,6 @@
  * sequences, each of which has the same digest where the host combines.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/mix.h"
 #include "group/group.h"
@@ -147,17 +146,11 @@ static void fold(size_t batch)
     prepare(&c, 0, batch, NULL);
     for (size_t r = 0; r < replicas; ++r) {
         const sbn_shard *s = &c.shards[r];
-        foldings[r] = (sbn_folding)SBN_FOLDING_INIT;
-        foldings[r].outer = foldings[r].inner = 1;
-        foldings[r].weight = s->weight;
-        foldings[r].bias = s->bias;
-        foldings[r].norm_weight = s->weight;
-        foldings[r].norm_bias = s->bias;
-        foldings[r].folded_weight = s->weight_grad;
-        foldings[r].folded_bias = s->bias_grad;
-        foldings[r].num_wait = s->num_wait;
-        foldings[r].wait_list = s->wait_list;
-        foldings[r].event = s->event;
+        foldings[r] = FOLDING_WITH(.outer = 1, .inner = 1, .weight = s->weight, .bias = s->bias,
+                                   .norm_weight = s->weight, .norm_bias = s->bias,
+                                   .folded_weight = s->weight_grad, .folded_bias = s->bias_grad,
+                                   .num_wait = s->num_wait, .wait_list = s->wait_list,
+                                   .event = s->event);
     }
     must(sbn_batchnorm_fold(layers[0], foldings), "sbn_batchnorm_fold");
     settle(&c);
@@ -301,7 +294,7 @@ static void open(size_t plane)
         queues[r] = shared && r ? queues[0] : fixture_queue(&device, unordered);
     }
     for (int i = 0; i < 2; ++i) {
-        must(MAKE_GROUP(&groups[i], queues, .replicas = replicas, .form = form), "a group");
+        groups[i] = GROUP_WITH(queues, .replicas = replicas, .form = form);
         groups[i]->combines = groups[i]->combines && below(4) > 0 && !by_host;
     }
     must(sbn_data_parallel_create(groups[0], NULL, &parallel), "sbn_data_parallel_create");

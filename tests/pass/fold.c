@@ -79,17 +79,14 @@ static void check_values(const char *example, sbn_type type, int turned)
     float *from = get_weights(example, "first.weight", channels, turned);
     float *expected = get_weights(example, "folded.weight", channels, turned);
     for (size_t r = 0; r < REPLICAS; ++r)
-        foldings[r] = (sbn_folding){
-            .size = sizeof(sbn_folding),
-            .outer = turned ? count / channels : 1,
-            .inner = turned ? 1 : count / channels,
-            .weight = buffer_of(&device, queue, from, count),
-            .bias = load(example, "first.bias"),
-            .norm_weight = load(example, "norm.weight"),
-            .norm_bias = load(example, "norm.bias"),
-            .folded_weight = buffer_of(&device, queue, NULL, count),
-            .folded_bias = buffer_of(&device, queue, NULL, channels),
-        };
+        foldings[r] = FOLDING_WITH(.outer = turned ? count / channels : 1,
+                                   .inner = turned ? 1 : count / channels,
+                                   .weight = buffer_of(&device, queue, from, count),
+                                   .bias = load(example, "first.bias"),
+                                   .norm_weight = load(example, "norm.weight"),
+                                   .norm_bias = load(example, "norm.bias"),
+                                   .folded_weight = buffer_of(&device, queue, NULL, count),
+                                   .folded_bias = buffer_of(&device, queue, NULL, channels));
     must(sbn_batchnorm_fold(layer, foldings), "sbn_batchnorm_fold");
     must(clFinish(queue), "clFinish");
     for (size_t r = 0; r < REPLICAS; ++r) {

@@ -205,15 +205,9 @@ static int train_beside(test_rank *m)
                                      NULL));
 }
 
-static void check_beside(void)
-{
-    const size_t ones[] = {1, 1};
-    ranks_digest_of(&device, 2, ones, ones, train_beside,
-                    "frozen beside another layer on one rank");
-}
-
 void checks(void)
 {
+    const size_t ones[] = {1, 1};
     slice_open(&data, &device, queue, 0, 3, RANK_CHANNELS, RANK_PLANE, 9);
     check_alone();
     check_flags();
@@ -225,5 +219,6 @@ void checks(void)
     }
     slice_close(&data);
     ranks_same_bits(&device, train_frozen, "the group's gradients, frozen");
-    check_beside();
+    ranks_digest_of(&device, 2, ones, ones, train_beside,
+                    "frozen beside another layer on one rank");
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "support/refused.h"
-#include "support/vectors.h"
 
 enum { REPLICAS = 2, CHANNELS = 3, PLANE = 5, SAMPLES = 4 };
 
@@ -208,15 +207,11 @@ static void use_models(sbn_batchnorm *layer, sbn_batchnorm *tracking)
         const sbn_shard *own_shard = &slices[r].shard;
         buffers[r] = (sbn_parameters){sizeof *buffers, own_shard->weight, own_shard->bias};
         /* A "dense layer" of one input. */
-        foldings[r] = (sbn_folding){.size = sizeof *foldings,
-                                    .outer = 1,
-                                    .inner = 1,
-                                    .weight = own_shard->x,
-                                    .bias = own_shard->x,
-                                    .norm_weight = own_shard->weight,
-                                    .norm_bias = own_shard->bias,
-                                    .folded_weight = own_shard->weight_grad,
-                                    .folded_bias = own_shard->bias_grad};
+        foldings[r] = FOLDING_WITH(.outer = 1, .inner = 1, .weight = own_shard->x,
+                                   .bias = own_shard->x, .norm_weight = own_shard->weight,
+                                   .norm_bias = own_shard->bias,
+                                   .folded_weight = own_shard->weight_grad,
+                                   .folded_bias = own_shard->bias_grad);
     }
     sbn_parameters *own_buffers = own(PARAMETERS, buffers, REPLICAS);
     sbn_folding *own_foldings = own(FOLDING, foldings, REPLICAS);

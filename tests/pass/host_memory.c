@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "group/group.h"
 #include "support/main.h"
 #include "support/refused.h"
@@ -20,10 +19,8 @@ static float memory_of[BUFFERS][1 + SAMPLES * CHANNELS * PLANE];
 
 static sbn_shard open_shard(void)
 {
-    sbn_shard s = {.size = sizeof s,
-                   .dims = 3,
-                   .shape = {SAMPLES, CHANNELS, PLANE},
-                   .memory = SBN_MEMORY_HOST};
+    sbn_shard s = SHARD_WITH(.dims = 3, .shape = {SAMPLES, CHANNELS, PLANE},
+                             .memory = SBN_MEMORY_HOST);
     sbn_buffer *const all[BUFFERS] =
         {&s.x,      &s.y,    &s.dy,          &s.dx,        &s.residual,     &s.residual_grad,
          &s.weight, &s.bias, &s.weight_grad, &s.bias_grad, &s.running_mean, &s.running_var};
@@ -149,10 +146,8 @@ static int is_complete(const life *l, sbn_shard *shard, int trains)
 static void check_empty(cl_command_queue on, const char *order)
 {
     life l = LIVE_WITH(fixture_group(on, 1, SBN_FORM_CPU), .channels = CHANNELS);
-    sbn_shard bare = {.size = sizeof bare,
-                      .dims = 3,
-                      .shape = {0, CHANNELS, PLANE},
-                      .memory = SBN_MEMORY_HOST};
+    sbn_shard bare = SHARD_WITH(.dims = 3, .shape = {0, CHANNELS, PLANE},
+                                .memory = SBN_MEMORY_HOST);
     sbn_shard full = open_shard();
     full.shape[0] = 0;
     for (int trains = 0; trains < 2; ++trains)
@@ -189,13 +184,10 @@ static void check_behind_the_queue(void)
 static void check_empty_behind_the_queue(void)
 {
     float late[CHANNELS] = {1, 2, 3, 4, 5}, mean[CHANNELS] = {0}, var[CHANNELS];
-    sbn_shard shards[2] = {open_shard(),
-                           {.size = sizeof *shards,
-                            .dims = 3,
-                            .shape = {0, CHANNELS, PLANE},
-                            .memory = SBN_MEMORY_HOST,
-                            .running_mean = SBN_HOST_BUFFER(mean),
-                            .running_var = SBN_HOST_BUFFER(var)}};
+    sbn_shard shards[2] = {open_shard(), SHARD_WITH(.dims = 3, .shape = {0, CHANNELS, PLANE},
+                                                    .memory = SBN_MEMORY_HOST,
+                                                    .running_mean = SBN_HOST_BUFFER(mean),
+                                                    .running_var = SBN_HOST_BUFFER(var))};
     const cl_command_queue queues[2] = {queue, fixture_queue(&device, 0)};
     float *const given = (float *)shards->running_mean.mem + shards->running_mean.offset;
     pthread_t thread;

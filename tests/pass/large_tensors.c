@@ -113,15 +113,10 @@ static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part o
     const life l = LIVE_WITH(fixture_group(queue, replicas, form), .channels = CHANNELS,
                              .layout = layout, .type = SBN_BF16, .affine = OFF);
     const size_t offset = of.first * SAMPLE;
-    sbn_shard shards[2] = {{
-        .size = sizeof(sbn_shard),
-        .dims = 4,
-        .shape = {of.samples, CHANNELS, SIDE, SIDE},
-        .x = {of.tensors[X].mem, offset},
-        .y = {of.tensors[Y].mem, offset},
-        .dy = {of.tensors[DY].mem, offset},
-        .dx = {of.tensors[DX].mem, offset},
-    }};
+    sbn_shard shards[2] = {
+        SHARD_WITH(.dims = 4, .shape = {of.samples, CHANNELS, SIDE, SIDE},
+                   .x = {of.tensors[X].mem, offset}, .y = {of.tensors[Y].mem, offset},
+                   .dy = {of.tensors[DY].mem, offset}, .dx = {of.tensors[DX].mem, offset})};
     shards[1] = shards[0];
     shards[1].shape[0] = 0;
     must(sbn_forward(l.layer, shards, l.saved, 0, NULL), sbn_last_error());

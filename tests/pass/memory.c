@@ -44,17 +44,11 @@ static sbn_shard shard_of(const layer *l, const sbn_buffer *values, const sbn_bu
                           size_t replica)
 {
     const size_t elements = replica * elements_of(l), channels = replica * l->channels;
-    return (sbn_shard){.size = sizeof(sbn_shard),
-                       .dims = 4,
-                       .shape = {1, l->channels, l->side, l->side},
-                       .x = values[0],
-                       .y = {values[1].mem, elements},
-                       .dy = values[2],
-                       .dx = {values[3].mem, elements},
-                       .weight = vectors[0],
-                       .bias = vectors[1],
-                       .weight_grad = {vectors[2].mem, channels},
-                       .bias_grad = {vectors[3].mem, channels}};
+    return SHARD_WITH(.dims = 4, .shape = {1, l->channels, l->side, l->side}, .x = values[0],
+                      .y = {values[1].mem, elements}, .dy = values[2],
+                      .dx = {values[3].mem, elements}, .weight = vectors[0], .bias = vectors[1],
+                      .weight_grad = {vectors[2].mem, channels},
+                      .bias_grad = {vectors[3].mem, channels});
 }
 
 /*

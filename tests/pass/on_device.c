@@ -34,7 +34,7 @@ static void check_devices(void)
     cl_int code;
     tap_ok(combines(queues[0], queues[1], CL_FALSE) && combines(queues[0], queues[1], CL_TRUE),
            "one device combines what two queues have, whatever its memory");
-    if (clCreateSubDevices(training_device.device, halves, 2, parts, NULL) != CL_SUCCESS) {
+    if (clCreateSubDevices(device.device, halves, 2, parts, NULL) != CL_SUCCESS) {
         tap_skip("the device has no two units apart");
         return;
     }
@@ -53,44 +53,40 @@ static void check_devices(void)
     clReleaseContext(context);
 }
 
-static void checks(void)
+void checks(void)
 {
-    queues[1] = fixture_queue(&training_device, 1);
+    wraps_build_once();
+    queues[0] = queue;
+    queues[1] = fixture_queue(&device, 1);
     for (int kind = 0; kind < 2; ++kind) {
-        check_calls(&one, queues[kind]);
-        check_calls(&two, queues[kind]);
-        check_calls(&large, queues[kind]);
+        with_training(&one, queues[kind], 0, check_calls);
+        with_training(&two, queues[kind], 0, check_calls);
+        with_training(&large, queues[kind], 0, check_calls);
         for (int on_host = 0; on_host < 2; ++on_host) {
-            check_commands(&one, queues[kind], on_host);
-            check_commands(&two, queues[kind], on_host);
+            with_training(&one, queues[kind], on_host, check_commands);
+            with_training(&two, queues[kind], on_host, check_commands);
         }
-        check_copies(&one, queues[kind]);
-        check_copies(&two, queues[kind]);
-        check_late_errors(&one, queues[kind]);
-        check_late_errors(&two, queues[kind]);
-        check_failed_forward(&two, queues[kind]);
-        check_failed_on_host(&one, queues[kind]);
-        check_failed_on_host(&two, queues[kind]);
-        check_loading(&two, queues[kind]);
-        check_failed_evaluation(&one, queues[kind]);
-        check_failed_updates(&one, queues[kind]);
-        check_failed_updates(&two, queues[kind]);
+        with_training(&one, queues[kind], 1, check_copies);
+        with_training(&two, queues[kind], 1, check_copies);
+        with_training(&one, queues[kind], 0, check_late_errors);
+        with_training(&two, queues[kind], 0, check_late_errors);
+        with_training(&two, queues[kind], 0, check_failed_forward);
+        with_training(&one, queues[kind], 0, check_failed_on_host);
+        with_training(&two, queues[kind], 0, check_failed_on_host);
+        with_training(&two, queues[kind], 0, check_loading);
+        with_training(&one, queues[kind], 0, check_failed_evaluation);
+        with_training(&one, queues[kind], 0, check_failed_updates);
+        with_training(&two, queues[kind], 0, check_failed_updates);
     }
     check_devices();
     for (int on_host = 0; on_host < 2; ++on_host)
-        check_commands(&two, NULL, on_host);
-    check_refused_commands(&two);
+        with_training(&two, NULL, on_host, check_commands);
+    with_training(&two, NULL, 0, check_refused_commands);
     /* The GPU form's reductions combine, in and out of order. */
     training_form = SBN_FORM_GPU;
     for (int kind = 0; kind < 2; ++kind) {
-        check_commands(&one, queues[kind], 0);
-        check_commands(&sliced, queues[kind], 0);
+        with_training(&one, queues[kind], 0, check_commands);
+        with_training(&sliced, queues[kind], 0, check_commands);
     }
     clReleaseCommandQueue(queues[1]);
-}
-
-int main(void)
-{
-    wraps_build_once();
-    return fixture_main(&training_device, &queues[0], checks);
 }

@@ -62,8 +62,9 @@ static calls calls_since(const calls *c)
  * is asked for its state unless the pass before was given an event, and each queue is flushed once. Where
  * the host combines, it asks for copies that it has waited for, and flushes for them.
  */
-static void check_pass(training *t, operation op, int on_host, cl_event given)
+static void check_pass(training *t, operation op, cl_event given)
 {
+    const int on_host = !t->group->combines;
     sbn_result result = SBN_RESULT_INIT;
     const long replicas = (long)t->replicas;
     const long later = replicas * (1 + (op == BACKWARD && on_host));
@@ -92,60 +93,51 @@ static void check_pass(training *t, operation op, int on_host, cl_event given)
            made.waited_for, expected, made.questions);
 }
 
-void check_commands(const problem *p, cl_command_queue queue, int on_host)
+void check_commands(training *t)
 {
-    training t;
-    training_open(&t, p, queue, on_host);
-    cl_event given = fixture_gate(&training_device);
+    cl_event given = fixture_gate(&device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     for (int i = 0; i < WARM_UP; ++i)
-        train(&t, 0);
+        train(t, 0);
     for (int gives = 0; gives < 2; ++gives)
         for (operation op = FORWARD; op <= BACKWARD; ++op)
-            check_pass(&t, op, on_host, gives ? given : NULL);
+            check_pass(t, op, gives ? given : NULL);
     must(clReleaseEvent(given), "clReleaseEvent");
-    training_close(&t);
 }
 
-void check_calls(const problem *p, cl_command_queue queue)
+void check_calls(training *t)
 {
-    training t;
-    training_open(&t, p, queue, 0);
-    sbn_saved *other = fixture_saved(t.layer);
+    sbn_saved *other = fixture_saved(t->layer);
     for (int i = 0; i < WARM_UP; ++i)
-        train_ahead(&t, other);
+        train_ahead(t, other);
     long before[WAITING], after[WAITING];
     const long handles = sbn__handles_open(), asked = wraps_calls(WRAP_EVENT_INFO);
     count(before);
     for (int i = 0; i < ROUNDS; ++i)
-        train_ahead(&t, other);
+        train_ahead(t, other);
     count(after);
     for (int i = 0; i < WAITING; ++i)
-        tap_ok(after[i] == before[i], "%s: %d rounds, %ld calls of %s", p->what, ROUNDS,
+        tap_ok(after[i] == before[i], "%s: %d rounds, %ld calls of %s", t->p->what, ROUNDS,
                after[i] - before[i], wraps_names[waiting[i]]);
     /* Of each command that something waits for, once; none on a queue in order. */
     const long questions = wraps_calls(WRAP_EVENT_INFO) - asked;
-    const long most = t.group->replicas->in_order ? 0 : (long)(ROUNDS * 9 * 16 * t.replicas);
-    tap_ok(questions <= most, "%s: %ld questions for states", p->what, questions);
-    tap_ok(sbn__handles_open() == handles, "%s: %ld more handles", p->what,
+    const long most = t->group->replicas->in_order ? 0 : (long)(ROUNDS * 9 * 16 * t->replicas);
+    tap_ok(questions <= most, "%s: %ld questions for states", t->p->what, questions);
+    tap_ok(sbn__handles_open() == handles, "%s: %ld more handles", t->p->what,
            sbn__handles_open() - handles);
-    must(clFinish(queue), "clFinish");
+    must(clFinish(t->queues[0]), "clFinish");
     must(sbn_saved_destroy(other), "sbn_saved_destroy");
-    training_close(&t);
 }
 
-void check_copies(const problem *p, cl_command_queue queue)
+void check_copies(training *t)
 {
-    training t;
     sbn_pass *pass;
-    training_open(&t, p, queue, 1);
-    must(sbn_forward_begin(t.layer, t.shards, t.saved, 0, &pass), "begin");
+    must(sbn_forward_begin(t->layer, t->shards, t->saved, 0, &pass), "begin");
     const long before = wraps_calls(WRAP_WAIT);
     for (int ready = 0; !ready;)
         must(sbn_pass_progress(pass, &ready), "progress");
     const long waits = wraps_calls(WRAP_WAIT) - before;
     must(sbn_pass_end(pass, NULL), "end");
-    tap_ok(waits == (long)t.replicas, "%s: %zu copies are read by the host after %ld waits",
-           p->what, t.replicas, waits);
-    training_close(&t);
+    tap_ok(waits == (long)t->replicas, "%s: %zu copies are read by the host after %ld waits",
+           t->p->what, t->replicas, waits);
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "group/group.h"
 #include "layer/running.h"
 #include "layer/saved.h"
 #include "pass/on_device_training.h"
@@ -21,83 +20,79 @@
  * A command that fails when its pass has returned: whoever waits for it is told, once. (PoCL cannot
  * pass a real failure on to commands that wait for it, and aborts.)
  */
-void check_late_errors(const problem *p, cl_command_queue queue)
+void check_late_errors(training *t)
 {
-    training t;
+    training fresh;
     float mean[MOST_CHANNELS];
     int64_t batches = 0;
-    training_open(&t, p, queue, 0);
-    train(&t, 0);
-    EXPECT_CONDEMNED(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches),
+    train(t, 0);
+    EXPECT_CONDEMNED(sbn_batchnorm_running_stats(t->layer, mean, NULL, &batches),
                      "running statistics of layer \"batchnorm\": a forward pass has failed",
                      "running statistics are asked for");
     wraps_condemn(0);
-    must(sbn_batchnorm_running_stats(t.layer, mean, NULL, &batches), "running stats");
-    EXPECT_CONDEMNED(sbn_saved_stats(t.saved, mean, NULL, NULL),
+    must(sbn_batchnorm_running_stats(t->layer, mean, NULL, &batches), "running stats");
+    EXPECT_CONDEMNED(sbn_saved_stats(t->saved, mean, NULL, NULL),
                      "the forward pass of layer \"batchnorm\" that fills it has failed",
                      "saved statistics are asked for");
     wraps_condemn(0);
     /* A queue in order is asked only where an event of the caller's may have failed. */
-    cl_event given = fixture_gate(&training_device);
+    cl_event given = fixture_gate(&device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
-    training_wait(&t, &given, 1);
-    train(&t, 0);
-    EXPECT_CONDEMNED(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
+    training_wait(t, &given, 1);
+    train(t, 0);
+    EXPECT_CONDEMNED(sbn_forward(t->layer, t->shards, t->saved, 0, NULL),
                      "backward of layer \"batchnorm\", which had only been enqueued, has failed",
                      "the next pass");
-    must(sbn_forward(t.layer, t.shards, t.saved, SBN_KEEP_RUNNING_STATS, NULL), "the one after it");
+    must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL),
+         "the one after it");
     wraps_condemn(0);
     /* A pass that is refused in between forgets nothing of it. */
-    train(&t, 0);
-    training_wait(&t, NULL, 0);
-    tap_ok(sbn_forward(t.layer, NULL, t.saved, 0, NULL) == SBN_INVALID_ARGUMENT, "%s: refused",
-           p->what);
-    EXPECT_CONDEMNED(sbn_forward(t.layer, t.shards, t.saved, 0, NULL),
+    train(t, 0);
+    training_wait(t, NULL, 0);
+    tap_ok(sbn_forward(t->layer, NULL, t->saved, 0, NULL) == SBN_INVALID_ARGUMENT, "%s: refused",
+           t->p->what);
+    EXPECT_CONDEMNED(sbn_forward(t->layer, t->shards, t->saved, 0, NULL),
                      "backward of layer \"batchnorm\", which had only been enqueued, has failed",
                      "the next pass that is not refused");
     wraps_condemn(0);
-    training_wait(&t, &given, 1);
-    must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
-    tap_ok(batches == 3, "%s: which changes nothing: %lld batches", p->what, (long long)batches);
-    train(&t, 0);
-    EXPECT_CONDEMNED(sbn_batchnorm_set_running_stats(t.layer, NULL, NULL, &batches),
+    training_wait(t, &given, 1);
+    must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches), "running stats");
+    tap_ok(batches == 3, "%s: which changes nothing: %lld batches", t->p->what, (long long)batches);
+    train(t, 0);
+    EXPECT_CONDEMNED(sbn_batchnorm_set_running_stats(t->layer, NULL, NULL, &batches),
                      "running statistics of layer \"batchnorm\": a forward pass has failed",
                      "running statistics are set");
     wraps_condemn(0);
-    must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
-    tap_ok(batches == 4, "%s: which sets nothing: %lld batches", p->what, (long long)batches);
-    training_reset(&t);
-    train(&t, 0);
-    const uint64_t again = training_digest(SBN_DIGEST_START, &t);
+    must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches), "running stats");
+    tap_ok(batches == 4, "%s: which sets nothing: %lld batches", t->p->what, (long long)batches);
+    training_reset(t);
+    train(t, 0);
+    const uint64_t again = training_digest(SBN_DIGEST_START, t);
     must(clReleaseEvent(given), "clReleaseEvent");
-    training_close(&t);
-    training_open(&t, p, queue, 0);
-    train(&t, 0);
-    tap_ok(training_digest(SBN_DIGEST_START, &t) == again, "%s: and passes go on", p->what);
-    training_close(&t);
+    training_open(&fresh, t->p, t->queues[0], 0);
+    train(&fresh, 0);
+    tap_ok(training_digest(SBN_DIGEST_START, &fresh) == again, "%s: and passes go on", t->p->what);
+    training_close(&fresh);
 }
 
 /*
  * A command is refused: the group stays usable, and all queues are flushed, as what one has may wait for
  * what another has.
  */
-void check_refused_commands(const problem *p)
+void check_refused_commands(training *t)
 {
-    training t;
     int refused = 0, flushed = 0, status = 1;
-    training_open(&t, p, NULL, 0);
     for (int n = 1; status && n < 20; ++n) {
         const long before = wraps_calls(WRAP_FLUSH);
         wraps_fail(WRAP_LAUNCH, n);
-        status = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
+        status = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
         wraps_fail(WRAP_LAUNCH, 0);
         refused += status != SBN_SUCCESS;
-        flushed += status && wraps_calls(WRAP_FLUSH) - before >= (long)t.replicas;
+        flushed += status && wraps_calls(WRAP_FLUSH) - before >= (long)t->replicas;
     }
     tap_ok(refused == 6 && flushed == refused,
-           "%s: behind %d of %d launches that are refused all queues are flushed", p->what, flushed,
-           refused);
-    training_close(&t);
+           "%s: behind %d of %d launches that are refused all queues are flushed", t->p->what,
+           flushed, refused);
 }
 
 /* As the device has left it where an update has not run. */
@@ -105,12 +100,11 @@ static void take_back(const training *t, const float *mean, const float *var, in
 {
     const size_t row = sizeof(float) * t->p->channels;
     const cl_mem mem = t->layer->running->device.mem;
-    const cl_command_queue queue = t->queues[0];
-    must(clFinish(queue), "clFinish");
-    must(clEnqueueWriteBuffer(queue, mem, CL_TRUE, 0, row, mean, 0, NULL, NULL), "write");
-    must(clEnqueueWriteBuffer(queue, mem, CL_TRUE, row, row, var, 0, NULL, NULL), "write");
-    must(clEnqueueWriteBuffer(queue, mem, CL_TRUE, 2 * row, sizeof batches, &batches, 0, NULL,
-                              NULL),
+    const cl_command_queue on = t->queues[0];
+    must(clFinish(on), "clFinish");
+    must(clEnqueueWriteBuffer(on, mem, CL_TRUE, 0, row, mean, 0, NULL, NULL), "write");
+    must(clEnqueueWriteBuffer(on, mem, CL_TRUE, row, row, var, 0, NULL, NULL), "write");
+    must(clEnqueueWriteBuffer(on, mem, CL_TRUE, 2 * row, sizeof batches, &batches, 0, NULL, NULL),
          "write");
 }
 
@@ -124,152 +118,138 @@ static void condemn(cl_event event)
 }
 
 /* A pass that has failed late, or when its last command had been enqueued, is counted as the device counts it. */
-void check_failed_updates(const problem *p, cl_command_queue queue)
+void check_failed_updates(training *t)
 {
-    training t;
     float mean[MOST_CHANNELS], var[MOST_CHANNELS];
     int64_t batches = 0;
-    training_open(&t, p, queue, 0);
-    train(&t, 0);
-    cl_event given = fixture_gate(&training_device);
+    train(t, 0);
+    cl_event given = fixture_gate(&device);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
-    training_wait(&t, &given, 1);
+    training_wait(t, &given, 1);
     for (int heard = 0; heard < 2; ++heard) {
-        must(sbn_batchnorm_running_stats(t.layer, mean, var, &batches), "running stats");
-        must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "sbn_forward");
-        take_back(&t, mean, var, batches);
-        condemn(t.layer->running->last);
+        must(sbn_batchnorm_running_stats(t->layer, mean, var, &batches), "running stats");
+        must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "sbn_forward");
+        take_back(t, mean, var, batches);
+        condemn(t->layer->running->last);
         /* It is told in the same memory, where the statistics have not told it first. */
-        const int stats = heard ? sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches) : 0;
-        const int told = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
+        const int stats = heard ? sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches) : 0;
+        const int told = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
         const long waited = wraps_waited_for_condemned();
-        must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "the one after it");
+        must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "the one after it");
         tap_ok((heard ? stats != 0 : told == CL_OUT_OF_RESOURCES) &&
                    wraps_waited_for_condemned() == waited,
-               "%s: no later pass waits for an update that has failed: %s", p->what,
+               "%s: no later pass waits for an update that has failed: %s", t->p->what,
                sbn_strerror(told));
         wraps_condemn(0);
-        must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &batches), "running stats");
-        tap_ok(batches == 2 + heard, "%s: nor counts it: %lld batches", p->what,
+        must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches), "running stats");
+        tap_ok(batches == 2 + heard, "%s: nor counts it: %lld batches", t->p->what,
                (long long)batches);
     }
     int right = 1, failed = 0;
     for (int n = 1; n < 16; ++n) {
         int64_t after;
         wraps_fail(WRAP_RETAIN_EVENT, n);
-        failed += sbn_forward(t.layer, t.shards, t.saved, 0, NULL) != SBN_SUCCESS;
+        failed += sbn_forward(t->layer, t->shards, t->saved, 0, NULL) != SBN_SUCCESS;
         wraps_fail(WRAP_RETAIN_EVENT, 0);
-        must(clFinish(t.queues[0]), "clFinish");
-        must(clEnqueueReadBuffer(t.queues[0], t.layer->running->device.mem, CL_TRUE,
-                                 2 * sizeof(float) * p->channels, sizeof batches, &batches, 0, NULL,
-                                 NULL),
+        must(clFinish(t->queues[0]), "clFinish");
+        must(clEnqueueReadBuffer(t->queues[0], t->layer->running->device.mem, CL_TRUE,
+                                 2 * sizeof(float) * t->p->channels, sizeof batches, &batches, 0,
+                                 NULL, NULL),
              "read");
-        must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "the one after it");
-        must(sbn_batchnorm_running_stats(t.layer, NULL, NULL, &after), "running stats");
+        must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "the one after it");
+        must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &after), "running stats");
         right = right && after == batches + 1;
     }
-    tap_ok(right && failed > 1, "%s: %d of 15 passes are refused, and the next is counted", p->what,
-           failed);
+    tap_ok(right && failed > 1, "%s: %d of 15 passes are refused, and the next is counted",
+           t->p->what, failed);
     must(clReleaseEvent(given), "clReleaseEvent");
-    training_close(&t);
 }
 
 /* What is loaded takes the place of what was saved, however the passes that used that have ended. */
-void check_loading(const problem *p, cl_command_queue queue)
+void check_loading(training *t)
 {
     static unsigned char bytes[1 << 12];
-    training t;
     size_t size;
-    training_open(&t, p, queue, 0);
-    train(&t, 0);
-    const uint64_t right = training_digest(SBN_DIGEST_START, &t);
-    must(sbn_saved_store(t.saved, bytes, sizeof bytes, &size), "sbn_saved_store");
+    train(t, 0);
+    const uint64_t right = training_digest(SBN_DIGEST_START, t);
+    must(sbn_saved_store(t->saved, bytes, sizeof bytes, &size), "sbn_saved_store");
     for (int written = 0; written < 2; ++written) {
-        training_reset(&t);
-        train(&t, 0);
-        condemn(written ? t.saved->table.written[0] : t.saved->table.last[0]);
-        const int status = sbn_saved_load(t.saved, bytes, size);
-        tap_ok(!status, "%s: saved statistics are loaded behind %s that failed: %s", p->what,
+        training_reset(t);
+        train(t, 0);
+        condemn(written ? t->saved->table.written[0] : t->saved->table.last[0]);
+        const int status = sbn_saved_load(t->saved, bytes, size);
+        tap_ok(!status, "%s: saved statistics are loaded behind %s that failed: %s", t->p->what,
                written ? "a forward pass" : "a pass", sbn_strerror(status));
         wraps_condemn(0);
-        tap_ok(!sbn_backward(t.layer, t.shards, t.saved, 0, NULL) &&
-                   training_digest(SBN_DIGEST_START, &t) == right,
-               "%s: and a backward pass reads them", p->what);
+        tap_ok(!sbn_backward(t->layer, t->shards, t->saved, 0, NULL) &&
+                   training_digest(SBN_DIGEST_START, t) == right,
+               "%s: and a backward pass reads them", t->p->what);
     }
-    training_close(&t);
 }
 
 /* A pass that the host combines has told its error: the next one, in the same memory, does not wait for that. */
-void check_failed_on_host(const problem *p, cl_command_queue queue)
+void check_failed_on_host(training *t)
 {
-    training t;
     const long waited = wraps_waited_for_condemned();
     int failed = 0;
-    training_open(&t, p, queue, 0);
-    train(&t, 0);
+    train(t, 0);
     for (int n = 1, more = 1; more; ++n) {
-        must(sbn_batchnorm_set_frozen(t.layer, 1), "frozen");
-        train(&t, 0);
+        must(sbn_batchnorm_set_frozen(t->layer, 1), "frozen");
+        train(t, 0);
         wraps_condemn(n);
-        failed += sbn_backward(t.layer, t.shards, t.saved, 0, NULL) != SBN_SUCCESS;
+        failed += sbn_backward(t->layer, t->shards, t->saved, 0, NULL) != SBN_SUCCESS;
         more = wraps_condemned();
-        must(sbn_batchnorm_set_frozen(t.layer, 0), "released");
-        must(sbn_forward(t.layer, t.shards, t.saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
+        must(sbn_batchnorm_set_frozen(t->layer, 0), "released");
+        must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL),
+             "sbn_forward");
         wraps_condemn(0);
     }
     const long late = wraps_waited_for_condemned() - waited;
     tap_ok(failed > 0 && late == 0,
            "%s: %d passes fail where the host combines, and %ld commands wait for what has failed",
-           p->what, failed, late);
-    training_close(&t);
+           t->p->what, failed, late);
 }
 
 /* Of a forward pass that has failed nothing is read, also when the next one has told that it failed. */
-void check_failed_forward(const problem *p, cl_command_queue queue)
+void check_failed_forward(training *t)
 {
-    training t;
     float mean[MOST_CHANNELS];
-    training_open(&t, p, queue, 0);
-    train(&t, 0);
-    condemn(t.saved->table.written[0]);
-    must(sbn_batchnorm_set_frozen(t.layer, 1), "frozen");
-    const int told = sbn_forward(t.layer, t.shards, t.saved, 0, NULL);
-    tap_ok(told && sbn_saved_stats(t.saved, mean, NULL, NULL),
-           "%s: what a pass saved that failed: %s", p->what, sbn_strerror(told));
+    train(t, 0);
+    condemn(t->saved->table.written[0]);
+    must(sbn_batchnorm_set_frozen(t->layer, 1), "frozen");
+    const int told = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
+    tap_ok(told && sbn_saved_stats(t->saved, mean, NULL, NULL),
+           "%s: what a pass saved that failed: %s", t->p->what, sbn_strerror(told));
     wraps_condemn(0);
-    must(sbn_forward(t.layer, t.shards, t.saved, 0, NULL), "once more");
-    must(sbn_saved_stats(t.saved, mean, NULL, NULL), "sbn_saved_stats");
-    training_close(&t);
+    must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "once more");
+    must(sbn_saved_stats(t->saved, mean, NULL, NULL), "sbn_saved_stats");
 }
 
 /* An evaluation has failed, and one before it still waits for its input: that has the statistics of its call. */
-void check_failed_evaluation(const problem *p, cl_command_queue queue)
+void check_failed_evaluation(training *t)
 {
     static const float means[MOST_CHANNELS] = {5.0f};
     const struct timespec while_closed = {0, 20000000};
-    training t;
-    training_open(&t, p, queue, 0);
-    const slice *s = &t.slices[0];
-    must(sbn_evaluate(t.layer, t.shards), "sbn_evaluate");
-    must(clFinish(queue), "clFinish");
+    const slice *s = &t->slices[0];
+    must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
+    must(clFinish(t->queues[0]), "clFinish");
     const uint64_t right = digest_buffer(SBN_DIGEST_START, s, &s->shard.y, s->elements);
-    training_reset(&t);
-    cl_event gate = fixture_gate(&training_device);
-    training_wait(&t, &gate, 1);
-    must(sbn_evaluate(t.layer, t.shards), "sbn_evaluate");
-    training_wait(&t, NULL, 0);
-    t.shards[0].y = s->shard.dx;
-    must(sbn_evaluate(t.layer, t.shards), "sbn_evaluate");
-    condemn(t.layer->table.last[0]);
-    must(sbn_batchnorm_set_running_stats(t.layer, means, NULL, NULL), "set");
-    must(sbn_evaluate(t.layer, t.shards), "sbn_evaluate");
+    training_reset(t);
+    cl_event gate = fixture_gate(&device);
+    training_wait(t, &gate, 1);
+    must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
+    training_wait(t, NULL, 0);
+    t->shards[0].y = s->shard.dx;
+    must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
+    condemn(t->layer->table.last[0]);
+    must(sbn_batchnorm_set_running_stats(t->layer, means, NULL, NULL), "set");
+    must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
     wraps_condemn(0);
     nanosleep(&while_closed, NULL);
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
-    must(clFinish(queue), "clFinish");
+    must(clFinish(t->queues[0]), "clFinish");
     tap_ok(digest_buffer(SBN_DIGEST_START, s, &s->shard.y, s->elements) == right,
-           "%s: an evaluation before one that failed has its own statistics", p->what);
-    t.shards[0].y = s->shard.y;
+           "%s: an evaluation before one that failed has its own statistics", t->p->what);
+    t->shards[0].y = s->shard.y;
     must(clReleaseEvent(gate), "clReleaseEvent");
-    training_close(&t);
 }

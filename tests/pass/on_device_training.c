@@ -1,7 +1,6 @@
 #include "group/group.h"
 #include "pass/on_device_training.h"
 
-fixture training_device;
 sbn_kernel_form training_form = SBN_FORM_AUTO;
 
 /* Every third channel's x and dy times the problem's scale. */
@@ -17,22 +16,20 @@ static void scale(const slice *s, const sbn_buffer *buffer, const problem *p)
     buffer_write(s, buffer, s->elements, data);
 }
 
-void training_open(training *t, const problem *p, cl_command_queue queue, int on_host)
+void training_open(training *t, const problem *p, cl_command_queue on, int on_host)
 {
     size_t first = 0;
-    *t = (training){.p = p, .apart = !queue, .replicas = p->samples[1] ? 2 : 1};
+    *t = (training){.p = p, .apart = !on, .replicas = p->samples[1] ? 2 : 1};
     for (size_t r = 0; r < t->replicas; ++r)
-        t->queues[r] = t->apart ? fixture_queue(&training_device, 0) : queue;
-    must(MAKE_GROUP(&t->group, t->queues, .replicas = t->replicas, .form = training_form),
-         "sbn_group_create");
+        t->queues[r] = t->apart ? fixture_queue(&device, 0) : on;
+    t->group = GROUP_WITH(t->queues, .replicas = t->replicas, .form = training_form);
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     t->group->combines = !on_host;
     t->layer = fixture_layer(t->group, p->channels);
     t->saved = fixture_saved(t->layer);
     for (size_t r = 0; r < t->replicas; ++r) {
         slice *s = &t->slices[r];
-        slice_open(s, &training_device, t->queues[r], first, p->samples[r], p->channels, p->plane,
-                   17);
+        slice_open(s, &device, t->queues[r], first, p->samples[r], p->channels, p->plane, 17);
         first += p->samples[r];
         scale(s, &s->shard.x, p);
         scale(s, &s->shard.dy, p);
@@ -50,6 +47,14 @@ void training_close(training *t)
     }
     fixture_end(t->layer, t->saved);
     must(sbn_group_destroy(t->group), "sbn_group_destroy");
+}
+
+void with_training(const problem *p, cl_command_queue on, int on_host, training_check *check)
+{
+    training t;
+    training_open(&t, p, on, on_host);
+    check(&t);
+    training_close(&t);
 }
 
 void training_reset(const training *t)

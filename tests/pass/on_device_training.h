@@ -5,11 +5,9 @@
 #ifndef TESTS_PASS_ON_DEVICE_TRAINING_H
 #define TESTS_PASS_ON_DEVICE_TRAINING_H
 
-#include "support/fixture.h"
+#include "support/main.h"
 
 enum { MOST_REPLICAS = 2, MOST_CHANNELS = 20 };
-
-extern fixture training_device;
 
 typedef struct problem {
     const char *what;
@@ -33,9 +31,13 @@ typedef struct training {
 /* Of the kernels. */
 extern sbn_kernel_form training_form;
 
-/* queue: of all replicas; NULL: each has one of its own, in order. on_host: the host combines. */
-void training_open(training *t, const problem *p, cl_command_queue queue, int on_host);
+/* on: the queue of all replicas; NULL: each has one of its own, in order. on_host: the host combines. */
+void training_open(training *t, const problem *p, cl_command_queue on, int on_host);
 void training_close(training *t);
+
+/* Opens one, makes checks of it, and closes it. */
+typedef void training_check(training *t);
+void with_training(const problem *p, cl_command_queue on, int on_host, training_check *check);
 
 /* Outputs of which none is written, and running statistics of no batch. */
 void training_reset(const training *t);
@@ -49,18 +51,9 @@ void train(training *t, unsigned more);
 /* What the passes have written, and what the layer and `saved` say. */
 uint64_t training_digest(uint64_t digest, const training *t);
 
-/* A number of checks each, on a queue of either kind. */
-void check_calls(const problem *p, cl_command_queue queue);
-void check_commands(const problem *p, cl_command_queue queue, int on_host);
-void check_copies(const problem *p, cl_command_queue queue);
-void check_late_errors(const problem *p, cl_command_queue queue);
-void check_failed_updates(const problem *p, cl_command_queue queue);
-void check_failed_forward(const problem *p, cl_command_queue queue);
-void check_failed_evaluation(const problem *p, cl_command_queue queue);
-void check_failed_on_host(const problem *p, cl_command_queue queue);
-void check_loading(const problem *p, cl_command_queue queue);
-
-/* Of queues of its own. */
-void check_refused_commands(const problem *p);
+/* A number of checks each; the last one of a training whose replicas have queues of their own. */
+training_check check_calls, check_commands, check_copies, check_late_errors, check_failed_updates,
+    check_failed_forward, check_failed_evaluation, check_failed_on_host, check_loading,
+    check_refused_commands;
 
 #endif

@@ -113,13 +113,12 @@ static void check_folding(void)
 {
     enum { INNER = 2, APART = 8, OWN = 100 };
     cl_event another = fixture_gate(&device);
-    folding good = {.layer = stage.layer,
-                    .behind = {.size = sizeof(sbn_folding), .event = &another}};
+    folding good = {.layer = stage.layer, .behind = FOLDING_WITH(.event = &another)};
     sbn_batchnorm *adds = LAYER_WITH(stage.group, .name = "adds", .channels = 1, .residual = 1);
     const paired_call call = {"folding",      fold, &good, sizeof good, offsetof(folding, of),
                               sizeof *good.of};
     for (size_t r = 0; r < REPLICAS; ++r) {
-        good.of[r] = (sbn_folding){.size = sizeof *good.of, .outer = 1, .inner = INNER};
+        good.of[r] = FOLDING_WITH(.outer = 1, .inner = INNER);
         for (size_t i = 0; i < FOLDING_ROLES; ++i)
             *(sbn_buffer *)((char *)&good.of[r] + folding_roles[i].at) = in_common(OWN * (r + 1) +
                                                                                    APART * i);

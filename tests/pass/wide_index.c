@@ -12,7 +12,6 @@
 #include "check/mix.h"
 #include "exact/format.h"
 #include "group/group.h"
-#include "launch/apply.h"
 #include "launch/combining.h"
 #include "program/kernel_constants.h"
 
@@ -91,21 +90,12 @@ static void apply(int which, const sbn_walk_arguments *walk, cl_uint dimensions,
                   const size_t *groups, int back)
 {
     const cl_mem table = fields[COEFFICIENTS].mem;
-    const sbn_forward_tensor_arguments of_forward = {
-        .x = fields[X].mem,
-        .y = fields[OUT].mem,
-        .weights = table,
-        .biases = table,
-    };
-    const sbn_forward_apply_arguments forward_tables = {.coefficients = table};
-    const sbn_backward_tensor_arguments of_backward = {
-        .x = fields[X].mem,
-        .dy = fields[DY].mem,
-        .dx = fields[OUT].mem,
-        .weights = table,
-        .coefficients = table,
-    };
-    const sbn_backward_apply_arguments backward_tables = {.gradients = fields[GRADIENTS].mem};
+    ARGUMENTS(forward_tensor, of_forward, .x = fields[X].mem, .y = fields[OUT].mem,
+              .weights = table, .biases = table);
+    ARGUMENTS(forward_apply, forward_tables, .coefficients = table);
+    ARGUMENTS(backward_tensor, of_backward, .x = fields[X].mem, .dy = fields[DY].mem,
+              .dx = fields[OUT].mem, .weights = table, .coefficients = table);
+    ARGUMENTS(backward_apply, backward_tables, .gradients = fields[GRADIENTS].mem);
     sbn_arguments arguments = {.count = 0};
     if (back) {
         sbn__add_backward_tensor(&arguments, &of_backward);
@@ -158,12 +148,7 @@ static void check_rows(int back)
     const int gpu = replica->form == SBN_FORM_GPU;
     const cl_uint channels = gpu ? 0x7fffffffu / PLANE : 1u << 29;
     const size_t width = (size_t)channels * PLANE, tile = gpu ? SBN_GPU_TILE : TILE;
-    const sbn_walk_arguments walk = {
-        .channels = channels,
-        .plane = PLANE,
-        .extent = ROWS,
-        .share = ROWS,
-    };
+    ARGUMENTS(walk, walk, .channels = channels, .plane = PLANE, .extent = ROWS, .share = ROWS);
     check("rows", back, SBN_WALK_ROWS, &walk, ROWS * width,
           (parts){ROWS, width, 0, tile, 0, tile / PLANE + 1});
 }
@@ -174,7 +159,7 @@ static void check_planes(int back)
     enum { PLANE = 64, SAMPLES = 3 };
     const cl_uint channels = (1u << 26) + 1;
     const size_t sample = (size_t)channels * PLANE;
-    const sbn_walk_arguments walk = {.channels = channels, .plane = PLANE, .share = SBN_GPU_TILE};
+    ARGUMENTS(walk, walk, .channels = channels, .plane = PLANE, .share = SBN_GPU_TILE);
     check("planes", back, SBN_WALK_PLANES, &walk, SAMPLES * sample,
           (parts){SAMPLES, sample, sample - PLANE, PLANE, channels - 1, 1});
 }
@@ -183,12 +168,7 @@ static void check_planes(int back)
 static void check_tables(int back)
 {
     enum { CHANNELS = 4, PLANE = 64, COUNT = CHANNELS * PLANE };
-    const sbn_walk_arguments walk = {
-        .channels = 0x7fffffffu,
-        .plane = PLANE,
-        .extent = COUNT,
-        .share = COUNT,
-    };
+    ARGUMENTS(walk, walk, .channels = 0x7fffffffu, .plane = PLANE, .extent = COUNT, .share = COUNT);
     check("tables", back, SBN_WALK_FLAT, &walk, COUNT, (parts){1, 0, 0, COUNT, 0, CHANNELS});
 }
 
@@ -204,12 +184,8 @@ static void check_add_slices(void)
         words[i] = 1 + i;
         words[total + (cl_ulong)i] = 100 * (1 + i);
     }
-    const sbn_add_slices_arguments own = {
-        .partial = fields[X].mem,
-        .slices = SLICES,
-        .per_channel = WORDS,
-        .total = total,
-    };
+    ARGUMENTS(add_slices, own, .partial = fields[X].mem, .slices = SLICES, .per_channel = WORDS,
+              .total = total);
     sbn_arguments arguments = {.count = 0};
     sbn__add_add_slices(&arguments, &own);
     run_kernel(replica, &replica->kernels[SBN_F32][0]->add_slices, &arguments, 1,
@@ -231,12 +207,7 @@ static void check_tile(void)
 {
     enum { PLANE = 17, BEFORE = 8, LENGTH = 1001 * PLANE - BEFORE * TILE };
     const size_t ahead = ((size_t)1 << 28) * PLANE, first = ahead + BEFORE * TILE;
-    const sbn_walk_arguments walk = {
-        .channels = (1u << 28) + 1001,
-        .plane = PLANE,
-        .extent = 1,
-        .share = 1,
-    };
+    ARGUMENTS(walk, walk, .channels = (1u << 28) + 1001, .plane = PLANE, .extent = 1, .share = 1);
     char instead[80];
     snprintf(instead, sizeof instead, "((ulong)get_group_id(0) + %zu) * TILE", first / TILE);
     wraps_replace("(ulong)get_group_id(0) * TILE", instead);
@@ -315,35 +286,19 @@ static void launch(const reduction *r, const tensor *t, int back, cl_mem to, cl_
 {
     const cl_uint plane = (cl_uint)t->plane, blocks = (plane + SBN_BLOCK - 1) / SBN_BLOCK;
     const cl_float last_reciprocal = 1.0f / (float)(plane - (blocks - 1) * SBN_BLOCK);
-    const sbn_forward_reduce_arguments of_forward = {.x = fields[X].mem};
-    const sbn_backward_reduce_arguments of_backward = {
-        .x = fields[X].mem,
-        .dy = fields[DY].mem,
-        .coefficients = fields[COEFFICIENTS].mem,
-    };
-    const sbn_activation_arguments fused = {
-        .weights = fields[COEFFICIENTS].mem,
-        .biases = fields[COEFFICIENTS].mem,
-        .mask = fields[MASK].mem,
-        .mask_row = plane,
-        .mask_reciprocal = UINT64_MAX / plane,
-        .mask_padding = (cl_uint)(4 * mask_row(t)) - plane,
-    };
+    ARGUMENTS(forward_reduce, of_forward, .x = fields[X].mem);
+    ARGUMENTS(backward_reduce, of_backward, .x = fields[X].mem, .dy = fields[DY].mem,
+              .coefficients = fields[COEFFICIENTS].mem);
+    ARGUMENTS(activation, fused, .weights = fields[COEFFICIENTS].mem,
+              .biases = fields[COEFFICIENTS].mem, .mask = fields[MASK].mem, .mask_row = plane,
+              .mask_reciprocal = UINT64_MAX / plane,
+              .mask_padding = (cl_uint)(4 * mask_row(t)) - plane);
     const cl_uint units = r->masked ? 1 : SAMPLES * blocks;
-    const sbn_slice_arguments of_both = {
-        .channels = (cl_uint)t->channels,
-        .plane = plane,
-        .blocks = blocks,
-        .per_slice = units,
-        .last_reciprocal = last_reciprocal,
-        .partial = to,
-        .wide = wide_to,
-    };
-    const sbn_cpu_slice_arguments of_cpu = {.samples = SAMPLES, .strip = r->strip};
-    const sbn_gpu_slice_arguments of_gpu = {
-        .units = units,
-        .log2_strip = r->log2_strip,
-    };
+    ARGUMENTS(slice, of_both, .channels = (cl_uint)t->channels, .plane = plane, .blocks = blocks,
+              .per_slice = units, .last_reciprocal = last_reciprocal, .partial = to,
+              .wide = wide_to);
+    ARGUMENTS(cpu_slice, of_cpu, .samples = SAMPLES, .strip = r->strip);
+    ARGUMENTS(gpu_slice, of_gpu, .units = units, .log2_strip = r->log2_strip);
     sbn_arguments arguments = {.count = 0};
     if (back)
         sbn__add_backward_reduce(&arguments, &of_backward);

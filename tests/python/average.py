@@ -130,8 +130,7 @@ def faults(rank):
     model = nn.Linear(3, 2)
     parallel = DistributedDataParallel(model)
     average_exactly(parallel, timeout=LIMIT)
-    loss = parallel(torch.ones(2, 3)).sum()
-    loss.backward()
+    parallel(torch.ones(2, 3)).sum().backward()
     loss = parallel(torch.ones(2, 3)).sum()
     if rank == 1:
         return "skipped"
@@ -167,32 +166,25 @@ for world in 1, 2, 3, 4:
             found |= {results[kind] for results in ranks}
             tap.ok(len(found) == 1, f"{world} processes, {kind}: the weights of one process")
         got, every = ranks[0]["mean"]
-        tap.ok(
-            all(tap.equal(results["mean"][0], got) for results in ranks),
-            f"{world} processes: the mean is the same on all",
-        )
+        same = all(tap.equal(results["mean"][0], got) for results in ranks)
+        tap.ok(same, f"{world} processes: the mean is the same on all")
         exact = [sum(grad.double() for grad in grads) / world for grads in zip(*every)]
-        tap.ok(
-            all(
-                bool(((a - b).abs() <= 2.0**-24 * b.abs() + 2.0**-42 * b.abs().max()).all())
-                for a, b in zip(got, exact)
-            ),
-            f"{world} processes: the mean is off by its rounding alone",
+        rounded = all(
+            bool(((a - b).abs() <= 2.0**-24 * b.abs() + 2.0**-42 * b.abs().max()).all())
+            for a, b in zip(got, exact)
         )
+        tap.ok(rounded, f"{world} processes: the mean is off by its rounding alone")
         (alone, wrapped), names, unmarked = ranks[0]["group"]
-        tap.ok(
-            tap.equal(alone, wrapped),
-            f"{world} processes, gradients='group': DDP leaves them as they are",
-        )
+        what = f"{world} processes, gradients='group': DDP leaves them as they are"
+        tap.ok(tap.equal(alone, wrapped), what)
         tap.ok(names == ["1.factor"], "... and takes the others", names)
         tap.ok(unmarked == [], "... and all again, once converted to 'local'", unmarked)
         if world == 3:
             told = [results["faults"] for results in ranks]
-            tap.ok(
-                all(f"rank {r} waited 2 s" in told[r] and "for rank 1" in told[r] for r in (0, 2)),
-                "a rank that does not come to backward is named",
-                *told,
+            named = all(
+                f"rank {r} waited 2 s" in told[r] and "for rank 1" in told[r] for r in (0, 2)
             )
+            tap.ok(named, "a rank that does not come to backward is named", *told)
 
 with tap.part("names"):
     alone = DataParallel(convert_sync_batchnorm(nn.BatchNorm1d(2), gradients="group"), 2)

@@ -71,9 +71,6 @@ with tap.part("copies"):
     tap.ok(made <= 2, "backward copies the gradients of weight and bias at most", made)
 with tap.part("errors"):
     tap.raises(
-        ValueError,
-        "weight: expected it on ocl:0, got it on cpu",
-        SyncBatchNorm(4),
-        x.to(device),
+        ValueError, "weight: expected it on ocl:0, got it on cpu", SyncBatchNorm(4), x.to(device)
     )
 tap.end()

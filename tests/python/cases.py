@@ -44,14 +44,8 @@ def compute(case, world, rank, process_group, wrap=lambda layer: layer):
     part = slice(begin, begin + SPLITS[world][rank])
     results = []
     for gradients in "group", "local":
-        layer = SyncBatchNorm(
-            channels,
-            process_group=process_group,
-            gradients=gradients,
-            name=case,
-            timeout=120,
-            **settings,
-        )
+        settings = {**settings, "gradients": gradients, "name": case, "timeout": 120}
+        layer = SyncBatchNorm(channels, process_group=process_group, **settings)
         if layer.affine:
             with torch.no_grad():
                 layer.weight.copy_(weight)

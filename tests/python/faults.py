@@ -62,62 +62,45 @@ def run_rank(folder, rank):
         return convert_sync_batchnorm(two, dist.new_group(), timeout=timeout)
 
     two = model(8 if rank else 16)
-    expect(
-        "other channels",
+    pattern = (
         r'the ranks made different calls: .*rank 0 called forward of layer "0" with 16 channels.*'
-        r"with 8 channels.*SBN_DISAGREEMENT",
-        two,
-        x if rank else torch.randn(4, 16),
+        r"with 8 channels.*SBN_DISAGREEMENT"
     )
+    expect("other channels", pattern, two, x if rank else torch.randn(4, 16))
     two = model()
-    expect(
-        "other types",
-        r"type SBN_BF16 on rank 1, SBN_F32 on ranks 0, 2\) \(SBN_DISAGREEMENT",
-        two,
-        x.bfloat16() if rank == 1 else x,
-    )
+    pattern = r"type SBN_BF16 on rank 1, SBN_F32 on ranks 0, 2\) \(SBN_DISAGREEMENT"
+    expect("other types", pattern, two, x.bfloat16() if rank == 1 else x)
     expect("the group goes on", "nothing was raised", two, x)
     two = model(eps=1e-3 if rank == 2 else 1e-5)
     expect("another eps", r"eps 1e-05 on ranks 0, 1; 0.001 on rank 2|eps.*0\.001", two, x)
     two = model()
-    expect(
-        "another input than the layer's",
-        r"shape: expected 8 channels, got 5" if rank == 1 else r"rank 1.*SBN_REMOTE_ERROR",
-        two,
-        torch.randn(4, 5) if rank == 1 else x,
-    )
-    expect(
-        "a type that the library lacks",
-        r"ValueError: input: expected float32, float16 or bfloat16, got float64"
-        if rank == 1
-        else r"rank 1.*SBN_REMOTE_ERROR",
-        two,
-        x.double() if rank == 1 else x,
-    )
+    for what, wrong, told in (
+        ("another input than the layer's", torch.randn(4, 5), "shape: expected 8 channels, got 5"),
+        (
+            "a type that the library lacks",
+            x.double(),
+            "ValueError: input: expected float32, float16 or bfloat16, got float64",
+        ),
+    ):
+        pattern, given = (told, wrong) if rank == 1 else (r"rank 1.*SBN_REMOTE_ERROR", x)
+        expect(what, pattern, two, given)
     expect("one value in the group", "ValueError: Expected more than 1 value", two, x[: rank == 0])
     two[0](x)
-    expect(
-        "another layer",
-        r'rank 2 called forward of layer "1".*SBN_DISAGREEMENT',
-        two[0] if rank < 2 else two[1],
-        x,
-    )
+    pattern = r'rank 2 called forward of layer "1".*SBN_DISAGREEMENT'
+    expect("another layer", pattern, two[rank == 2], x)
     dist.barrier()
 
     # Rank 1 skips a layer, and comes when the others have given up.
     two = model(timeout=LIMIT)
     two(x)
     dist.barrier()
+    told = r'rank \d waited 2 s in forward of layer "0" for rank 1 \(SBN_TIMEOUT\)'
     if rank == 1:
         time.sleep(LIMIT + 1.5)
-    expect(
-        "a late rank",
-        r"ranks 0, 2 called forward of layer \"0\" .* and reported SBN_TIMEOUT \(SBN_REMOTE_ERROR"
-        if rank == 1
-        else r'rank \d waited 2 s in forward of layer "0" for rank 1 \(SBN_TIMEOUT\)',
-        two,
-        x,
-    )
+        told = (
+            r'ranks 0, 2 called forward of layer "0" .* and reported SBN_TIMEOUT \(SBN_REMOTE_ERROR'
+        )
+    expect("a late rank", told, two, x)
     expect("its group has failed", r"the group failed earlier", two, x)
     dist.barrier()
 
@@ -144,12 +127,8 @@ def run_rank(folder, rank):
     # Rank 1 never comes, not even to the first pass, in which the ranks connect.
     two = model(timeout=LIMIT)
     if rank != 1:
-        expect(
-            "a rank that skips the first pass",
-            r"waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT",
-            two,
-            x,
-        )
+        pattern = r"waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT"
+        expect("a rank that skips the first pass", pattern, two, x)
     dist.barrier()
     expect("PyTorch's own group goes on", "nothing was raised", dist.all_reduce, x)
 

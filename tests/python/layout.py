@@ -44,11 +44,8 @@ found = dict(line.rsplit(" ", 1) for line in printed.splitlines())
 
 for name in _c.STRUCTS:
     keys = [key for key in expected if key.split(",")[0].split(".")[0].split(" ")[-1] == name]
-    wrong = [
-        f"{key}: {expected[key]} here, {found[key]} in C"
-        for key in keys
-        if str(expected[key]) != found[key]
-    ]
+    differing = [key for key in keys if str(expected[key]) != found[key]]
+    wrong = [f"{key}: {expected[key]} here, {found[key]} in C" for key in differing]
     tap.ok(len(keys) > 2 and not wrong, f"{name}: {len(keys)} sizes and offsets", "\n".join(wrong))
 wrong = [name for name, value in _c.CONSTANTS.items() if str(value) != found[name]]
 tap.ok(not wrong, f"{len(_c.CONSTANTS)} constants", wrong)

@@ -52,10 +52,8 @@ with tap.part("state"):
     tap.ok(True, "state_dict of BatchNorm2d, and to nn.SyncBatchNorm, strictly")
     tap.ok("4, eps=1e-05" in repr(ours), "repr", repr(ours))
     x = torch.randn(shape)
-    for name, made in (
-        ("deepcopy", copy.deepcopy(ours)),
-        ("pickle", pickle.loads(pickle.dumps(ours))),
-    ):
+    copies = {"deepcopy": copy.deepcopy(ours), "pickle": pickle.loads(pickle.dumps(ours))}
+    for name, made in copies.items():
         tap.ok(tap.equal(step(copy.deepcopy(ours), x), step(made, x)), f"{name}: the same bits")
     grouped = SyncBatchNorm(4, process_group=(kept := io.StringIO()))
     tap.ok(copy.deepcopy(grouped).process_group is kept, "deepcopy keeps the process group")
@@ -102,41 +100,25 @@ with tap.part("convert"):
     x, z = torch.randn(shape), torch.randn(shape)
     layer = SyncBatchNorm(4, activation="leaky_relu", slope=0.25)
     layer(x)
-    tap.ok(
-        torch.equal(
-            revert_sync_batchnorm(layer.eval())(x, z),
-            F.leaky_relu(F.batch_norm(x, layer.running_mean, layer.running_var) + z, 0.25),
-        ),
-        "eval and revert with an activation and a residual",
-    )
-    tap.raises(
-        ValueError,
-        "1: .*LazyBatchNorm2d",
-        convert_sync_batchnorm,
-        nn.Sequential(nn.ReLU(), nn.LazyBatchNorm2d()),
-    )
+    y = F.leaky_relu(F.batch_norm(x, layer.running_mean, layer.running_var) + z, 0.25)
+    back = revert_sync_batchnorm(layer.eval())
+    tap.ok(torch.equal(back(x, z), y), "eval and revert with an activation and a residual")
+    lazy = nn.Sequential(nn.ReLU(), nn.LazyBatchNorm2d())
+    tap.raises(ValueError, "1: .*LazyBatchNorm2d", convert_sync_batchnorm, lazy)
 
 with tap.part("features"):
     x = torch.randn(shape)
-    layer = SyncBatchNorm(4)
-    plain = nn.BatchNorm2d(4)
-    first = step(layer, x)
-    second = step(plain, x)
-    tap.ok(
-        all(torch.allclose(a, b, atol=1e-5) for a, b in zip(first, second)),
-        "y, dx and running statistics are near BatchNorm2d's",
-    )
-    last = SyncBatchNorm(4)
-    moved = step(last, x.contiguous(memory_format=torch.channels_last))
+    first = step(SyncBatchNorm(4), x)
+    near = tap.near(first, step(nn.BatchNorm2d(4), x), atol=1e-5)
+    tap.ok(near, "y, dx and running statistics are near BatchNorm2d's")
+    moved = step(SyncBatchNorm(4), x.contiguous(memory_format=torch.channels_last))
     tap.ok(
         tap.equal(first, moved) and moved[0].is_contiguous(memory_format=torch.channels_last),
         "channels last: the same bits, and y stays channels last",
     )
     strided = torch.randn(5, 4, 6, 7).permute(2, 1, 0, 3).detach()
-    tap.ok(
-        tap.equal(step(SyncBatchNorm(4), strided), step(SyncBatchNorm(4), strided.contiguous())),
-        "other strides: the same bits",
-    )
+    plain = step(SyncBatchNorm(4), strided.contiguous())
+    tap.ok(tap.equal(step(SyncBatchNorm(4), strided), plain), "other strides: the same bits")
     cumulative, theirs = SyncBatchNorm(4, momentum=None), nn.BatchNorm2d(4, momentum=None)
     for _ in range(3):
         batch = torch.randn(shape)
@@ -206,11 +188,8 @@ with tap.part("features"):
         and torch.equal(empty.weight.grad, torch.zeros(4)),
         "an empty input changes nothing, and gradients are 0",
     )
-    frozen = SyncBatchNorm(4).eval()
-    tap.ok(
-        tap.equal(step(frozen, x)[:2], step(nn.BatchNorm2d(4).eval(), x)[:2]),
-        "eval() is PyTorch's, with gradients",
-    )
+    frozen, theirs = (step(made.eval(), x)[:2] for made in (SyncBatchNorm(4), nn.BatchNorm2d(4)))
+    tap.ok(tap.equal(frozen, theirs), "eval() is PyTorch's, with gradients")
     leaf = x.clone().requires_grad_()
     loss = SyncBatchNorm(4)(leaf).square().sum()
     loss.backward(retain_graph=True)
@@ -232,34 +211,27 @@ with tap.part("features"):
 
 with tap.part("errors"):
     layer = SyncBatchNorm(4)
-    tap.raises(ValueError, r"expected at least 2D input \(got 1D input\)", layer, torch.ones(4))
-    tap.raises(ValueError, "input channels should be non-zero", layer, torch.ones(4, 0))
-    tap.raises(ValueError, "Expected more than 1 value per channel", layer, torch.ones(1, 4))
-    tap.raises(ValueError, "input: .*got float64", layer, torch.ones(2, 4).double())
-    tap.raises(ValueError, "input: expected 2 to 5 dim.*got 6", layer, torch.ones(2, 4, 1, 1, 1, 1))
-    tap.raises(
-        ValueError,
-        r"residual: expected \(2, 4\) of float32",
-        layer,
-        torch.ones(2, 4),
-        torch.ones(3),
-    )
-    tap.raises(
-        syncbn.SyncBatchNormError, r"expected 4 channels, got 5 in \(2,5\)", layer, torch.ones(2, 5)
-    )
+    x, wide = torch.ones(2, 4), torch.ones(2, 5)
+    for pattern, *given in (
+        (r"expected at least 2D input \(got 1D input\)", torch.ones(4)),
+        ("input channels should be non-zero", torch.ones(4, 0)),
+        ("Expected more than 1 value per channel", torch.ones(1, 4)),
+        ("input: .*got float64", x.double()),
+        ("input: expected 2 to 5 dim.*got 6", torch.ones(2, 4, 1, 1, 1, 1)),
+        ("input: .* dense tensor, got sparse", x.to_sparse()),
+        (r"residual: expected \(2, 4\) of float32", x, torch.ones(3)),
+    ):
+        tap.raises(ValueError, pattern, layer, *given)
+    tap.raises(syncbn.SyncBatchNormError, r"expected 4 channels, got 5 in \(2,5\)", layer, wide)
     for name in "weight", "bias", "running_mean", "running_var":
-        short = SyncBatchNorm(4)
-        setattr(
-            short, name, nn.Parameter(torch.ones(3)) if name in "weight bias" else torch.ones(3)
-        )
-        tap.raises(ValueError, rf"{name}: expected 4 elements, got \(3,\)", short, torch.ones(2, 4))
         for wrong, pattern in (
-            (torch.ones(2, 4), r"4 elem.*\(2, 4\)"),
-            (torch.ones(4).double(), "64"),
+            (torch.ones(3), r"4 elements, got \(3,\)"),
+            (torch.ones(2, 4), r".*4 elem.*\(2, 4\)"),
+            (torch.ones(4).double(), ".*64"),
         ):
             other = SyncBatchNorm(4)
             setattr(other, name, nn.Parameter(wrong) if name in "weight bias" else wrong)
-            tap.raises(ValueError, f"{name}: expected .*{pattern}", other, torch.ones(2, 4))
+            tap.raises(ValueError, f"{name}: expected {pattern}", other, x)
 
     class Bare(torch.Tensor):
         """Without memory, as a DTensor."""
@@ -268,25 +240,21 @@ with tap.part("errors"):
 
     other = SyncBatchNorm(4, affine=False)
     other.running_mean = other.running_var = torch.Tensor._make_wrapper_subclass(Bare, (4,))
-    tap.raises(ValueError, "running_mean: .* memory .* a Bare", other, torch.ones(2, 4))
-    tap.raises(
-        ValueError, "input: .* dense tensor, got sparse", layer, torch.ones(2, 4).to_sparse()
-    )
-    for loss in torch.sum, lambda y: y.pow(3).sum():
+    tap.raises(ValueError, "running_mean: .* memory .* a Bare", other, x)
+
+    def cubes(y):
+        return y.pow(3).sum()
+
+    pattern, hvp = "got one of its gradients", torch.autograd.functional.hvp
+    for loss in torch.sum, cubes:
         leaf = torch.randn(5, 4, 3).transpose(0, 2).requires_grad_()
         (grad,) = torch.autograd.grad(loss(SyncBatchNorm(4)(leaf)), leaf, create_graph=True)
-        tap.raises(RuntimeError, "got one of its gradients", grad.sum().backward)
-    tap.raises(
-        RuntimeError,
-        "got one of its gradients",
-        torch.autograd.functional.hvp,
-        lambda x: SyncBatchNorm(4)(x).pow(3).sum(),
-        torch.randn(shape),
-        torch.randn(shape),
-    )
+        tap.raises(RuntimeError, pattern, grad.sum().backward)
+    leaf, v = torch.randn(shape), torch.randn(shape)
+    tap.raises(RuntimeError, pattern, hvp, lambda x: cubes(SyncBatchNorm(4)(x)), leaf, v)
     unpaired = SyncBatchNorm(4, affine=False)
     unpaired.bias = nn.Parameter(torch.ones(4))
-    tap.raises(ValueError, "weight: expected one beside the bias", unpaired, torch.ones(2, 4))
+    tap.raises(ValueError, "weight: expected one beside the bias", unpaired, x)
     tap.raises(ValueError, "gradients: .*got 'all'", SyncBatchNorm, 4, gradients="all")
     tap.raises(ValueError, "activation: .*got 'gelu'", SyncBatchNorm, 4, activation="gelu")
     tap.raises(ValueError, "timeout: .*got 0", SyncBatchNorm, 4, timeout=0)
@@ -295,23 +263,15 @@ with tap.part("errors"):
         "errors leave the running statistics as they were",
     )
     try:
-        layer(torch.ones(2, 5))
+        layer(wide)
     except syncbn.SyncBatchNormError as error:
-        tap.ok(
-            (error.status, error.status_name) == (-20001, "SBN_INVALID_ARGUMENT"),
-            "an error has its status and its name",
-        )
+        status = error.status, error.status_name
+        tap.ok(status == (-20001, "SBN_INVALID_ARGUMENT"), "an error has its status and its name")
         copied = pickle.loads(pickle.dumps(error))
-        tap.ok(
-            (str(copied), copied.status) == (str(error), error.status),
-            "an error is pickled, on its way from a worker process",
-        )
-    tap.raises(
-        syncbn.SyncBatchNormError,
-        "expected 4 channels, got 5",
-        SyncBatchNorm(4, name="a" + 40 * "\u00e9"),
-        torch.ones(2, 5),
-    )
+        same = (str(copied), copied.status) == (str(error), error.status)
+        tap.ok(same, "an error is pickled, on its way from a worker process")
+    named = SyncBatchNorm(4, name="a" + 40 * "\u00e9")
+    tap.raises(syncbn.SyncBatchNormError, "expected 4 channels, got 5", named, wide)
 
 with tap.part("leaks"):
     tap.keeps_no_tensor(layer, (2, 5))
@@ -386,20 +346,14 @@ with tap.part("the end"):
         ended,
     )
     ended = run_apart("import syncbn", SYNCBN_LIBRARY="/none/libsyncbn.so.0")
-    tap.ok(
-        "ImportError: SYNCBN_LIBRARY: expected the path of libsyncbn.so.0" in ended.stderr,
-        "a library that is not there",
-        ended.stderr,
-    )
+    told = "ImportError: SYNCBN_LIBRARY: expected the path of libsyncbn.so.0" in ended.stderr
+    tap.ok(told, "a library that is not there", ended.stderr)
     _c.__file__ = "/syncbn/_c.py"
     tap.ok(_c.load("SYNCBN_LIBRARY", "none")._handle, "a package near the root of the file system")
     ended = run_apart(
         "import torch; from syncbn.torch import SyncBatchNorm; SyncBatchNorm(2)(torch.eye(2))",
         OCL_ICD_VENDORS="/none",
     )
-    tap.ok(
-        "OpenCL: expected a driver for this machine's CPU, got none" in ended.stderr,
-        "no OpenCL driver",
-        ended.stderr,
-    )
+    told = "OpenCL: expected a driver for this machine's CPU, got none" in ended.stderr
+    tap.ok(told, "no OpenCL driver", ended.stderr)
 tap.end()

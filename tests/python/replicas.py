@@ -20,10 +20,8 @@ for case in cases.CASES:
             got = cases.compute(case, 1, 0, None, lambda layer: DataParallel(layer, replicas))
             what = f"{case}: {replicas} replicas"
             tap.ok(tap.equal(got[:7], alone[:7]), f"{what} have the bits of one")
-            tap.ok(
-                all(torch.allclose(a, b, rtol=1e-5, atol=1e-4) for a, b in zip(got[7:], alone[7:])),
-                f"{what}: their own gradients add up",
-            )
+            near = tap.near(got[7:], alone[7:], rtol=1e-5, atol=1e-4)
+            tap.ok(near, f"{what}: their own gradients add up")
 
 
 def network():
@@ -48,14 +46,10 @@ images, labels = torch.randn(10, 3, 8, 8), torch.arange(10) % 5
 
 with tap.part("networks"):
     whole = train(network(), images, labels)
-    split = train(DataParallel(network(), 3), images, labels)
-    tap.ok(
-        all(torch.allclose(a, b, rtol=1e-4, atol=1e-5) for a, b in zip(whole, split)),
-        "a network's gradients are near those of one replica",
-    )
-    tap.ok(
-        tap.equal(split, train(DataParallel(network(), 3), images, labels)), "the same bits again"
-    )
+    split, again = (train(DataParallel(network(), 3), images, labels) for _ in range(2))
+    near = tap.near(whole, split, rtol=1e-4, atol=1e-5)
+    tap.ok(near, "a network's gradients are near those of one replica")
+    tap.ok(tap.equal(split, again), "the same bits again")
 
     def dropped():
         model = DataParallel(nn.Sequential(SyncBatchNorm(3), nn.Dropout(0.5)), 3)
@@ -68,27 +62,21 @@ with tap.part("networks"):
     for _ in range(20):
         model(images).sum().backward()
     tap.ok(threading.active_count() == threads, "threads are used again")
-    tap.ok(
-        list(model.state_dict()) == ["module." + key for key in network().state_dict()],
-        "state_dict is that of torch.nn.DataParallel",
-    )
+    keys = ["module." + key for key in network().state_dict()]
+    tap.ok(list(model.state_dict()) == keys, "state_dict is that of torch.nn.DataParallel")
     made = copy.deepcopy(model)
     tap.ok(torch.equal(made(images), model(images)), "deepcopy")
     plain = network().eval()
     tap.ok(torch.equal(DataParallel(plain, 3).eval()(images), plain(images)), "eval")
     recurrent = DataParallel(nn.LSTM(8, 4, batch_first=True), 2)
     sequences = torch.randn(6, 3, 8)
-    tap.ok(
-        torch.allclose(recurrent(sequences)[0], recurrent.module(sequences)[0], atol=1e-6),
-        "modules that keep their parameters apart (LSTM)",
-    )
+    near = torch.allclose(recurrent(sequences)[0], recurrent.module(sequences)[0], atol=1e-6)
+    tap.ok(near, "modules that keep their parameters apart (LSTM)")
     frozen = network()
     frozen[0].weight.requires_grad_(False)
     DataParallel(frozen, 2)(images).sum().backward()
-    tap.ok(
-        frozen[0].weight.grad is None and frozen[0].bias.grad is not None,
-        "parameters without gradients",
-    )
+    right = frozen[0].weight.grad is None and frozen[0].bias.grad is not None
+    tap.ok(right, "parameters without gradients")
 
 
 class Forms(nn.Module):
@@ -110,11 +98,8 @@ with tap.part("containers"):
     forms = Forms()
     x, mask = torch.randn(5, 3), torch.arange(5)
     (result, nothing) = DataParallel(forms, 3)((x, mask), factor=2.0, names=["a"])
-    tap.ok(
-        forms.seen == [(2, 2, 2.0, ["a"]), (2, 2, 2.0, ["a"]), (1, 1, 2.0, ["a"])],
-        "tensors are split, all else goes to each replica",
-        forms.seen,
-    )
+    right = forms.seen == [(part, part, 2.0, ["a"]) for part in (2, 2, 1)]
+    tap.ok(right, "tensors are split, all else goes to each replica", forms.seen)
     tap.ok(
         torch.equal(result["y"], 2 * SyncBatchNorm(3)(x))
         and result["sums"][0].shape == (3,)
@@ -170,12 +155,8 @@ with tap.part("errors"):
         'layer "one": expected a call within the forward pass of its DataParallel',
         lambda: model(torch.randn(12, 3, 2, 2, requires_grad=True)).sum().backward(),
     )
-    tap.raises(
-        ValueError,
-        "Expected more than 1 value per channel",
-        DataParallel(SyncBatchNorm(3), 2),
-        torch.randn(1, 3),
-    )
+    parallel = DataParallel(SyncBatchNorm(3), 2)
+    tap.raises(ValueError, "Expected more than 1 value per channel", parallel, torch.randn(1, 3))
     held = nn.Sequential(SyncBatchNorm(3))
     held.forward = held.forward
     for call in DataParallel(held, 2), DataParallel(DataParallel(SyncBatchNorm(3), 2), 2):

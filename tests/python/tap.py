@@ -40,6 +40,11 @@ def equal(these, those):
     return len(these) == len(those) and all(a.equal(b) for a, b in zip(these, those))
 
 
+def near(these, those, **tolerances):
+    """Are the tensors of two lists near each other?"""
+    return all(a.allclose(b, **tolerances) for a, b in zip(these, those))
+
+
 def digest(tensors):
     """Of the bits of tensors in their logical order."""
     import torch

@@ -21,6 +21,9 @@ typedef struct address_space {
 int address_space_open(address_space *space, cl_context context, size_t floats);
 void address_space_close(address_space *space);
 
+/* Declares the arguments of a list of cl/common/arguments.h, of which those that are not named are 0. */
+#define ARGUMENTS(list, own, ...) const sbn_##list##_arguments own = {__VA_ARGS__}
+
 /* Runs a kernel of a replica to its end. */
 void run_kernel(sbn_replica *replica, sbn_kernel *kernel, const sbn_arguments *arguments,
                 cl_uint dimensions, const size_t *groups);

@@ -5,7 +5,6 @@
 #ifndef TESTS_SUPPORT_EXCHANGES_H
 #define TESTS_SUPPORT_EXCHANGES_H
 
-#include "program/opencl.h"
 #include "support/ranks.h"
 
 enum { TENSORS = 7 };

@@ -73,25 +73,27 @@ int fixture_make_group(sbn_group **made, const cl_command_queue *queues, sbn_gro
     return sbn_group_create(&settings, made);
 }
 
+sbn_group *fixture_group_with(const cl_command_queue *queues, sbn_group_config settings)
+{
+    sbn_group *made;
+    must(fixture_make_group(&made, queues, settings), "sbn_group_create");
+    return made;
+}
+
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form)
 {
     enum { MOST = 16 };
     cl_command_queue queues[MOST];
-    sbn_group *made;
     must(replicas > MOST, "a group of so many replicas");
     for (size_t r = 0; r < replicas; ++r)
         queues[r] = queue;
-    must(MAKE_GROUP(&made, queues, .replicas = replicas, .form = form), "sbn_group_create");
-    return made;
+    return GROUP_WITH(queues, .replicas = replicas, .form = form);
 }
 
 sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
                         const sbn_transport *transport)
 {
-    sbn_group *made;
-    must(MAKE_GROUP(&made, replicas ? queues : NULL, .replicas = replicas, .transport = transport),
-         "sbn_group_create");
-    return made;
+    return GROUP_WITH(replicas ? queues : NULL, .replicas = replicas, .transport = transport);
 }
 
 int fixture_make_layer(sbn_batchnorm **made, sbn_group *group, sbn_batchnorm_config settings)

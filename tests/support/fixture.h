@@ -6,10 +6,6 @@
 #ifndef TESTS_SUPPORT_FIXTURE_H
 #define TESTS_SUPPORT_FIXTURE_H
 
-#include <syncbn.h>
-
-#include "program/opencl.h"
-#include "support/must.h"
 #include "support/slice.h"
 #include "support/tap.h"
 
@@ -46,6 +42,10 @@ enum { OFF = -1 };
     fixture_make_layer(made, group, (sbn_batchnorm_config){__VA_ARGS__})
 int fixture_make_group(sbn_group **made, const cl_command_queue *queues, sbn_group_config settings);
 int fixture_make_layer(sbn_batchnorm **made, sbn_group *group, sbn_batchnorm_config settings);
+
+/* A group with the settings of MAKE_GROUP. */
+#define GROUP_WITH(queues, ...) fixture_group_with(queues, (sbn_group_config){__VA_ARGS__})
+sbn_group *fixture_group_with(const cl_command_queue *queues, sbn_group_config settings);
 
 /* A group of up to 16 replicas on one queue, alone; and one on a queue each, with or without others. */
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form);

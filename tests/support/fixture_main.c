@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "support/main.h"
 #include "support/stalls.h"
-#include "support/tap.h"
 
 fixture device;
 cl_command_queue queue;

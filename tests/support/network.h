@@ -5,7 +5,6 @@
 #ifndef TESTS_SUPPORT_NETWORK_H
 #define TESTS_SUPPORT_NETWORK_H
 
-#include "program/opencl.h"
 #include "support/vectors.h"
 
 enum { LAYERS = 3, REPLICAS = 3, CHANNELS = 4, MOST = 24, PLANE = 20, SAMPLES = 6 };

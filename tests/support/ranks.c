@@ -54,12 +54,13 @@ void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *repl
     }
 }
 
-void ranks_open_three(test_ranks *all, const fixture *f, double timeout, sbn_timeout_action action)
+void ranks_open_waits(test_ranks *all, const fixture *f, int count, const size_t *replicas,
+                      double timeout, sbn_timeout_action action)
 {
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
     config.timeout = timeout;
     config.on_timeout = action;
-    ranks_open(all, f, 3, NULL, NULL, &config);
+    ranks_open(all, f, count, replicas, NULL, &config);
 }
 
 void ranks_close(test_ranks *all)
@@ -150,12 +151,6 @@ static uint64_t digest_statistics(uint64_t digest, const test_rank *m)
     return digest_layer(digest_layer(digest, m->layer, m->saved), m->second, NULL);
 }
 
-static uint64_t digest_gradients(const slice *s)
-{
-    const uint64_t digest = digest_buffer(SBN_DIGEST_START, s, &s->shard.weight_grad, s->channels);
-    return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
-}
-
 /* Every replica's gradients and every rank's statistics must be the first one's. */
 static uint64_t digest_common(const test_ranks *all)
 {
@@ -167,7 +162,8 @@ static uint64_t digest_common(const test_ranks *all)
         statistics = statistics ? statistics : own;
         odd += own != statistics;
         for (size_t r = 0; r < m->replicas; ++r) {
-            uint64_t digest = rank_is_here(m) ? digest_gradients(&m->slices[r]) : 0;
+            uint64_t digest = rank_is_here(m) ? digest_gradients(SBN_DIGEST_START, &m->slices[r])
+                                              : 0;
             ranks_broadcast(rank, &digest, sizeof digest);
             gradients = gradients ? gradients : digest;
             odd += digest != gradients;

@@ -8,7 +8,6 @@
 #ifndef TESTS_SUPPORT_RANKS_H
 #define TESTS_SUPPORT_RANKS_H
 
-#include "program/opencl.h"
 #include "support/fixture.h"
 
 enum { RANKS_MAX = 16, RANK_REPLICAS = 8, RANK_CHANNELS = 3, RANK_PLANE = 33 };
@@ -51,8 +50,9 @@ void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *repl
                 const size_t *samples, const sbn_group_config *config);
 void ranks_close(test_ranks *all);
 
-/* Three ranks of one replica that wait so long for each other. */
-void ranks_open_three(test_ranks *all, const fixture *f, double timeout, sbn_timeout_action action);
+/* The same, of ranks that wait so long for each other. */
+void ranks_open_waits(test_ranks *all, const fixture *f, int count, const size_t *replicas,
+                      double timeout, sbn_timeout_action action);
 
 /* Every rank does `work` in its own thread, or process, to the end. */
 void ranks_do(test_ranks *all, int (*work)(test_rank *m));

@@ -78,19 +78,15 @@ void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first
         weight[c] = 0.5f + 0.125f * (float)(c % 7);
         bias[c] = 0.25f * (float)(c % 5) - 0.5f;
     }
-    s->shard = (sbn_shard){
-        .size = sizeof(sbn_shard),
-        .dims = 3,
-        .shape = {samples, channels, plane},
-        .x = buffer_of(f, queue, x, elements),
-        .y = buffer_of(f, queue, NULL, elements),
-        .dy = buffer_of(f, queue, dy, elements),
-        .dx = buffer_of(f, queue, NULL, elements),
-        .weight = buffer_of(f, queue, weight, channels),
-        .bias = buffer_of(f, queue, bias, channels),
-        .weight_grad = buffer_of(f, queue, NULL, channels),
-        .bias_grad = buffer_of(f, queue, NULL, channels),
-    };
+    s->shard = SHARD_WITH(.dims = 3, .shape = {samples, channels, plane},
+                          .x = buffer_of(f, queue, x, elements),
+                          .y = buffer_of(f, queue, NULL, elements),
+                          .dy = buffer_of(f, queue, dy, elements),
+                          .dx = buffer_of(f, queue, NULL, elements),
+                          .weight = buffer_of(f, queue, weight, channels),
+                          .bias = buffer_of(f, queue, bias, channels),
+                          .weight_grad = buffer_of(f, queue, NULL, channels),
+                          .bias_grad = buffer_of(f, queue, NULL, channels));
     free(x);
     free(dy);
     free(weight);
@@ -200,12 +196,17 @@ uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer
     return digest;
 }
 
+uint64_t digest_gradients(uint64_t digest, const slice *s)
+{
+    digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
+    return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
+}
+
 uint64_t digest_slice(uint64_t digest, const slice *s)
 {
     digest = digest_buffer(digest, s, &s->shard.y, s->elements);
     digest = digest_buffer(digest, s, &s->shard.dx, s->elements);
-    digest = digest_buffer(digest, s, &s->shard.weight_grad, s->channels);
-    return digest_buffer(digest, s, &s->shard.bias_grad, s->channels);
+    return digest_gradients(digest, s);
 }
 
 uint64_t digest_slices(uint64_t digest, const slice *slices, size_t count)

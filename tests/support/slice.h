@@ -11,6 +11,10 @@
 /* The value of outputs before a pass writes them. */
 #define PATTERN (-12345.0f)
 
+/* A shard, or a folding, with these fields. */
+#define SHARD_WITH(...) ((sbn_shard){.size = sizeof(sbn_shard), __VA_ARGS__})
+#define FOLDING_WITH(...) ((sbn_folding){.size = sizeof(sbn_folding), __VA_ARGS__})
+
 /*
  * The samples first ... first + samples - 1 of the batch with this seed, as
  * (N,C,L), and one replica's buffers for them. Every buffer has an offset.
@@ -57,8 +61,12 @@ int slice_untouched(const slice *s);
 /* The digest of what a buffer holds, to be chained as sbn__digest is. */
 uint64_t digest_buffer(uint64_t digest, const slice *s, const sbn_buffer *buffer, size_t count);
 
-/* Whether slices are untouched; all that passes write into a slice; a layer's running statistics and, unless NULL, saved ones. */
+/*
+ * Whether slices are untouched; the gradients of weight and bias; all that passes write into a slice; a layer's
+ * running statistics and, unless NULL, saved ones.
+ */
 uint64_t digest_untouched(uint64_t digest, const slice *slices, size_t count);
+uint64_t digest_gradients(uint64_t digest, const slice *s);
 uint64_t digest_slice(uint64_t digest, const slice *s);
 uint64_t digest_slices(uint64_t digest, const slice *slices, size_t count);
 uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);

@@ -5,7 +5,6 @@
 #ifndef TESTS_SUPPORT_STAGE_H
 #define TESTS_SUPPORT_STAGE_H
 
-#include "program/opencl.h"
 #include "support/main.h"
 #include "support/refused.h"
 

@@ -2,7 +2,6 @@
 #ifndef TESTS_SUPPORT_VECTORS_H
 #define TESTS_SUPPORT_VECTORS_H
 
-#include "program/opencl.h"
 #include "support/fixture.h"
 #include "safetensors/file.h"
 

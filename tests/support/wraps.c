@@ -1,4 +1,3 @@
-#include "program/opencl.h"
 #include "support/wraps.h"
 
 #include <stdatomic.h>

@@ -12,22 +12,21 @@ $CXX --version > /dev/null 2>&1 && cxx=$CXX
 # -I and not -isystem: warnings in our headers are to show. OpenCL's own are none of our business.
 flags="-I$srcdir/include -Wall -Wextra -pedantic -Werror -Wmissing-field-initializers -Wcast-qual"
 
-# compile WHAT COMPILER FLAGS... FILE
+# compile WHAT COMPILER OPTIONS... FILE
 compile() {
-    what=$1
-    shift
-    check_run "$what" "$@" -c -o "$work/object.o"
+    what=$1 compiler=$2
+    shift 2
+    # shellcheck disable=SC2086
+    check_run "$what" $compiler $flags "$@" -c -o "$work/object.o"
 }
 
 consumer=$srcdir/tests/tools/consumer.c
 for standard in c99 c11 c17; do
-    # shellcheck disable=SC2086
-    compile "C: $standard" $CC -std=$standard $flags "$consumer"
+    compile "C: $standard" "$CC" -std=$standard "$consumer"
 done
 for standard in c++11 c++14 c++17 c++20; do
     if [ -n "$cxx" ]; then
-        # shellcheck disable=SC2086
-        compile "C++: $standard" $cxx -std=$standard $flags -Wold-style-cast -x c++ "$consumer"
+        compile "C++: $standard" "$cxx" -std=$standard -Wold-style-cast -x c++ "$consumer"
     else
         skip "C++: $standard" "$no_cxx"
     fi
@@ -49,8 +48,7 @@ for version in 120 200 300; do
             echo '{ shard->x.mem = mem; shard->event = event; shard->wait_list = event; return 0; }'
         } > "$work/version.c"
         # shellcheck disable=SC2086
-        compile "OpenCL $version, our headers $order OpenCL's" $CC -std=c11 $flags \
-            ${OPENCL_CFLAGS-} "$work/version.c"
+        compile "OpenCL $version, our headers $order OpenCL's" "$CC" -std=c11 ${OPENCL_CFLAGS-} "$work/version.c"
     done
 done
 {
@@ -60,15 +58,13 @@ done
     echo '#endif'
     echo 'int nothing;'
 } > "$work/version.c"
-# shellcheck disable=SC2086
-compile 'our headers choose no version of OpenCL' $CC -std=c11 $flags "$work/version.c"
+compile 'our headers choose no version of OpenCL' "$CC" -std=c11 "$work/version.c"
 
 # Each header alone, and no other than itself needed.
 for header in "$srcdir"/include/syncbn/*.h; do
     name=syncbn/${header##*/}
     printf '#include <%s>\nint nothing;\n' "$name" > "$work/alone.c"
-    # shellcheck disable=SC2086
-    compile "<$name> alone" $CC -std=c99 $flags "$work/alone.c"
+    compile "<$name> alone" "$CC" -std=c99 "$work/alone.c"
 done
 
 # The program that <syncbn.h> shows.
@@ -76,7 +72,6 @@ shown() {
     sed -n '/^ \* A complete program/,/^ \* The headers/s/^ \*   //p' "$srcdir/include/syncbn.h" > "$work/shown.c"
     # shellcheck disable=SC2086
     $CC -std=c99 $flags ${OPENCL_CFLAGS-} -c "$work/shown.c" -o "$work/shown.o" &&
-        # shellcheck disable=SC2086
         ./libtool --quiet --tag=CC --mode=link $CC -o "$work/shown" "$work/shown.o" libsyncbn.la \
             ${OPENCL_LIBS-} &&
         ./libtool --quiet --mode=execute "$work/shown" > "$work/printed" &&

@@ -6,11 +6,9 @@
 #include <stdlib.h>
 
 #include "bench/tuner.h"
-#include "support/fixture.h"
+#include "support/main.h"
 
 enum { LINES = 8 };
-
-static fixture device;
 
 /* All lines alike. */
 static tuner_comparison judged(double quotient, double error, double again)
@@ -81,13 +79,8 @@ static void compares(void)
     }
 }
 
-static void checks(void)
+void checks(void)
 {
     judges();
     compares();
-}
-
-int main(void)
-{
-    return fixture_main(&device, NULL, checks);
 }
