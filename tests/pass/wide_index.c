@@ -119,7 +119,7 @@ typedef struct parts {
 static void check(const char *what, int back, int which, const sbn_walk_arguments *walk,
                   size_t elements, parts of)
 {
-    const size_t groups[] = {1, 1, of.count};
+    const size_t groups[] = {1, which == SBN_WALK_FLAT ? of.count : 1, of.count};
     const cl_uint dimensions = which == SBN_WALK_PLANES ? 3 : 2;
     int all_right = 1;
     const size_t rows = 3 * (size_t)walk->channels;
@@ -170,6 +170,17 @@ static void check_tables(int back)
     enum { CHANNELS = 4, PLANE = 64, COUNT = CHANNELS * PLANE };
     ARGUMENTS(walk, walk, .channels = 0x7fffffffu, .plane = PLANE, .extent = COUNT, .share = COUNT);
     check("tables", back, SBN_WALK_FLAT, &walk, COUNT, (parts){1, 0, 0, COUNT, 0, CHANNELS});
+}
+
+/* CPU form: four of the 2^26 + 1 channels of each of three samples. */
+static void check_samples(int back)
+{
+    enum { CHANNELS = 4, PLANE = 64, COUNT = CHANNELS * PLANE, SAMPLES = 3 };
+    const cl_uint channels = (1u << 26) + 1;
+    const size_t sample = (size_t)channels * PLANE;
+    ARGUMENTS(walk, walk, .channels = channels, .plane = PLANE, .extent = COUNT, .share = COUNT);
+    check("samples", back, SBN_WALK_FLAT, &walk, (SAMPLES - 1) * sample + COUNT,
+          (parts){SAMPLES, sample, 0, COUNT, 0, CHANNELS});
 }
 
 /* GPU form: two slices of more than 2^32 words. */
@@ -395,10 +406,12 @@ void checks(void)
         replica = &group->replicas[0];
         for (int back = 0; back < 2; ++back) {
             check_rows(back);
-            if (form == SBN_FORM_CPU)
+            if (form == SBN_FORM_CPU) {
                 check_tables(back);
-            else
+                check_samples(back);
+            } else {
                 check_planes(back);
+            }
         }
         if (form == SBN_FORM_GPU)
             check_add_slices();
