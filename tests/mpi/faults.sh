@@ -56,7 +56,10 @@ names_alone() {
     fi
 }
 
-for fault in sleep staggered stop kill late between words average_late average_between; do
+# The first one compiles the kernels, at which all together would be for longer than their timeout.
+start words words
+wait
+for fault in sleep staggered stop kill late between average_late average_between; do
     start $fault $fault
 done
 start local sleep local
