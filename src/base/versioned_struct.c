@@ -48,7 +48,7 @@ static int refuse(const fault *f, const void *array, size_t count, size_t known,
                          "%s%s: size: this library's %s has %zu bytes; expected zeros beyond them "
                          "in one of size %zu, got another value at offset %zu",
                          argument, which, type, known, f->size, f->offset);
-    if (f->index > 0 && f->size != sbn__struct_size(array))
+    if (f->index > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s%s: size: expected %zu as in element 0, got %zu",
                          argument, which, sbn__struct_size(array), f->size);
     name_macro(type, macro, sizeof macro);

@@ -34,7 +34,7 @@ static shuffle shuffle_of(const sbn_sampler *sampler)
 {
     shuffle s = {.samples = sampler->samples, .half = 3};
     uint64_t key = mix(mix(sampler->seed) + sampler->epoch + 0x9e3779b97f4a7c15u);
-    while (s.half < 32 && (sampler->samples - 1) >> (2 * s.half) != 0)
+    while ((sampler->samples - 1) >> (2 * s.half) != 0)
         ++s.half;
     for (int i = 0; i < ROUNDS; ++i) {
         key += 0x9e3779b97f4a7c15u;

@@ -102,9 +102,12 @@ static void check_under_way(void)
     const sbn_buffer buffers[REPLICAS] = {{mem[0], 0}, {mem[1], 0}};
     const sbn_tensors tensors[REPLICAS] = {{.size = sizeof *tensors, .buffers = &buffers[0]},
                                            {.size = sizeof *tensors, .buffers = &buffers[1]}};
+    const sbn_tensors uneven[REPLICAS] = {tensors[0], {.size = sizeof *tensors + 8}};
     sbn_exchange *many[SBN_MAX_PASSES + 1], *e = (sbn_exchange *)group;
     int ready = 0;
     RIGHT(sbn_average_gradients(parallel, NULL, 0, tensors));
+    REFUSED(sbn_average_gradients(parallel, NULL, 0, uneven),
+            "sbn_average_gradients: replicas[1]: size: expected |as in element 0, got ");
     REFUSED(sbn_average_gradients_begin(NULL, &count, 1, tensors, &e), "parallel|NULL");
     tap_ok(!e, "and no handle");
     REFUSED(sbn_average_gradients_begin(parallel, &count, 1, tensors, NULL), "exchange|NULL");

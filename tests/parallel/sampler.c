@@ -70,16 +70,16 @@ static void check_shards(void)
 }
 
 /* Written down once: another machine, compiler or byte order must agree. */
-static void check_golden(void)
+static void check_golden(uint64_t samples, uint64_t replicas, uint64_t first,
+                         const uint64_t golden[8])
 {
-    static const uint64_t golden[] = {20779, 7565, 40329, 13231, 51702, 59358, 44254, 8615};
     uint64_t taken[8];
-    const sbn_sampler s = SAMPLER(.samples = 60000, .replicas = 4, .replica = 1,
+    const sbn_sampler s = SAMPLER(.samples = samples, .replicas = replicas, .replica = 1,
                                   .seed = 1234567890123456789u, .epoch = 3, .shuffle = 1);
-    must(sbn_sampler_take(&s, 100, 8, taken), "sbn_sampler_take");
-    tap_ok(memcmp(taken, golden, sizeof golden) == 0 && sizeof golden == sizeof taken,
-           "the order is what it was: %d %d %d %d %d %d %d %d", (int)taken[0], (int)taken[1],
-           (int)taken[2], (int)taken[3], (int)taken[4], (int)taken[5], (int)taken[6],
+    must(sbn_sampler_take(&s, first, 8, taken), "sbn_sampler_take");
+    tap_ok(memcmp(taken, golden, sizeof taken) == 0,
+           "the order of %d is what it was: %d %d %d %d %d %d %d %d", (int)samples, (int)taken[0],
+           (int)taken[1], (int)taken[2], (int)taken[3], (int)taken[4], (int)taken[5], (int)taken[6],
            (int)taken[7]);
 }
 
@@ -116,7 +116,10 @@ static void check_refused(void)
 int main(void)
 {
     check_shards();
-    check_golden();
+    check_golden(60000, 4, 100, (uint64_t[]){20779, 7565, 40329, 13231, 51702, 59358, 44254, 8615});
+    /* The least networks: as large as the samples, and larger. */
+    check_golden(64, 4, 0, (uint64_t[]){63, 52, 14, 9, 29, 32, 48, 59});
+    check_golden(16, 2, 0, (uint64_t[]){5, 0, 8, 6, 14, 13, 9, 2});
     check_huge();
     check_refused();
     return tap_done();

@@ -95,7 +95,7 @@ static void check_filled(kind k, const void *structs, size_t count)
     do { \
         static const type defaults[2] = {macro, macro}; \
         const size_t size = size_of(k); \
-        char *made = room(k, 2); \
+        char *made = memset(room(k, 2), FILLER, 2 * size); \
         for (size_t i = 0; i < 2; ++i) \
             must(init((type *)(void *)(made + i * size), size), #init); \
         check_filled(k, made, 2); \
@@ -297,6 +297,7 @@ static void check_refused_inits(void)
     sbn_shard shard;
     REFUSED(sbn_shard_init(&shard, 71), "size: expected sizeof(sbn_shard)");
     REFUSED(sbn_shard_init(NULL, sizeof shard), "shard|sbn_shard|got NULL");
+    RIGHT(sbn_shard_init(&shard, sizeof shard));
 }
 
 int main(void)
