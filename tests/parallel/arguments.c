@@ -46,7 +46,7 @@ static void check_create(void)
 }
 
 typedef struct arguments {
-    size_t counts[TENSORS], root;
+    size_t counts[TENSORS], tensors, root;
     sbn_buffer buffers[REPLICAS][TENSORS];
     int no_counts, no_tensors, no_buffers, broadcast, waits;
 } arguments;
@@ -64,8 +64,8 @@ static int exchange(const void *of)
     if (a->no_buffers)
         tensors[1].buffers = NULL;
     const sbn_tensors *const given = a->no_tensors ? NULL : tensors;
-    const int status = a->broadcast ? sbn_broadcast(parallel, counts, TENSORS, a->root, given)
-                                    : sbn_average_gradients(parallel, counts, TENSORS, given);
+    const int status = a->broadcast ? sbn_broadcast(parallel, counts, a->tensors, a->root, given)
+                                    : sbn_average_gradients(parallel, counts, a->tensors, given);
     if (!status)
         must(clReleaseEvent(event), "clReleaseEvent");
     return status && given && event ? SBN_SUCCESS : status; /* an error without NULL */
@@ -74,16 +74,18 @@ static int exchange(const void *of)
 static void check_exchanges(void)
 {
     cl_mem foreign = fixture_buffer(&other, sizeof(float) * FLOATS, NULL);
-    arguments good = {.counts = {10, 5000}};
+    arguments good = {.counts = {1, 5000}, .tensors = TENSORS};
     for (size_t r = 0; r < REPLICAS; ++r)
         for (size_t t = 0; t < TENSORS; ++t)
             good.buffers[r][t] = (sbn_buffer){mem[r], 100 * t};
     const refusal rows[] = {
-        ROW(no_counts, 1, "sbn_average_gradients: counts: expected 2 sizes, got NULL"),
+        ROW(tensors, 1, NULL),
+        ROW(no_counts, 1, "sbn_average_gradients: counts: expected 1 sizes, got NULL"),
         ROW(no_tensors, 1, "replicas: expected tensors of 2 replicas, got NULL"),
         ROW(root, 2, NULL),
         ROW(broadcast, 1, "sbn_broadcast: root: expected a replica below 2|got 2"),
-        ROW(no_buffers, 1, "replica 1: expected 2 buffers, got NULL"),
+        ROW(tensors, 1, NULL),
+        ROW(no_buffers, 1, "replica 1: expected 1 buffers, got NULL"),
         ROW(buffers[1][1].mem, NULL, "replica 1: tensor 1: expected a buffer, got NULL"),
         ROW(buffers[1][1].offset, 19001,
             "replica 1: tensor 1: expected 5000 floats from offset 19001|got a buffer of 24000"),
