@@ -79,10 +79,8 @@ int sbn__compiler_of(cl_device_id device, sbn_kernel_form form, sbn_compiler *co
         return sbn__fail_memory("the names of a device's extensions");
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, size, extensions, NULL);
-    if (code == CL_SUCCESS) {
-        extensions[size] = '\0';
+    if (code == CL_SUCCESS)
         *compiler = sbn__compiler_by(extensions, least_sub_group_of(device), capability_of(device));
-    }
     sbn__free(extensions);
     return code == CL_SUCCESS
                ? SBN_SUCCESS

@@ -108,6 +108,8 @@ static void check_calls(test_ranks *all)
         ROW(broadcast, 1, NULL, .odd = ALL_RANKS),
         DISAGREE(root, 1, "ranks 0, 2 began|ranks 1, 3 began", .odd = 1u << 1 | 1u << 3),
         ROW(no_tensors, 1, "replicas|got NULL", REPORTED("SBN_INVALID_ARGUMENT")),
+        ROW(no_tensors, 1, "replicas|got NULL", .odd = 1u << 0,
+            .heard = "rank 0 began averaging and reported SBN_INVALID_ARGUMENT"),
         ROW(counts[6], 1070, "sbn_average_gradients: replica 0: tensor 6: expected 1070 floats",
             REPORTED("SBN_INVALID_ARGUMENT")),
         ROW(offset, into_first,
@@ -117,6 +119,9 @@ static void check_calls(test_ranks *all)
             .status = CL_OUT_OF_RESOURCES, REPORTED("CL_OUT_OF_RESOURCES")),
         /* The first copy fails: nothing has been exchanged yet. A later one: something has. */
         ROW(fails, ((failure){WRAP_READ, 1}), "replica 0: tensor 0: clEnqueueReadBuffer", IN_COPY),
+        ROW(fails, ((failure){WRAP_READ, 1}), "replica 0: tensor 0: clEnqueueReadBuffer",
+            .status = CL_OUT_OF_RESOURCES, .odd = 1u << 0,
+            .heard = "rank 0 reported CL_OUT_OF_RESOURCES in averaging of 7 tensors, 6149 floats"),
         ROW(fails, ((failure){WRAP_READ, 6}), "replica 0: tensor |: clEnqueueReadBuffer", IN_COPY,
             .changes = 1),
         ROW(beside, 1, NULL, .odd = ALL_RANKS),

@@ -67,11 +67,13 @@ void ranks_refuse(test_ranks *all, const ranks_call *call, const refusal *rows, 
         changed = row;
         row = refusal_apply(row, -1, NULL, what);
         ranks_do(all, call_wrongly);
-        ranks_expect(all, refusal_status(row), row->words, refusal_heard(row),
-                     row->heard ? row->heard : row->words, what);
-        for (int rank = 0; rank < all->count; ++rank)
+        for (int rank = 0; rank < all->count; ++rank) {
+            const int own = !row->heard || (row->odd ? row->odd >> rank & 1 : rank == ODD_RANK);
+            rank_expect(&all->of[rank], own ? refusal_status(row) : refusal_heard(row),
+                        own ? row->words : row->heard, what);
             tap_ok(all->of[rank].digest == 1 || row->changes, "%s: rank %d: nothing has changed",
                    what, rank);
+        }
         const long left = handles_left(all);
         ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", "the groups go on");
         tap_ok(left == 0, "%s: %ld handles are left", what, left);
