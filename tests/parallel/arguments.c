@@ -1,5 +1,6 @@
 /* Bad input to the calls of <syncbn/data_parallel.h>: a clear sentence, and nothing changes. */
 #include "base/memory.h"
+#include "parallel/check.h"
 #include "support/main.h"
 #include "support/refused.h"
 
@@ -35,7 +36,8 @@ static void check_create(void)
     REFUSED(sbn_data_parallel_create(group, &size, &made), "config: size|got 3");
     REFUSED(sbn_data_parallel_create(group, &large, &made),
             "bucket_bytes: expected 4096 to 1073741824");
-    RIGHT(sbn_data_parallel_create(group, NULL, &made));
+    large.bucket_bytes = (size_t)1 << 30;
+    RIGHT(sbn_data_parallel_create(group, &large, &made));
     sbn_data_parallel_destroy(made);
     sbn_data_parallel_destroy(NULL);
     tap_ok(sbn_data_parallel_replicas(NULL) == 0 && sbn_data_parallel_first(NULL) == 0 &&
@@ -43,6 +45,21 @@ static void check_create(void)
            "no handle has no replicas");
     tap_ok(sbn_data_parallel_replicas(parallel) == 2 && sbn_data_parallel_first(parallel) == 0,
            "two replicas, of which this process has the first");
+}
+
+/* A word of a bucket's levels has the statuses of four ranks. */
+static void check_statuses(void)
+{
+    int wrong = 0;
+    for (int ranks = 1; ranks < 10; ++ranks) {
+        sbn_data_parallel of = {.communicator.transport = SBN_TRANSPORT_INIT};
+        sbn_hub *hub;
+        must(sbn_hub_create(ranks, &hub), "sbn_hub_create");
+        must(sbn_hub_transport(hub, 0, &of.communicator.transport), "sbn_hub_transport");
+        wrong += sbn__status_words(&of) != (ranks > 8 ? 3 : ranks > 4 ? 2 : 1);
+        sbn_hub_destroy(hub);
+    }
+    tap_ok(!wrong, "words for the statuses of 1 to 9 ranks: %d wrong", wrong);
 }
 
 typedef struct arguments {
@@ -188,6 +205,7 @@ void checks(void)
         buffer_fill(&s, &(sbn_buffer){mem[r], 0}, 8 * MANY, (float)(1 + r));
     }
     check_create();
+    check_statuses();
     check_exchanges();
     check_under_way();
     check_overlaps();
