@@ -14,12 +14,17 @@ int refusal_heard(const refusal *row)
     return row->heard ? SBN_REMOTE_ERROR : refusal_status(row);
 }
 
+int refusal_is_odd(const refusal *row, int rank)
+{
+    const unsigned odd = row->odd ? row->odd : 1u << 1;
+    return rank >= 0 && (odd >> rank & 1);
+}
+
 const refusal *refusal_apply(const refusal *row, int rank, void *arguments, char what[256])
 {
     size_t length = 0;
     for (;; ++row) {
-        const unsigned odd = row->odd ? row->odd : 1u << 1;
-        if (rank >= 0 && odd >> rank & 1)
+        if (refusal_is_odd(row, rank))
             memcpy((char *)arguments + row->at, (const char *)row->from + row->at, row->size);
         if (what && length < 256)
             length += (size_t)snprintf(what + length, 256 - length, "%s%s", length ? ", " : "",

@@ -37,6 +37,9 @@ typedef struct refusal {
 int refusal_status(const refusal *row);
 int refusal_heard(const refusal *row);
 
+/* Is a rank's call changed? No one's is whose number is -1. */
+int refusal_is_odd(const refusal *row, int rank);
+
 /*
  * Changes a rank's arguments by the rows from `row` on, to the last of them that belong together,
  * which is returned; `what`, or NULL, gets the changes in words. Rank -1 changes nothing.

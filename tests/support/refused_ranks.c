@@ -68,7 +68,7 @@ void ranks_refuse(test_ranks *all, const ranks_call *call, const refusal *rows, 
         row = refusal_apply(row, -1, NULL, what);
         ranks_do(all, call_wrongly);
         for (int rank = 0; rank < all->count; ++rank) {
-            const int own = !row->heard || (row->odd ? row->odd >> rank & 1 : rank == ODD_RANK);
+            const int own = !row->heard || refusal_is_odd(row, rank);
             rank_expect(&all->of[rank], own ? refusal_status(row) : refusal_heard(row),
                         own ? row->words : row->heard, what);
             tap_ok(all->of[rank].digest == 1 || row->changes, "%s: rank %d: nothing has changed",
