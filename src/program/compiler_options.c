@@ -74,6 +74,7 @@ int sbn__compiler_of(cl_device_id device, sbn_kernel_form form, sbn_compiler *co
         return SBN_SUCCESS;
     size_t size = 0;
     cl_int code = clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &size);
+    /* One more 0 than the driver promises. */
     char *extensions = code == CL_SUCCESS ? sbn__allocate(size + 1) : NULL;
     if (code == CL_SUCCESS && !extensions)
         return sbn__fail_memory("the names of a device's extensions");

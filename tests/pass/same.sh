@@ -34,7 +34,7 @@ sed 's/^|*//' "$work/pairs" > "$work/all"
 sed -n 's/^||//p' "$work/pairs" > "$work/others"
 run_on_devices
 
-# Devices without doubles combine, too.
+# Devices without doubles combine, too: floats, for each type is compiled.
 grep -E '^mb8ic(19ih7iw7|23ih7iw7|130),(global|data).*,(r3|r1,ooo,last) ' "$work/all" > "$work/problems"
 "$SYNCBN" check --tap --devices "$first" --build-options "-D NO_DOUBLES ${UNOPTIMISED-}" --file "$work/problems" \
     > "$work/tap"

@@ -158,7 +158,7 @@ static void check_refused(void)
         for (int bit = 0; bit <= 8; ++bit) {
             unsigned char *copy = malloc(size);
             memcpy(copy, bytes, size);
-            copy[at] ^= bit < 8 ? (unsigned char)(1 << bit) : copy[at];
+            copy[at] = bit < 8 ? (unsigned char)(copy[at] ^ 1 << bit) : 0;
             const int status = sbn_saved_load(target, copy, size);
             refused += status == SBN_INVALID_ARGUMENT;
             odd += status && status != SBN_INVALID_ARGUMENT;
