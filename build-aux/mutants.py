@@ -50,7 +50,7 @@ BATCHES = {
     'src/program': ['device', 'pass/passes', 'faults'],
     'src/device': ['device pass/passes pass/on_device pass/any_order', 'pass', 'faults'],
     'src/plan': ['device', 'pass/golden', 'pass'],
-    'src/collective': ['collective', 'pass/branches parallel', 'mpi'],
+    'src/collective': ['collective pass/one_request', 'pass/branches parallel', 'mpi'],
     'src/group': ['collective pass/passes', 'pass device', 'faults'],
     'src/model': ['model', 'faults'],
     'src/parallel': ['parallel', 'pass/any_order faults mpi'],

@@ -23,8 +23,8 @@ extern "C" {
  * duplicates its communicator for each tag).
  */
 enum {
-    SBN_TAG_HEADER = 0, /* what each rank is about to do; fixed size */
-    SBN_TAG_WORDS = 1,  /* the sums, once the headers have agreed */
+    SBN_TAG_HEADER = 0, /* what each rank is about to do, and the sums that all ranks expect */
+    SBN_TAG_WORDS = 1,  /* other sums, once the headers have agreed */
     SBN_TAG_REPEAT = 2, /* the wide accumulators of a pass, or who disagreed */
     SBN_TAGS = 3        /* how many tags there are */
 };
@@ -90,11 +90,14 @@ typedef struct sbn_transport {
     }
 
 /*
- * How many requests and words there are. At most SBN_MAX_PASSES requests are under way
- * with each tag. One pass makes a header and a request for the sums, whatever the number
- * of its layers:
+ * How many requests and words there are. At most SBN_MAX_PASSES requests are under way with each tag.
+ * One pass, whatever the number of its layers, makes one request, header and sums together, where all
+ * ranks expect its sums and end it at once, as sbn_forward and sbn_backward do; otherwise two. Training
+ * repeats its calls, so ranks expect the number of words that followed the last time. If a pass has
+ * other sums, or a rank has begun it by sbn_forward_begin or another begin, the words behind the header
+ * count for nothing and the sums follow in a second request.
  *
- *   header                          17 words
+ *   header                          18 words
  *   sums                            1, and for each layer 1 + 8 per channel forward,
  *                                   1 + 9 per channel backward
  *   wide accumulators               1, and for each layer that has some 1 + 24 per channel of

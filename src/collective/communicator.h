@@ -28,12 +28,25 @@ typedef struct sbn_request_block {
     int64_t words[];
 } sbn_request_block;
 
+/*
+ * How many words the next call will send: training repeats its calls. All ranks forecast the same, as they
+ * learn the same from the calls that they agreed on.
+ */
+enum { SBN_CALLS_KEPT = 1024 };
+typedef struct sbn_forecast {
+    size_t words;                  /* 0: unknown */
+    size_t calls, like;            /* so far; the one whose words the next is expected to have */
+    uint32_t number;               /* of calls of the communicator when it last learnt */
+    uint32_t kept[SBN_CALLS_KEPT]; /* words of the last calls, a ring; 0: unknown */
+} sbn_forecast;
+
 typedef struct sbn_communicator {
     sbn_transport transport; /* start NULL: there is none */
     int owns_transport;      /* made by a split: to be ended */
     uint32_t calls;          /* calls made by all ranks so far: the number in the next header */
-    int subsets;             /* communicators split from it, here and on other ranks */
-    int *names;              /* per rank: its number in sentences; NULL: the same */
+    sbn_forecast forecast;
+    int subsets; /* communicators split from it, here and on other ranks */
+    int *names;  /* per rank: its number in sentences; NULL: the same */
     double timeout;
     sbn_timeout_action on_timeout;
     const atomic_int *abort_flag; /* set by any thread: sbn_group_abort; or NULL */

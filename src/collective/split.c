@@ -63,13 +63,14 @@ static int agree(splitting *s, sbn_call *call)
     call->number = s->parent->calls++;
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    int status = reserve(s, SBN_HEADER_WORDS);
+    const size_t words = SBN_HEADER_WORDS + s->parent->forecast.words;
+    int status = reserve(s, words);
     if (!status) {
-        sbn__header_fill(s->request.words, call->error, call->number, 0,
+        sbn__header_fill(s->request.words, call->error, 0, call->number, 0,
                          sbn__call_digest(SBN_DIGEST_START, call));
-        status = add(s, SBN_TAG_HEADER, SBN_HEADER_WORDS);
+        status = add(s, SBN_TAG_HEADER, words);
     }
-    if (!status && !sbn__header_agrees(s->request.words, sbn__communicator_world_size(s->parent)))
+    if (!status && !sbn__header_agrees(s->parent, s->request.words, 0))
         status = explain(s, call);
     return status && call->error ? sbn__fail(call->error, "%s", sentence) : status;
 }

@@ -28,7 +28,7 @@ static void abandon(sbn_pass *pass)
 static void restart_alone(sbn_pass *pass)
 {
     abandon(pass);
-    pass->wide = 0;
+    pass->wide = pass->one_request = 0;
     sbn__start_wait(pass);
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         sbn__layer_pass_start(lp);
@@ -64,7 +64,8 @@ static void leave(sbn_pass *pass, sbn_request *request, int tag, size_t count)
 /*
  * Tells ranks that join the pass after this rank has given it up: the header reports an error, and
  * the mismatch says that it is this rank's SBN_TIMEOUT or SBN_ABORTED. They then need not wait for
- * their own timeout, and no request of the pass stays incomplete.
+ * their own timeout, and no request of the pass stays incomplete. Not after sums that went with the header:
+ * other ranks may have them all, and their next request with SBN_TAG_REPEAT may be another one.
  */
 static void leave_word(sbn_pass *pass)
 {

@@ -26,6 +26,7 @@ struct sbn_pass {
     int at_once; /* the caller ends it before it does anything else */
     sbn_stage stage;
     int wide;                      /* its wide accumulators are combined, too */
+    int one_request;               /* the sums travel behind the header */
     void (*start)(sbn_pass *pass); /* enqueues step 1, of src/pass/start.h */
     int error;                     /* this rank's error, which the others are told */
     const sbn_layer_pass *culprit; /* the layer pass with the error */

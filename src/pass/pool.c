@@ -116,7 +116,7 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
     pass->layer_passes = NULL;
     pass->at_once = 0;
     pass->stage = SBN_STAGE_HEADER;
-    pass->wide = 0;
+    pass->wide = pass->one_request = 0;
     pass->error = pass->status = SBN_SUCCESS;
     pass->culprit = NULL;
     pass->sent = 0;

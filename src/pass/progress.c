@@ -34,11 +34,37 @@ static void die_of_memory(sbn_pass *pass)
                         sbn__communicator_die_of_memory(&pass->group->communicator, name));
 }
 
+static void fill_header(const sbn_pass *pass, int64_t *words)
+{
+    sbn__header_fill(words, pass->error, pass->at_once, pass->layer_passes->call.number,
+                     (uint32_t)pass->sent, sbn__pass_digest(pass));
+}
+
+static int agreed(const sbn_pass *pass, const int64_t *header)
+{
+    return sbn__header_agrees(&pass->group->communicator, header, pass->sent);
+}
+
+/* The sums in the request: behind the header, where they travel with it. */
+static int64_t *sums_of(const sbn_pass *pass)
+{
+    return pass->sums.words + (pass->one_request ? SBN_HEADER_WORDS : 0);
+}
+
 void sbn__progress_join(sbn_pass *pass)
 {
-    sbn__header_fill(pass->header.words, pass->error, pass->layer_passes->call.number,
-                     (uint32_t)pass->sent, sbn__pass_digest(pass));
-    start(pass, &pass->header, SBN_TAG_HEADER, SBN_HEADER_WORDS, SBN_STAGE_HEADER);
+    const size_t room = pass->group->communicator.forecast.words;
+    const size_t words = SBN_HEADER_WORDS + room;
+    pass->one_request = pass->at_once && !pass->error && pass->sent == room;
+    if (pass->one_request) {
+        pass->stage = SBN_STAGE_LOCAL;
+    } else if (sbn__request_reserve(&pass->header, words, "a header")) {
+        die_of_memory(pass);
+    } else {
+        memset(pass->header.words, 0, sizeof(int64_t) * words);
+        fill_header(pass, pass->header.words);
+        start(pass, &pass->header, SBN_TAG_HEADER, words, SBN_STAGE_HEADER);
+    }
 }
 
 static void start_mismatch(sbn_pass *pass)
@@ -59,7 +85,7 @@ static void leave_header(sbn_pass *pass, int oldest)
 {
     if (!arrived(pass, &pass->header))
         return;
-    if (sbn__header_agrees(pass->header.words, pass->group->communicator.transport.world_size))
+    if (agreed(pass, pass->header.words))
         pass->stage = SBN_STAGE_LOCAL;
     else if (oldest)
         start_mismatch(pass);
@@ -71,7 +97,7 @@ static void finish_sums(sbn_pass *pass)
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
         if (!lp->pending)
             continue;
-        const sbn_accumulators all = sbn__sums_of(lp, pass->wide, pass->sums.words);
+        const sbn_accumulators all = sbn__sums_of(lp, pass->wide, sums_of(pass));
         lp->kind->finish(lp, &all);
         lp->wide_count = pass->wide ? 0 : sbn__needs_wide(&all, lp->layer->channels, lp->wide);
         lp->pending = lp->wide_count > 0;
@@ -79,6 +105,7 @@ static void finish_sums(sbn_pass *pass)
     }
     if (sbn__pass_has_pending(pass)) {
         pass->wide = 1;
+        pass->one_request = 0;
         pass->stage = SBN_STAGE_LOCAL;
         sbn__start_wide(pass);
     } else {
@@ -88,17 +115,22 @@ static void finish_sums(sbn_pass *pass)
 
 static void send(sbn_pass *pass)
 {
+    const size_t words = pass->sent + (pass->one_request ? SBN_HEADER_WORDS : 0);
     if (!pass->error) {
-        sbn__sums_encode(pass->layer_passes, pass->wide, pass->sums.words);
-    } else if (pass->sums.capacity >= pass->sent) {
-        memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
+        sbn__sums_encode(pass->layer_passes, pass->wide, sums_of(pass));
+    } else if (pass->sums.capacity >= words) {
+        memset(pass->sums.words, 0, sizeof(int64_t) * words);
     } else {
         die_of_memory(pass);
         return;
     }
-    pass->sums.words[0] = pass->error != 0;
-    start(pass, &pass->sums, pass->wide ? SBN_TAG_REPEAT : SBN_TAG_WORDS, pass->sent,
-          SBN_STAGE_SENT);
+    *sums_of(pass) = pass->error != 0;
+    if (pass->one_request)
+        fill_header(pass, pass->sums.words);
+    const int tag = pass->wide          ? SBN_TAG_REPEAT
+                    : pass->one_request ? SBN_TAG_HEADER
+                                        : SBN_TAG_WORDS;
+    start(pass, &pass->sums, tag, words, SBN_STAGE_SENT);
 }
 
 /*
@@ -125,7 +157,7 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
     if (sends ? !may_send || (pass->wide && !oldest) : !oldest && !sbn__pass_is_local(pass))
         return;
     if (!pass->error)
-        sbn__sums_add(pass->layer_passes, pass->wide, pass->sums.words);
+        sbn__sums_add(pass->layer_passes, pass->wide, sums_of(pass));
     if (sends)
         send(pass);
     else
@@ -136,11 +168,18 @@ static void leave_sent(sbn_pass *pass, int oldest)
 {
     if (!arrived(pass, &pass->sums) || !oldest)
         return;
-    if (pass->sums.words[0] != 0) {
+    const int64_t *words = pass->sums.words;
+    if (pass->one_request ? !agreed(pass, words) : words[0] != 0) {
         start_mismatch(pass);
         return;
     }
-    sbn__sums_decode(pass->layer_passes, pass->wide, pass->sums.words);
+    if (pass->one_request && !sbn__header_at_once(&pass->group->communicator, words)) {
+        /* Some rank's sums are not there: all send them in a request of their own. */
+        pass->one_request = 0;
+        pass->stage = SBN_STAGE_LOCAL;
+        return;
+    }
+    sbn__sums_decode(pass->layer_passes, pass->wide, sums_of(pass));
     if (sbn__pass_accept_counts(pass))
         finish_sums(pass);
 }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "collective/agreement.h"
 #include "launch/combine.h"
 #include "launch/tracking.h"
 #include "pass/steps.h"
@@ -123,13 +124,14 @@ void sbn__start_on_devices(sbn_pass *pass)
     sbn__pass_conclude(pass);
 }
 
-/* Room for the words of what is pending, and its copies to the host. */
+/* Room for a header, the words of what is pending, and its copies to the host. */
 static void start_on_host(sbn_pass *pass, step *enqueue)
 {
     const size_t words = sbn__sums_lay_out(pass->layer_passes, pass->wide, &pass->sent);
     if (words > 1)
         sbn__pass_error(pass, pass->layer_passes,
-                        sbn__request_reserve(&pass->sums, words, "the words of a pass"));
+                        sbn__request_reserve(&pass->sums, SBN_HEADER_WORDS + words,
+                                             "the words of a pass"));
     take(pass, enqueue);
     sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
 }

@@ -266,6 +266,31 @@ static int breaks(void *context, void *request, int *done)
     return -5;
 }
 
+/*
+ * A rank that comes late to a pass whose sums travel with the header finds them all, succeeds, and times out
+ * in its next pass.
+ */
+static void check_expected(sbn_timeout_action action)
+{
+    const int local = action == SBN_TIMEOUT_LOCAL;
+    test_ranks all;
+    ranks_open_waits(&all, &device, 3, NULL, TIMEOUT, action);
+    for (int i = 0; i < 20; ++i)
+        ranks_do(&all, rank_train);
+    ranks_do_some(&all, ON_TIME, rank_forward);
+    for (int rank = 0; rank < 2; ++rank)
+        expect_rank(&all.of[rank], local ? SBN_SUCCESS : SBN_TIMEOUT,
+                    "waited 0.5 s in forward of layer \"first\" for rank 2", "expected sums");
+    ranks_do_some(&all, LATE, rank_forward);
+    rank_expect(&all.of[2], SBN_SUCCESS, "", "the late rank");
+    tap_ok(all.of[2].result.synchronised, "the late rank is synchronised");
+    ranks_do_some(&all, LATE, rank_forward);
+    expect_rank(&all.of[2], local ? SBN_SUCCESS : SBN_TIMEOUT,
+                "rank 2 waited 0.5 s in forward of layer \"first\" for ranks 0, 1",
+                "the pass behind");
+    ranks_close(&all);
+}
+
 /* A transport that cannot tell whether the header has come: its rank sends no sums, and is named. */
 static void check_breaking(void)
 {
@@ -311,6 +336,8 @@ static void checks(void)
 {
     check_alone();
     check_breaking();
+    check_expected(SBN_TIMEOUT_FAIL);
+    check_expected(SBN_TIMEOUT_LOCAL);
     for (size_t i = 0; i < sizeof waits / sizeof *waits; ++i)
         for (int aborts = 0; aborts < 2; ++aborts)
             for (int local = 0; local < 2; ++local)

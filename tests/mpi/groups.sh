@@ -28,6 +28,7 @@ if [ "${SBN_TEST_UNDER-}" != valgrind ]; then
     [ "${CHECK-}" != full ] || tap 7 tests/mpi/hub
     tap 4 tests/mpi/branches
     tap 4 tests/mpi/branches_refused
+    tap 3 tests/mpi/one_request
     tap 4 tests/mpi/soak 300
 fi
 echo "1..$count"

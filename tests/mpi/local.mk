@@ -9,6 +9,7 @@ mpi_programs = \
 	tests/mpi/group_split \
 	tests/mpi/hub \
 	tests/mpi/no_device \
+	tests/mpi/one_request \
 	tests/mpi/problems \
 	tests/mpi/soak \
 	tests/mpi/threads
@@ -32,6 +33,8 @@ tests_mpi_group_split_LDADD = $(on_mpi)
 tests_mpi_hub_SOURCES = tests/collective/hub.c
 tests_mpi_hub_LDFLAGS = $(wraps)
 tests_mpi_hub_LDADD = $(on_mpi)
+tests_mpi_one_request_SOURCES = tests/pass/one_request.c
+tests_mpi_one_request_LDADD = $(on_mpi)
 tests_mpi_soak_SOURCES = tests/pass/soak.c
 tests_mpi_soak_LDADD = $(on_mpi)
 

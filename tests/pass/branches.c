@@ -108,7 +108,7 @@ static branch_cost cost_of(const branch_shape *shapes, size_t count)
         c.starts[SBN_TAG_HEADER] += words > 0;
         c.starts[SBN_TAG_WORDS] += words > 0;
         c.starts[SBN_TAG_REPEAT] += repeated > 0;
-        c.words[SBN_TAG_HEADER] += words ? 17 : 0;
+        c.words[SBN_TAG_HEADER] += words ? 18 : 0;
         c.words[SBN_TAG_WORDS] += words ? 1 + words : 0;
         c.words[SBN_TAG_REPEAT] += repeated ? 1 + repeated : 0;
     }

@@ -23,9 +23,9 @@ TESTS += tests/pass/storage
 ASAN_TESTS += tests/pass/storage
 
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
-# few channels at a time, several layers in one call, what passes promise (their order, running
-# statistics, events, no allocation), frozen layers, folding, buffers that overlap, objects destroyed
-# in any order, the last bits of saved statistics and eps 0.
+# few channels at a time, several layers in one call, sums that travel with the header, what passes
+# promise (their order, running statistics, events, no allocation), frozen layers, folding, buffers that
+# overlap, objects destroyed in any order, the last bits of saved statistics and eps 0.
 pass_tests = \
 	tests/pass/arguments \
 	tests/pass/arguments_buffers \
@@ -39,6 +39,7 @@ pass_tests = \
 	tests/pass/host_memory \
 	tests/pass/lifetimes \
 	tests/pass/on_device \
+	tests/pass/one_request \
 	tests/pass/overlaps \
 	tests/pass/passes \
 	tests/pass/saved \

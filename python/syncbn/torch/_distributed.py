@@ -22,7 +22,7 @@ _ANNOUNCE_AFTER = 0.1
 # What gloo and datetime take for a wait without an end, in seconds.
 _ENDLESS = 1e9
 # Gloo's own timeout is that much longer than the group's, which names the ranks that are missing;
-# until then a rank that comes late is told.
+# until then a rank that comes late is told, or finds all sums.
 _GLOO_LATER = 10.0
 
 _TRANSPORT_ERROR = _c.CONSTANTS["SBN_TRANSPORT_ERROR"]

@@ -1,0 +1,235 @@
+/*
+ * Passes whose sums travel with the header, because all ranks expect them: they cost one request, have the
+ * bits of two, and tell who disagrees as before; and the calls that ranks cannot expect.
+ */
+#include <string.h>
+
+#include "support/branch_set.h"
+#include "support/main.h"
+
+enum { RANKS = 3, LAYERS = 3, ODD = 1 };
+
+/* Rank 1 makes all sum the wide accumulators of the second one; the third sends as much as the first. */
+static const branch_shape shapes[LAYERS] = {
+    {.name = "first", .channels = 5, .plane = 33, .samples = 3, .full = 1},
+    {.name = "second", .channels = 7, .plane = 9, .samples = 3, .put = huge_on_rank_1, .full = 1},
+    {.name = "third", .channels = 5, .plane = 20, .samples = 2, .full = 1},
+};
+
+static int forward(test_rank *m, size_t i)
+{
+    branch_set *set = branch_set_of(m);
+    return rank_says(m, sbn_forward_branches(&set->forward[i], 1, &set->results[0][i]));
+}
+
+static int backward(test_rank *m, size_t i)
+{
+    branch_set *set = branch_set_of(m);
+    return rank_says(m, sbn_backward_branches(&set->backward[i], 1, &set->results[1][i]));
+}
+
+static int train(test_rank *m)
+{
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < LAYERS && !status; ++i)
+        status = forward(m, i);
+    for (size_t i = 0; i < LAYERS && !status; ++i)
+        status = backward(m, i);
+    return status;
+}
+
+/* The same calls, which the ranks do not end at once; a device may only begin when begin has returned. */
+static int train_begun(test_rank *m)
+{
+    branch_set *set = branch_set_of(m);
+    int status = SBN_SUCCESS;
+    for (size_t i = 0; i < 2 * LAYERS && !status; ++i) {
+        sbn_pass *pass;
+        const size_t layer = i % LAYERS;
+        cl_event gate = fixture_gate(&device);
+        sbn_shard *shard = &set->shards[layer][0];
+        shard->wait_list = &gate;
+        shard->num_wait = 1;
+        status = i < LAYERS ? sbn_forward_branches_begin(&set->forward[layer], 1, &pass)
+                            : sbn_backward_branches_begin(&set->backward[layer], 1, &pass);
+        clSetUserEventStatus(gate, CL_COMPLETE);
+        if (!status)
+            status = sbn_pass_end(pass, &set->results[i / LAYERS][layer]);
+        clReleaseEvent(gate);
+        shard->num_wait = 0;
+    }
+    return rank_says(m, status);
+}
+
+/* All of them under way at once. */
+static int train_overlapped(test_rank *m)
+{
+    branch_set *set = branch_set_of(m);
+    sbn_pass *passes[LAYERS];
+    for (size_t i = 0; i < LAYERS; ++i)
+        must(sbn_forward_branches_begin(&set->forward[i], 1, &passes[i]), "begin");
+    for (size_t i = LAYERS; i-- > 0;)
+        must(sbn_pass_end(passes[i], &set->results[0][i]), "end");
+    for (size_t i = 0; i < LAYERS; ++i)
+        if (backward(m, i))
+            return m->status;
+    return SBN_SUCCESS;
+}
+
+static int train_mixed(test_rank *m)
+{
+    return m->rank == ODD ? train_begun(m) : train(m);
+}
+
+static int split(test_rank *m)
+{
+    const int colours[RANK_REPLICAS] = {0};
+    sbn_group *part = NULL;
+    const int status = sbn_group_split(m->group, colours, &part);
+    if (!status)
+        must(sbn_group_destroy(part), "sbn_group_destroy");
+    return rank_says(m, status);
+}
+
+static int split_and_train(test_rank *m)
+{
+    return split(m) ? m->status : train(m);
+}
+
+/* --- what they cost --- */
+
+static int reset(test_rank *m)
+{
+    clFinish(m->queue);
+    branch_set_reset(m);
+    return SBN_SUCCESS;
+}
+
+/* Four steps: by then every call is expected. */
+static void teach(test_ranks *all)
+{
+    for (int i = 0; i < 4; ++i)
+        ranks_do(all, train);
+    ranks_do(all, reset);
+}
+
+static int digest(test_rank *m)
+{
+    clFinish(m->queue);
+    m->digest = branch_set_digest(m);
+    return SBN_SUCCESS;
+}
+
+typedef struct way {
+    const char *what;
+    int (*work)(test_rank *);
+    size_t headers, words; /* requests */
+} way;
+
+/* The sums of the first pass of each are expected, as the step before has ended. */
+static const way ways[] = {
+    {"passes", train, 6, 0},
+    {"passes not ended at once", train_begun, 6, 6},
+    {"passes under way together", train_overlapped, 6, 5},
+    {"passes that one rank does not end at once", train_mixed, 6, 6},
+    {"a split, then passes", split_and_train, 8, 3},
+};
+
+static void check_way(test_ranks *all, const way *w, const uint64_t *digests)
+{
+    teach(all);
+    ranks_do(all, w->work);
+    for (int rank = 0; rank < RANKS; ++rank)
+        rank_expect(&all->of[rank], SBN_SUCCESS, "", w->what);
+    for (int rank = 0; rank < RANKS; ++rank) {
+        const size_t *starts = branch_set_of(&all->of[rank])->cost.starts;
+        tap_ok(!rank_is_here(&all->of[rank]) ||
+                   (starts[SBN_TAG_HEADER] == w->headers && starts[SBN_TAG_WORDS] == w->words &&
+                    starts[SBN_TAG_REPEAT] == 2),
+               "%s: rank %d: expected %zu headers, %zu requests of words, 2 of wide ones; got %zu, "
+               "%zu, %zu",
+               w->what, rank, w->headers, w->words, starts[SBN_TAG_HEADER], starts[SBN_TAG_WORDS],
+               starts[SBN_TAG_REPEAT]);
+    }
+    ranks_do(all, digest);
+    for (int rank = 0; rank < RANKS; ++rank)
+        tap_ok(all->of[rank].digest == digests[rank], "%s: rank %d: the same bits", w->what, rank);
+}
+
+/* --- one rank makes another call than the others expect --- */
+
+static int other_layer(test_rank *m)
+{
+    return forward(m, 1);
+}
+
+static int layer_of_equal_size(test_rank *m)
+{
+    return forward(m, 2);
+}
+
+static int other_operation(test_rank *m)
+{
+    return backward(m, 0);
+}
+
+static int wrong_argument(test_rank *m)
+{
+    const branch_set *set = branch_set_of(m);
+    return rank_says(m, sbn_forward(set->layers[0], set->shards[0], NULL, 0, NULL));
+}
+
+typedef struct odd_call {
+    int (*work)(test_rank *);
+    int own, others;
+    const char *own_words, *words;
+} odd_call;
+
+#define DIFFERS(work, called) \
+    { \
+        work, SBN_DISAGREEMENT, SBN_DISAGREEMENT, "rank 1 called " called, "rank 1 called " called \
+    }
+
+static const odd_call odd_calls[] = {
+    DIFFERS(other_layer, "forward of layer \"second\" with 7 channels"),
+    DIFFERS(layer_of_equal_size, "forward of layer \"third\" with 5 channels"),
+    DIFFERS(other_operation, "backward of layer \"first\" with 5 channels"),
+    DIFFERS(split, "sbn_group_split"),
+    {wrong_argument, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "saved: expected",
+     "rank 1 called forward of layer \"first\" with 5 channels and reported SBN_INVALID_ARGUMENT"},
+};
+
+static const odd_call *odd;
+
+static int call_oddly(test_rank *m)
+{
+    return m->rank == ODD ? odd->work(m) : forward(m, 0);
+}
+
+static void check_odd(test_ranks *all)
+{
+    teach(all);
+    ranks_do(all, call_oddly);
+    for (int rank = 0; rank < RANKS; ++rank)
+        rank_expect(&all->of[rank], rank == ODD ? odd->own : odd->others,
+                    rank == ODD ? odd->own_words : odd->words, "an odd call");
+}
+
+void checks(void)
+{
+    const size_t ones[RANKS] = {1, 1, 1};
+    uint64_t digests[RANKS];
+    test_ranks all;
+    branch_sets_open(&all, &device, RANKS, ones, shapes, LAYERS);
+    ranks_do(&all, train);
+    ranks_do(&all, digest);
+    for (int rank = 0; rank < RANKS; ++rank)
+        digests[rank] = all.of[rank].digest;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i)
+        check_way(&all, &ways[i], digests);
+    for (odd = odd_calls; odd < odd_calls + sizeof odd_calls / sizeof *odd_calls; ++odd) {
+        check_odd(&all);
+        check_way(&all, &ways[0], digests);
+    }
+    branch_sets_close(&all);
+}
