@@ -262,10 +262,8 @@ static int surprises(sbn_communicator *c, size_t words, int at_once)
 static void forecast(const size_t *words, size_t calls, int first, int second, int third,
                      const char *what)
 {
-    static sbn_communicator fresh;
-    sbn_communicator c = fresh;
+    sbn_communicator c = {.transport = {.world_size = 1}};
     int expected[] = {first, second, third}, surprised[3] = {0};
-    c.transport.world_size = 1;
     for (int step = 0; step < 3; ++step)
         for (size_t i = 0; i < calls; ++i)
             surprised[step] += surprises(&c, words[i], 1);
@@ -280,13 +278,8 @@ static void check_forecast(void)
     const size_t blocks[] = {3, 4, 6, 3}, alike[] = {2, 2, 2, 2, 2, 2, 3};
     words[layers++] = 64;
     for (size_t stage = 0; stage < 4; ++stage)
-        for (size_t i = 0; i < blocks[stage]; ++i) {
-            words[layers++] = (size_t)64 << stage;
-            words[layers++] = (size_t)64 << stage;
-            words[layers++] = (size_t)256 << stage;
-            if (i == 0)
-                words[layers++] = (size_t)256 << stage;
-        }
+        for (size_t i = 0; i <= 3 * blocks[stage]; ++i)
+            words[layers++] = (size_t)((i > 2 ? i - 1 : i) % 3 == 2 ? 256 : 64) << stage;
     for (size_t i = 0; i < layers; ++i) {
         words[2 * layers - 1 - i] = 2 + 9 * words[i];
         words[i] = 2 + 8 * words[i];
@@ -300,8 +293,7 @@ static void check_forecast(void)
     forecast(words, SBN_CALLS_KEPT, SBN_CALLS_KEPT, SBN_CALLS_KEPT, SBN_CALLS_KEPT, "one more");
 
     /* A step of a call, one that is not ended at once, and a third. */
-    static sbn_communicator c;
-    c.transport.world_size = 1;
+    sbn_communicator c = {.transport = {.world_size = 1}};
     int surprised[3] = {0};
     for (int step = 0; step < 3; ++step) {
         surprised[0] = surprises(&c, 5, 1);
