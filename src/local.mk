@@ -109,6 +109,8 @@ libsyncbn_core_la_SOURCES = \
 	src/collective/agreement.h \
 	src/collective/communicator.c \
 	src/collective/communicator.h \
+	src/collective/forecast.c \
+	src/collective/forecast.h \
 	src/collective/hub.c \
 	src/collective/mismatch.c \
 	src/collective/mismatch.h \

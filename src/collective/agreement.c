@@ -23,50 +23,6 @@ static void put_fields(int64_t **word, uint64_t value, int bits)
     }
 }
 
-static uint32_t *kept(sbn_forecast *forecast, size_t call)
-{
-    return &forecast->kept[call % SBN_CALLS_KEPT];
-}
-
-/*
- * The call that followed the longest repetition, of up to four calls, of what came last; the latest, if
- * several are as long. `calls`: there is none.
- */
-static size_t likely(sbn_forecast *forecast)
-{
-    const size_t calls = forecast->calls,
-                 first = calls > SBN_CALLS_KEPT ? calls - SBN_CALLS_KEPT : 0;
-    size_t best = calls, most = 0;
-    for (size_t at = calls - 1; at > first && most < 4; --at) {
-        size_t same = 0;
-        while (same < 4 && at - same > first &&
-               *kept(forecast, at - same - 1) == *kept(forecast, calls - same - 1))
-            ++same;
-        if (same > most) {
-            most = same;
-            best = at;
-        }
-    }
-    return best;
-}
-
-static void keep(sbn_forecast *forecast, size_t words)
-{
-    const int right = forecast->like < forecast->calls && *kept(forecast, forecast->like) == words;
-    *kept(forecast, forecast->calls++) = (uint32_t)words;
-    forecast->like = right ? forecast->like + 1 : likely(forecast);
-    forecast->words = forecast->like < forecast->calls ? *kept(forecast, forecast->like) : 0;
-}
-
-/* Calls that were not kept, since all ranks did not end them at once, are one of unknown words. */
-static void learn(sbn_communicator *c, size_t words)
-{
-    if (c->forecast.number + 1 != c->calls)
-        keep(&c->forecast, 0);
-    keep(&c->forecast, words);
-    c->forecast.number = c->calls;
-}
-
 void sbn__header_fill(int64_t *header, int error, int at_once, uint32_t number, uint32_t words,
                       uint64_t digest)
 {
@@ -90,7 +46,7 @@ int sbn__header_agrees(sbn_communicator *c, const int64_t *header, size_t words)
             return 0;
     }
     if (sbn__header_at_once(c, header))
-        learn(c, words);
+        sbn__forecast_learn(&c->forecast, c->calls, words);
     return 1;
 }
 

@@ -17,6 +17,7 @@
 #include <syncbn/transport.h>
 
 #include "base/error.h"
+#include "collective/forecast.h"
 
 /*
  * The words of a request and the transport's handle, in one block, so that abandoning it allocates
@@ -27,18 +28,6 @@ typedef struct sbn_request_block {
     void *handle;
     int64_t words[];
 } sbn_request_block;
-
-/*
- * How many words the next call will send: training repeats its calls. All ranks forecast the same, as they
- * learn the same from the calls that they agreed on.
- */
-enum { SBN_CALLS_KEPT = 1024 };
-typedef struct sbn_forecast {
-    size_t words;                  /* 0: unknown */
-    size_t calls, like;            /* so far; the one whose words the next is expected to have */
-    uint32_t number;               /* of calls of the communicator when it last learnt */
-    uint32_t kept[SBN_CALLS_KEPT]; /* words of the last calls, a ring; 0: unknown */
-} sbn_forecast;
 
 typedef struct sbn_communicator {
     sbn_transport transport; /* start NULL: there is none */

@@ -2,6 +2,7 @@
 # not to be trusted.
 collective_tests = \
 	tests/collective/agreement \
+	tests/collective/forecast \
 	tests/collective/foreign_words \
 	tests/collective/group_split \
 	tests/collective/hub \

@@ -38,21 +38,6 @@ static const branch_shape all_frozen[] = {
     {.name = "frozen too", .channels = 7, .plane = 9, .samples = 3, .fixed = 1},
 };
 
-static int separately(test_rank *m)
-{
-    branch_set *set = branch_set_of(m);
-    int status = SBN_SUCCESS;
-    for (size_t i = 0; i < set->count && !status; ++i) {
-        const sbn_branch *b = &set->forward[i];
-        status = sbn_forward(b->layer, b->shards, b->saved, b->flags, &set->results[0][i]);
-    }
-    for (size_t i = 0; i < set->count && !status; ++i) {
-        const sbn_branch *b = &set->backward[i];
-        status = sbn_backward(b->layer, b->shards, b->saved, b->flags, &set->results[1][i]);
-    }
-    return rank_says(m, status);
-}
-
 static int together(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
@@ -81,15 +66,6 @@ static int interleaved(test_rank *m)
         status = status ? status : first;
     }
     return rank_says(m, status);
-}
-
-/* Of what the passes have made, which is then as before them. */
-static int digest(test_rank *m)
-{
-    clFinish(m->queue);
-    m->digest = branch_set_digest(m);
-    branch_set_reset(m);
-    return 0;
 }
 
 /* Of a forward and a backward pass, as include/syncbn/transport.h says. */
@@ -162,7 +138,7 @@ static void check(int count, const size_t *replicas, const branch_shape *shapes,
     static const struct {
         int (*work)(test_rank *);
         const char *name;
-    } ways[] = {{separately, "a call for each layer"},
+    } ways[] = {{branch_set_train, "a call for each layer"},
                 {together, "one call"},
                 {interleaved, "two calls under way"}};
     uint64_t apart[RANKS_MAX];
@@ -176,7 +152,7 @@ static void check(int count, const size_t *replicas, const branch_shape *shapes,
             rank_expect(&all.of[rank], SBN_SUCCESS, "", name);
         if (ways[i].work == together)
             check_cost(&all, shapes, branches, what);
-        ranks_do(&all, digest);
+        ranks_do(&all, branch_set_digest);
         for (int rank = 0; rank < count; ++rank) {
             apart[rank] = i == 0 ? all.of[rank].digest : apart[rank];
             tap_ok(all.of[rank].digest == apart[rank], "%s: rank %d: the same bits", name, rank);

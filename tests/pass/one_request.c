@@ -19,29 +19,7 @@ static const branch_shape shapes[LAYERS] = {
 /* Forward passes of the layers, then backward ones. */
 enum { CALLS = 2 * LAYERS };
 
-static int call(test_rank *m, size_t number)
-{
-    branch_set *set = branch_set_of(m);
-    const size_t i = number % LAYERS;
-    return rank_says(m, number < LAYERS
-                            ? sbn_forward_branches(&set->forward[i], 1, &set->results[0][i])
-                            : sbn_backward_branches(&set->backward[i], 1, &set->results[1][i]));
-}
-
-static int call_from(test_rank *m, size_t first)
-{
-    int status = SBN_SUCCESS;
-    for (size_t number = first; number < CALLS && !status; ++number)
-        status = call(m, number);
-    return status;
-}
-
-static int train(test_rank *m)
-{
-    return call_from(m, 0);
-}
-
-/* The same calls, which the ranks do not end at once; a device may only begin when begin has returned. */
+/* Calls that the ranks do not end at once; a device may only begin when begin has returned. */
 static int train_begun(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
@@ -73,12 +51,15 @@ static int train_overlapped(test_rank *m)
         must(sbn_forward_branches_begin(&set->forward[i], 1, &passes[i]), "begin");
     for (size_t i = LAYERS; i-- > 0;)
         must(sbn_pass_end(passes[i], &set->results[0][i]), "end");
-    return call_from(m, LAYERS);
+    for (size_t number = LAYERS; number < CALLS; ++number)
+        if (branch_set_call(m, number))
+            break;
+    return m->status;
 }
 
 static int train_mixed(test_rank *m)
 {
-    return m->rank == ODD ? train_begun(m) : train(m);
+    return m->rank == ODD ? train_begun(m) : branch_set_train(m);
 }
 
 static int split(test_rank *m)
@@ -93,26 +74,17 @@ static int split(test_rank *m)
 
 static int split_and_train(test_rank *m)
 {
-    return split(m) ? m->status : train(m);
+    return split(m) ? m->status : branch_set_train(m);
 }
 
 /* --- what they cost --- */
-
-/* Of what the passes have made, which is then as before them. */
-static int digest(test_rank *m)
-{
-    clFinish(m->queue);
-    m->digest = branch_set_digest(m);
-    branch_set_reset(m);
-    return SBN_SUCCESS;
-}
 
 /* Four steps: by then every call is expected. */
 static void teach(test_ranks *all)
 {
     for (int i = 0; i < 4; ++i)
-        ranks_do(all, train);
-    ranks_do(all, digest);
+        ranks_do(all, branch_set_train);
+    ranks_do(all, branch_set_digest);
 }
 
 typedef struct way {
@@ -123,7 +95,7 @@ typedef struct way {
 
 /* The sums of the first pass of each are expected, as the step before has ended. */
 static const way ways[] = {
-    {"passes", train, 6, 0},
+    {"passes", branch_set_train, 6, 0},
     {"passes not ended at once", train_begun, 6, 6},
     {"passes under way together", train_overlapped, 6, 5},
     {"passes that one rank does not end at once", train_mixed, 6, 6},
@@ -145,7 +117,7 @@ static void check_way(test_ranks *all, const way *w, const uint64_t *digests)
                w->what, rank, w->headers, w->words, starts[SBN_TAG_HEADER], starts[SBN_TAG_WORDS],
                starts[SBN_TAG_REPEAT]);
     }
-    ranks_do(all, digest);
+    ranks_do(all, branch_set_digest);
     for (int rank = 0; rank < RANKS; ++rank)
         tap_ok(all->of[rank].digest == digests[rank], "%s: rank %d: the same bits", w->what, rank);
 }
@@ -186,7 +158,7 @@ static int call_oddly(test_rank *m)
 {
     if (m->rank == ODD && odd->work)
         return odd->work(m);
-    return call(m, m->rank == ODD ? odd->call : 0);
+    return branch_set_call(m, m->rank == ODD ? odd->call : 0);
 }
 
 void checks(void)
@@ -195,8 +167,8 @@ void checks(void)
     uint64_t digests[RANKS];
     test_ranks all;
     branch_sets_open(&all, &device, RANKS, ones, shapes, LAYERS);
-    ranks_do(&all, train);
-    ranks_do(&all, digest);
+    ranks_do(&all, branch_set_train);
+    ranks_do(&all, branch_set_digest);
     for (int rank = 0; rank < RANKS; ++rank)
         digests[rank] = all.of[rank].digest;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i)

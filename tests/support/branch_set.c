@@ -123,7 +123,24 @@ void branch_set_reset(test_rank *m)
     memset(&set->cost, 0, sizeof set->cost);
 }
 
-uint64_t branch_set_digest(const test_rank *m)
+int branch_set_call(test_rank *m, size_t number)
+{
+    branch_set *set = branch_set_of(m);
+    const size_t back = number / set->count, i = number % set->count;
+    const sbn_branch *b = back ? &set->backward[i] : &set->forward[i];
+    return rank_says(m, (back ? sbn_backward : sbn_forward)(b->layer, b->shards, b->saved, b->flags,
+                                                            &set->results[back][i]));
+}
+
+int branch_set_train(test_rank *m)
+{
+    int status = SBN_SUCCESS;
+    for (size_t number = 0; number < 2 * branch_set_of(m)->count && !status; ++number)
+        status = branch_set_call(m, number);
+    return status;
+}
+
+static uint64_t digest_of(const test_rank *m)
 {
     const branch_set *set = branch_set_of(m);
     uint64_t digest = SBN_DIGEST_START;
@@ -138,6 +155,14 @@ uint64_t branch_set_digest(const test_rank *m)
         digest = digest_slices(digest, set->slices[i], m->replicas);
     }
     return digest;
+}
+
+int branch_set_digest(test_rank *m)
+{
+    clFinish(m->queue);
+    m->digest = digest_of(m);
+    branch_set_reset(m);
+    return SBN_SUCCESS;
 }
 
 uint64_t branch_set_state(test_rank *m)

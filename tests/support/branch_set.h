@@ -52,8 +52,12 @@ void branch_sets_close(test_ranks *all);
 /* Outputs to the pattern and running statistics to values of the layer's own; counts to 0. */
 void branch_set_reset(test_rank *m);
 
-/* Outputs, saved and running statistics of all layers. */
-uint64_t branch_set_digest(const test_rank *m);
+/* A call for a layer: the forward passes have the first numbers, the backward ones the next; and all of them. */
+int branch_set_call(test_rank *m, size_t number);
+int branch_set_train(test_rank *m);
+
+/* Of outputs, saved and running statistics of all layers, which are then as before the passes. */
+int branch_set_digest(test_rank *m);
 
 /* The same of what a refused pass must leave alone; outputs have to be untouched. */
 uint64_t branch_set_state(test_rank *m);
