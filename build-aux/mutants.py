@@ -128,7 +128,7 @@ def run(batch):
     said, deadline = 0, time.monotonic() + SILENT_SECONDS
     while True:
         ended = process.poll() is not None
-        text = open(output).read()
+        text = open(output, errors='replace').read()
         if len(text) > said:
             said, deadline = len(text), time.monotonic() + SILENT_SECONDS
         failed = re.search(r'^(?:FAIL|ERROR): (\S+)', text, re.MULTILINE)
