@@ -11,7 +11,10 @@ typedef struct fixture {
     cl_context context;
 } fixture;
 
-/* Ends the program unless code is CL_SUCCESS. */
-void must(int code, const char *what);
+/* Ends the program unless the call returns CL_SUCCESS, and what sbn_last_error says is cleared. */
+#define must(call, what) (must_fail_before(#call), must_succeed(call, #call, what))
+
+void must_fail_before(const char *call);
+void must_succeed(int code, const char *call, const char *what);
 
 #endif
