@@ -105,7 +105,7 @@ static void print_plans(char *text, size_t size, const sbn_shape *shape, const s
              apply.non_temporal ? ", streamed" : "", sbn__plan_whole(shape, replica, 2));
 }
 
-/* Plans on a CPU of 4 units and a GPU of 132. */
+/* Plans on a CPU of 4 units, a GPU of 132 and one of 304. */
 static void recorded(void)
 {
     static const char *const rows[] = {
@@ -151,6 +151,7 @@ static void recorded(void)
         "GPU 2048x256x1 last: 8x16 of 32x128, tail; r 1x512x1 of 4; 0",
         "CPU 65536x256x1 last: 1x20 of 256x3277; r 1x64x1 of 1024, streamed; 0",
         "GPU 65536x256x1 last: 8x64 of 32x1024, added; r 1x2048x1 of 32; 0",
+        "MI 32768x256x1 last: 8x64 of 32x512, added; r 1x1366x1 of 24; 0",
     };
     sbn_kernels combining = {.forward_combine = {.kernel = (cl_kernel)(void *)&combining}};
     sbn_replica replicas[] = {
@@ -159,6 +160,7 @@ static void recorded(void)
          .compute_units = 132,
          .counts_slices = 1,
          .cache_size = (size_t)50 << 20},
+        {.form = SBN_FORM_GPU, .compute_units = 304, .counts_slices = 1},
     };
     replicas[0].kernels[SBN_F32][0] = &combining;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -168,7 +170,7 @@ static void recorded(void)
                layout);
         const sbn_shape shape = shape_of(extents,
                                          *layout == 'l' ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW);
-        print_plans(text, sizeof text, &shape, &replicas[*form == 'G']);
+        print_plans(text, sizeof text, &shape, &replicas[strcspn("CGM", form)]);
         tap_ok(strcmp(text, strchr(rows[i], ':') + 2) == 0, "%s %s %s", form, layout, text);
     }
 }

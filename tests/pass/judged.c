@@ -12,7 +12,7 @@
 static const char *const lines[] = {
     "mb8ic16ih9iw9,leaky,output,data=zero,plain",
     "mb8ic16ih9iw9,leaky,output,last,data=zero,plain,form=gpu",
-    "mb4ic6ih9iw9,leaky,output,data=huge",
+    "mb4ic6ih9iw9,leaky,output,r4,data=huge",
     "mb4ic6ih9iw9,leaky,output,last,data=huge,inplace,form=gpu",
     "mb4ic9ih28iw28,data=largest,passes=fer",
     "mb4ic9ih28iw28,last,data=largest,passes=fer,form=gpu",
@@ -23,7 +23,7 @@ static const char *const lines[] = {
     "mb8ic3,split8-0,data=nan,grad=nan,byhost,form=gpu",
     "mb8ic3,relu,last,split0-8,data=nan,accumulate,form=gpu",
     "mb8ic16ih9iw9,r2,clamp,eps=16,momentum=0.3",
-    "mb8ic16ih9iw9,leaky=0.25,add,last,clamp,eps=0.25,cumulative",
+    "mb8ic16ih9iw9,leaky=0.25,add,off4,last,clamp,eps=0.25,cumulative",
     "mb8ic16ih9iw9,leaky,output,inplace,frozen",
     "mb8ic16ih9iw9,f16,output,last,global,frozen",
     "mb1ic16,frozen",

@@ -135,6 +135,7 @@ static void check_folding(void)
         FOLD(of[1].inner, 1000, "weight|expected 3000 floats|got a buffer of"),
         FOLD(of[1].weight.mem, NULL, "weight|got NULL"),
         FOLD(of[1].folded_bias.mem, NULL, "folded_bias|got NULL"),
+        FOLD(of[1].norm_weight.mem, NULL, "norm_weight|got NULL"),
         FOLD(of[1].norm_bias.mem, NULL, "norm_bias|got NULL"),
         FOLD(of[1].folded_weight, good.of[1].weight, "overlap"),
         FOLD(of[1].num_wait, 1, "wait_list|1 events"),

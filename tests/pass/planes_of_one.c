@@ -91,6 +91,8 @@ static const char *const lines[] = {
     "mb256ic19,r1,global,passes=fb",
     "mb256ic300,r2,split100-156,last,global,passes=fb",
     "mb256ic19,r1,form=gpu,global,passes=fb",
+    "mb256ic19,r1,eps=0,global,passes=fb",
+    "mb256ic19,r1,form=gpu,eps=0,global,passes=fb",
 };
 
 /* In units of 2^-41, and of 2^-82; differences of products of sums in units of 2^-82 too. */
