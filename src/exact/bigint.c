@@ -82,7 +82,7 @@ void sbn__bigint_shift_left(sbn_bigint *result, const sbn_bigint *a, int bits)
         if (part >> 32)
             result->limb[i + moved + 1] = (uint32_t)(part >> 32);
     }
-    result->length = a->length ? a->length + moved + 1 : 0;
+    result->length = a->length + moved + 1;
     result->negative = a->negative;
     trim(result);
 }

@@ -213,7 +213,6 @@ int sbn__bucket_read(sbn_bucket *bucket)
 int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done)
 {
     int status = SBN_SUCCESS;
-    *done = 1;
     for (size_t r = 0; r < parallel->replica_count && !status; ++r) {
         int one = 1;
         if (bucket->copied[r])

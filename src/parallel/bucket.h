@@ -22,8 +22,8 @@ int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *exchange);
 int sbn__bucket_read(sbn_bucket *bucket);
 
 /*
- * Sets *done to 1 if all its copies have ended; a failed one is an error. Never blocks. The second
- * function waits for them.
+ * Sets *done to 0 unless all its copies have ended; a failed one is an error. Never blocks. The
+ * second function waits for them.
  */
 int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done);
 void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas);

@@ -200,7 +200,6 @@ int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t lengt
                              uint64_t data_size, const char *path)
 {
     const size_t room = length / 8 * 8 + SLACK;
-    *header = (sbn_tensor_header){0};
     if (*text != '{')
         return sbn__fail(SBN_INVALID_FILE, "%s: its header does not begin with {", path);
     header->tensors = sbn__allocate(room);

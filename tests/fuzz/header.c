@@ -34,7 +34,7 @@ static void check(const sbn_tensor_header *header, uint64_t data_size)
 static void check_text(const sbn_tensor_header *header, uint64_t data_size)
 {
     size_t length;
-    sbn_tensor_header again;
+    sbn_tensor_header again = {0};
     sbn_new_tensor *tensors = calloc(header->count + 1, sizeof *tensors);
     fuzz_must(tensors != NULL);
     for (size_t i = 0; i < header->count; ++i) {
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     char *text = malloc(length);
     fuzz_must(text != NULL);
     memcpy(text, bytes + 8, length);
-    sbn_tensor_header header;
+    sbn_tensor_header header = {0};
     if (!sbn__tensor_header_parse(&header, text, length, size - 8 - length, "fuzz")) {
         check(&header, size - 8 - length);
         check_text(&header, size - 8 - length);
