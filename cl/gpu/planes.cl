@@ -26,6 +26,9 @@
 #define PIVOTS_SIZE(log2_at_once) \
     ((SLOTS << (log2_at_once)) * BANKS * (TURNS(log2_at_once) > 1 ? 2 : 1))
 #define MOST_LIMBS (PASS_LIMBS1 > PASS_LIMBS2 ? PASS_LIMBS1 : PASS_LIMBS2)
+#if MOST_LIMBS > WORDS_AT_ONCE
+#error "work-items add more words than WORDS_AT_ONCE: reduce_planes.cl"
+#endif
 /* The same local memory holds lanes, and at the end words of limbs. */
 #define FLOATS_SIZE (PASS_SUMS * LANES_SIZE)
 #define SHARED_SIZE (FLOATS_SIZE > 2 * WORDS_SIZE ? (FLOATS_SIZE >> 1) + 1 : WORDS_SIZE)

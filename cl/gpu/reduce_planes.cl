@@ -167,23 +167,19 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
         atomic_or(all_flags + (own_task & strip_mask), flags);
     global long *out = partial + ((ulong)slice * channels + first) * PASS_LENGTH;
     const uint strip = strip_mask + 1;
-    UNROLL for (uint k = 0; k < MOST_LIMBS; k += WORDS_AT_ONCE)
-    {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
-            shared[w * ITEMS + item] = k + w < MOST_LIMBS ? limbs[k + w] : 0;
-        add_words(shared, item, TASKS >> 1, strip);
-        /* One work-item for each word of each sum of each channel. */
-        const uint word = k + ((item >> log2_strip) & (WORDS_AT_ONCE - 1)), c = item & strip_mask;
-        const uint second = item >> (log2_strip + 2);
-        const uint count = second ? PASS_LIMBS2 : PASS_LIMBS1;
-        if (second < 2 && word < count && first + c < channels) {
-            long sum = 0;
-            for (uint p = second ? PASS_FIRST_PARTS : 0; p < (second ? PARTS : PASS_FIRST_PARTS);
-                 ++p)
-                sum += shared[(word - k) * ITEMS + p * TASKS + c];
-            out[c * PASS_LENGTH + (second ? PASS_LIMBS1 : 0) + word] = sum;
-        }
+    /* Nobody reads lanes any more, which were here. */
+    UNROLL for (uint w = 0; w < MOST_LIMBS; ++w)
+        shared[w * ITEMS + item] = limbs[w];
+    add_words(shared, item, TASKS >> 1, strip);
+    /* One work-item for each word of each sum of each channel. */
+    const uint word = (item >> log2_strip) & (WORDS_AT_ONCE - 1), c = item & strip_mask;
+    const uint second = item >> (log2_strip + 2);
+    const uint count = second ? PASS_LIMBS2 : PASS_LIMBS1;
+    if (second < 2 && word < count && first + c < channels) {
+        long sum = 0;
+        for (uint p = second ? PASS_FIRST_PARTS : 0; p < (second ? PARTS : PASS_FIRST_PARTS); ++p)
+            sum += shared[word * ITEMS + p * TASKS + c];
+        out[c * PASS_LENGTH + (second ? PASS_LIMBS1 : 0) + word] = sum;
     }
     if (item < strip && first + item < channels)
         out[item * PASS_LENGTH + PASS_LIMBS] = all_flags[item];

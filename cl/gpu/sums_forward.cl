@@ -177,7 +177,7 @@ static uint pass_add_run(private long *limbs, private const pass_elements *eleme
     }
     /* Such that neither x nor x^2 has bits below the format's lowest. */
     const int least = max((301 - PASS_LOW2) >> 1, 150 - PASS_LOW1);
-    const int low = max((int)(top >> 23) - SPAN, max(least, 1));
+    const int low = max((int)(top >> 23) - SPAN, least);
     long sum = 0;
     ulong high_sum = 0, low_sum = 0;
     UNROLL for (uint k = 0; k < RUN; ++k)
