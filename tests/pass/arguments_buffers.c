@@ -19,8 +19,12 @@ static void check_buffers(cl_mem abroad)
                      behind_dy = {good->dy.mem, good->dy.offset + 1};
     cl_mem const no_buffer = (cl_mem)stage.group;
     const refusal rows[] = {
+        ROW(shards[1].dy_pitch, 1, NULL),
+        ROW(shards[1].dx_pitch, 1, NULL),
         GOOD(FORWARD, residual.mem, no_buffer),
+        ROW(shards[1].y_pitch, 1, NULL),
         GOOD(BACKWARD, residual_grad.mem, no_buffer),
+        BAD(BACKWARD, dy_pitch, 1, "dy_pitch: expected 0 or at least"),
         BAD(FORWARD, x.mem, NULL, "x: expected a buffer, got NULL"),
         BAD(FORWARD, y.mem, NULL, "y: expected a buffer"),
         BAD(FORWARD, weight.mem, NULL, "weight: expected a buffer"),
@@ -33,7 +37,6 @@ static void check_buffers(cl_mem abroad)
         BAD(FORWARD, y.mem, good->x.mem, "y is written|overlap x"),
         BAD(FORWARD, y, behind, "y is written|overlap x"),
         BAD(FORWARD, x, good->y, "y is written|overlap x"),
-        BAD(FORWARD, num_wait, 2, "wait_list: expected 2 events, got NULL"),
         BAD(BACKWARD, dy.mem, NULL, "dy: expected a buffer"),
         BAD(BACKWARD, dx.mem, abroad, "dx: expected a buffer of the queue's context"),
         BAD(BACKWARD, weight_grad.mem, abroad,
@@ -50,7 +53,7 @@ static void check_buffers(cl_mem abroad)
         BAD(EVALUATE, x.mem, NULL, "x: expected a buffer"),
         BAD(EVALUATE, bias.mem, abroad, "bias: expected a buffer of the queue's context"),
         BAD(EVALUATE, y, before, "y is written|overlap x"),
-        BAD(EVALUATE, num_wait, 1, "wait_list: expected 1 events"),
+        BAD(EVALUATE, num_wait, 1, "wait_list: expected 1 events, got NULL"),
         BAD(RECOMPUTE, y.mem, NULL, "y: expected a buffer"),
     };
     REFUSE_PASS(stage.right, rows);

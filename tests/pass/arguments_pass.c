@@ -120,7 +120,7 @@ static void check_shapes(void)
         BAD(BACKWARD, dims, -1, "dims|got -1"),
         BAD(BACKWARD, shape[1], 2, "shape: expected 3 channels|got 2"),
         BAD(BACKWARD, shape[0], 1, "2 samples of 7 positions|got 1 of 7"),
-        BAD(BACKWARD, shape[2], 5, "2 samples of 7 positions|got 2 of 5"),
+        OF(BACKWARD, shards[0].shape[2], 5, "replica 0|2 samples of 7 positions|got 2 of 5"),
         BAD(EVALUATE, shape[1], 4, "evaluation|3 channels|got 4"),
         BAD(RECOMPUTE, shape[1], 4, "recomputation|3 channels|got 4"),
         BAD(RECOMPUTE, shape[2], 5, "2 samples of 7 positions|got 2 of 5"),
