@@ -107,6 +107,8 @@ static void check_moves(void)
             "saved|stem|changed its group");
     float mean[CHANNELS];
     REFUSED(sbn_saved_stats(of_moved, mean, NULL, NULL), "saved|stem|changed its group");
+    REFUSED(sbn_forward(moved.layers[0], NULL, of_moved, 0, NULL), "shards: expected 3, got NULL");
+    REFUSED(sbn_saved_stats(of_moved, mean, NULL, NULL), "saved: no forward pass has filled it");
     slice_close(&s);
     for (unsigned seed = 2; seed < 4; ++seed)
         tap_ok(step(&still, 0, 1, of_still, seed) == step(&moved, 0, REPLICAS, of_moved, seed),
