@@ -115,7 +115,7 @@ double sbn__bigint_to_double(const sbn_bigint *value, int exponent)
     while (!(value->limb[top] >> (31 - shift)))
         ++shift;
     uint64_t head = (uint64_t)value->limb[top] << 32;
-    uint32_t next = 0, rest = 0;
+    uint32_t next = 0;
     if (top >= 1)
         head |= value->limb[top - 1];
     if (top >= 2)
@@ -124,7 +124,7 @@ double sbn__bigint_to_double(const sbn_bigint *value, int exponent)
         head = head << shift | next >> (32 - shift);
         next <<= shift;
     }
-    rest = next;
+    uint32_t rest = next;
     for (int i = 0; i < top - 2; ++i)
         rest |= value->limb[i];
     head |= rest != 0;

@@ -30,8 +30,6 @@ static inline sbn_int128 sbn__int128_scale(int64_t limb, int exponent)
 /* The value of three or four limbs. */
 static inline int sbn__int192_from_limbs(sbn_int192 *a, const int64_t *limbs, int count)
 {
-    if (count < 3 || count > 4)
-        return 0;
     const sbn_int128 two = limbs[0] + sbn__int128_scale(limbs[1], SBN_LIMB_BITS);
     a->low = (uint64_t)two;
     a->high = (two >> 64) + sbn__int128_scale(limbs[2], 2 * SBN_LIMB_BITS - 64);

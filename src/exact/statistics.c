@@ -118,7 +118,7 @@ static inline int int192_moments(const sbn_accumulators *accumulators, size_t c,
     const double n = (double)count;
     sbn_int192 sum, squares;
     double n2_variance;
-    if (!int192_sums(accumulators, c, &sum, &squares) || shift < 1 || shift > 63 ||
+    if (!int192_sums(accumulators, c, &sum, &squares) || shift > 63 ||
         !sbn__int192_n2_variance(sum, squares, count, shift, -2 * format->low1, &n2_variance))
         return 0;
     *result = (sbn_moments){sbn__int192_to_double(sum, -format->low1) / n, n2_variance / n / n};

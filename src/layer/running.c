@@ -11,13 +11,14 @@ sbn_running *sbn__running_create(size_t channels)
     if (!running)
         return NULL;
     running->channels = channels;
-    running->mean = sbn__allocate(sizeof(float) * channels);
-    running->var = sbn__allocate(sizeof(float) * channels);
+    running->mean = sbn__allocate(2 * sizeof(float) * channels);
     running->device_is_stale = 1;
-    if (running->mean && running->var)
-        return running;
-    sbn__running_destroy(running);
-    return NULL;
+    if (!running->mean) {
+        sbn__running_destroy(running);
+        return NULL;
+    }
+    running->var = running->mean + channels;
+    return running;
 }
 
 void sbn__running_drop_copy(sbn_running *running)
@@ -25,7 +26,6 @@ void sbn__running_drop_copy(sbn_running *running)
     sbn__release_event(&running->last);
     sbn__release_buffer(&running->device);
     running->device_is_stale = 1;
-    running->count_is_stale = 0;
 }
 
 void sbn__running_destroy(sbn_running *running)
@@ -34,7 +34,6 @@ void sbn__running_destroy(sbn_running *running)
         return;
     sbn__running_drop_copy(running);
     sbn__free(running->mean);
-    sbn__free(running->var);
     sbn__free(running->given);
     sbn__free(running);
 }
@@ -48,7 +47,7 @@ static int wait_for_updates(sbn_running *running, const sbn_group *group, const 
     clWaitForEvents(1, &running->last);
     const int status = sbn__event_state(group->replicas, running->last, &state);
     sbn__release_event(&running->last);
-    running->count_is_stale |= status || state < 0;
+    running->count_is_stale = 1; /* until it is read, if it is */
     return status || state >= 0
                ? status
                : sbn__fail(state,
@@ -79,10 +78,8 @@ static int move_count(sbn_running *running, const sbn_replica *replica, int to_h
 /* Both copies' rows and count. */
 static int move_all(sbn_running *running, const sbn_replica *replica, int to_host)
 {
-    const size_t row = sizeof(float) * running->channels;
-    int status = move(running, replica, to_host, 0, row, running->mean);
-    if (!status)
-        status = move(running, replica, to_host, row, row, running->var);
+    const int status = move(running, replica, to_host, 0, 2 * sizeof(float) * running->channels,
+                            running->mean);
     return status ? status : move_count(running, replica, to_host);
 }
 
@@ -271,13 +268,11 @@ int sbn__running_room(sbn_batchnorm *layer, float **given)
 int sbn__running_take(sbn_batchnorm *layer, const float *given)
 {
     sbn_running *running = layer->running;
-    const size_t size = sizeof(float) * running->channels;
+    const size_t size = 2 * sizeof(float) * running->channels;
     const int status = sbn__running_read(running, layer->group, layer->name);
-    if (status || (memcmp(running->mean, given, size) == 0 &&
-                   memcmp(running->var, given + running->channels, size) == 0))
+    if (status || memcmp(running->mean, given, size) == 0)
         return status;
     memcpy(running->mean, given, size);
-    memcpy(running->var, given + running->channels, size);
     changed(running);
     return SBN_SUCCESS;
 }

@@ -12,7 +12,7 @@
 #include "layer/batchnorm.h"
 
 struct sbn_running {
-    float *mean, *var;
+    float *mean, *var; /* in one block, as in `given` */
     int64_t batches;
     float *given; /* room for what the caller gives; NULL until it is needed */
     size_t channels;

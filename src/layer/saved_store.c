@@ -41,11 +41,11 @@ static size_t moments_size(const sbn_batchnorm *layer)
     return sizeof(double) * SBN_MOMENT_ROWS * layer->channels;
 }
 
-/* The bytes of a mask of `elements` in rows; 0: they do not make rows. */
+/* The bytes of a mask of `elements` in rows; SIZE_MAX: they do not make rows. */
 static size_t mask_size(uint64_t elements, const replica_header *r)
 {
-    if (r->row == 0 || r->bits == 0 || elements % r->row != 0)
-        return 0;
+    if (r->row == 0 || elements % r->row != 0)
+        return SIZE_MAX;
     return (elements / r->row * (sbn__round_up(r->row, r->bits) / r->bits) + 1) * r->word;
 }
 
@@ -116,8 +116,6 @@ int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *s
         return sbn__fail(SBN_INVALID_ARGUMENT, "room: expected at least %zu bytes, got %zu", *size,
                          room);
     status = sbn__saved_read(saved);
-    if (status)
-        return status;
     char *at = memory;
     memcpy(at, &h, sizeof h);
     at += sizeof h;
@@ -185,7 +183,7 @@ static int shape_of(const replica_header *h, size_t channels, sbn_shape *shape)
 {
     const uint64_t most = (uint64_t)1 << 56;
     *shape = (sbn_shape){.samples = h->samples, .plane = h->plane, .channels = channels};
-    if (h->samples > most || (h->plane > 0 && h->samples > most / h->plane))
+    if (h->plane > 0 && h->samples > most / h->plane)
         return 0;
     shape->values = h->samples * h->plane;
     if (shape->values > most / channels)
@@ -211,7 +209,7 @@ static int check_replicas(const char *at, const sbn_saved *saved, size_t left, s
                              r, form == SBN_FORM_GPU ? "GPU" : "CPU");
         h.word = (uint32_t)sbn__form_sizes(form)->mask_word;
         const size_t wanted = masked ? mask_size(shapes[r].elements, &h) : 0;
-        if (!is_shape || h.mask_size != wanted || (masked && wanted == 0) || wanted > left)
+        if (!is_shape || h.mask_size != wanted || wanted > left)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "memory: replica %zu: expected a shape and its mask, got others", r);
         left -= wanted;
@@ -229,11 +227,14 @@ static int load_replica(sbn_saved *saved, size_t r, const replica_header *h, con
     sbn_group *group = saved->layer->group;
     sbn_replica *replica = &group->replicas[r];
     int status = SBN_SUCCESS;
-    if (h->mask_size > 0)
+    if (h->mask_size > 0) {
         status = sbn__reserve(replica, &saved->masks[r].words, h->mask_size);
-    if (!status && h->mask_size > 0)
-        status = sbn__write_now(replica, replica->transfer_queue, saved->masks[r].words.mem, 0,
-                                h->mask_size, mask, WHAT);
+        if (!status)
+            status = sbn__write_now(replica, replica->transfer_queue, saved->masks[r].words.mem, 0,
+                                    h->mask_size, mask, WHAT);
+        saved->masks[r].rows = (sbn_mask_rows){h->row, UINT64_MAX / h->row,
+                                               (cl_uint)(sbn__round_up(h->row, h->bits) - h->row)};
+    }
     if (!status && group->combines)
         status = sbn__saved_moments_reserve(saved->moments, replica);
     if (!status && group->combines)
@@ -241,9 +242,6 @@ static int load_replica(sbn_saved *saved, size_t r, const replica_header *h, con
                                 moments_size(saved->layer), saved->moments->mean, WHAT);
     if (!status)
         status = sbn__channel_table_write(&saved->table, replica);
-    if (!status && h->mask_size > 0)
-        saved->masks[r].rows = (sbn_mask_rows){h->row, UINT64_MAX / h->row,
-                                               (cl_uint)(sbn__round_up(h->row, h->bits) - h->row)};
     return status ? status : sbn__flush(replica);
 }
 

@@ -64,7 +64,6 @@ void sbn__layer_move_drop(sbn_layer_move *move)
 {
     sbn__free(move->fresh);
     sbn__free(move->shapes);
-    *move = (sbn_layer_move){NULL, NULL};
 }
 
 void sbn__layer_move_finish(sbn_layer_move *move, sbn_batchnorm *layer, sbn_group *group)

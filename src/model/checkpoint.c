@@ -70,10 +70,8 @@ static int by_name(const void *a, const void *b)
 static int find_layers(sbn_checkpoint *checkpoint)
 {
     const sbn_tensor_header *header = &checkpoint->file.header;
-    size_t most = 0, length;
-    for (size_t i = 0; i < header->count; ++i)
-        most += sbn__key_split(header->tensors[i].name, &length) == SBN_VAR;
-    checkpoint->layers = sbn__allocate(sizeof *checkpoint->layers * (most + 1));
+    size_t length;
+    checkpoint->layers = sbn__allocate(sizeof *checkpoint->layers * header->count);
     if (!checkpoint->layers)
         return sbn__fail_memory("a checkpoint");
     int status = SBN_SUCCESS;

@@ -135,7 +135,7 @@ static int take(load *l, const sbn_entry *entry, values *v)
     /*
      * A file of version 1 has no count of batches; a file without statistics says nothing about it.
      */
-    v->has[SBN_BATCHES] |= v->has[SBN_MEAN] && v->has[SBN_VAR];
+    v->has[SBN_BATCHES] = v->has[SBN_BATCHES] || (v->has[SBN_MEAN] && v->has[SBN_VAR]);
     return status;
 }
 

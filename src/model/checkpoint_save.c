@@ -80,7 +80,7 @@ static int add_layer(save *s, size_t index, float *values)
             continue;
         status = add_tensor(s, index, which, &tensor);
         if (!status && which == SBN_BATCHES)
-            sbn__put_little_endian(tensor->data, (uint64_t)batches, 8);
+            sbn__put_little_endian(tensor->data, (uint64_t)batches, (size_t)tensor->size);
         else if (!status)
             status = encode_all(tensor, values + channels * (size_t)which, channels);
     }
@@ -148,7 +148,7 @@ static int write_file(save *s)
 
 int sbn_model_save(const sbn_model *model, const char *path, const char *base)
 {
-    sbn_tensor_file file = {.file = -1};
+    sbn_tensor_file file;
     sbn__error_clear();
     int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
     if (!status && !path)

@@ -75,7 +75,7 @@ int sbn__parameters_read(const sbn_entry *entry, float *weight, float *bias)
 {
     const size_t size = sizeof(float) * entry->layer->channels;
     const sbn_replica *replica = entry->layer->group->replicas;
-    if (entry->replicas == 0 || entry->layer->group->replica_count == 0)
+    if (entry->replicas == 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "layer \"%s\": weight and bias cannot be read: this rank has no replica",
                          entry->name);

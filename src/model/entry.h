@@ -27,7 +27,7 @@ int sbn__entry_check_known(const sbn_entry *entry);
 /* Is the layer in a group of as many replicas as there are buffers? It may have moved by itself. */
 int sbn__check_replicas(const sbn_entry *entry);
 
-/* Blocking copies of an entry's weight and bias; NULL leaves one out. */
+/* Blocking copies of an entry's weight and bias, of checked replicas; NULL leaves one out. */
 int sbn__parameters_read(const sbn_entry *entry, float *weight, float *bias);
 int sbn__parameters_write(const sbn_entry *entry, const float *weight, const float *bias);
 

@@ -25,9 +25,7 @@ int sbn__key_split(const char *key, size_t *layer_length)
     const char *dot = strrchr(key, '.'), *leaf = dot ? dot + 1 : key;
     *layer_length = dot ? (size_t)(dot - key) : 0;
     /* ".weight" belongs to no layer: keys of a layer without a name have no dot. */
-    if (dot == key)
-        return -1;
-    for (int which = 0; which < SBN_KEYS; ++which)
+    for (int which = 0; which < SBN_KEYS && dot != key; ++which)
         if (strcmp(leaf, leaves[which]) == 0)
             return which;
     return -1;

@@ -38,19 +38,16 @@ int sbn_model_destroy(sbn_model *model)
     return SBN_SUCCESS;
 }
 
+/* Makes room for one more. */
 static int reserve(sbn_model *model)
 {
-    if (model->size < model->capacity)
-        return SBN_SUCCESS;
-    const size_t capacity = 2 * model->capacity + 8;
-    sbn_entry *entries = sbn__allocate(sizeof *entries * capacity);
+    sbn_entry *entries = sbn__allocate(sizeof *entries * (model->size + 1));
     if (!entries)
         return sbn__fail_memory("a model");
     if (model->size > 0)
         memcpy(entries, model->entries, sizeof *entries * model->size);
     sbn__free(model->entries);
     model->entries = entries;
-    model->capacity = capacity;
     return SBN_SUCCESS;
 }
 

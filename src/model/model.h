@@ -6,7 +6,7 @@
 
 struct sbn_model {
     sbn_object object;
-    size_t size, capacity;
+    size_t size;
     sbn_entry *entries;
 };
 

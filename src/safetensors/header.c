@@ -227,13 +227,11 @@ const sbn_tensor *sbn__tensor_header_find(const sbn_tensor_header *header, const
     size_t begin = 0, end = header->count;
     while (begin < end) {
         const size_t middle = begin + (end - begin) / 2;
-        const int order = strcmp(header->tensors[middle].name, name);
-        if (order == 0)
-            return &header->tensors[middle];
-        if (order < 0)
+        if (strcmp(header->tensors[middle].name, name) < 0)
             begin = middle + 1;
         else
             end = middle;
     }
-    return NULL;
+    const sbn_tensor *found = &header->tensors[begin];
+    return begin < header->count && strcmp(found->name, name) == 0 ? found : NULL;
 }

@@ -77,17 +77,26 @@ static void check_checkpoint(void)
     tap_ok(checkpoint == NULL, "the handle is NULL");
     file_network_write(
         "{\"running_mean\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]},"
-        "\"running_var\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[2,6]},"
-        "\".running_mean\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[6,6]},"
-        "\".running_var\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[6,6]}}",
-        6);
+        "\"running_var\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[2,4]},"
+        "\"weight\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[4,8]},"
+        "\"x.running_mean\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[8,10]},"
+        "\"x.running_var\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[10,12]},"
+        "\"y.running_var\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[12,12]},"
+        "\".running_mean\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[12,12]},"
+        "\".running_var\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[12,12]}}",
+        12);
     must(sbn_checkpoint_create(file_network_path, &checkpoint), "create");
     layer.size = sizeof layer;
     must(sbn_checkpoint_layer(checkpoint, 0, &layer), "get");
-    tap_ok(sbn_checkpoint_size(checkpoint) == 1 && *layer.name == '\0' && !layer.affine,
+    tap_ok(sbn_checkpoint_size(checkpoint) == 2 && *layer.name == '\0' && layer.affine,
            "a network that is a layer itself");
     expect(sbn_checkpoint_read(checkpoint, 0, weight, NULL, mean, var, NULL), SBN_KEY_MISMATCH,
-           "running_var|of shape [1], got F16 of [2]", "whose variance has another shape");
+           "\"weight\"|of shape [1], got F16 of [2]", "whose weight has another shape");
+    must(sbn_checkpoint_read(checkpoint, 1, NULL, NULL, mean, NULL, NULL), "read");
+    must(sbn_checkpoint_read(checkpoint, 1, weight, var, NULL, NULL, &batches), "read");
+    must(sbn_checkpoint_layer(checkpoint, 1, &layer), "get");
+    tap_ok(!layer.affine && weight[0] == 1 && var[0] == 0 && isnan(mean[0]) && batches == 0,
+           "a layer without weight, bias and count: 1, 0, none");
     sbn_checkpoint_destroy(checkpoint);
 }
 

@@ -85,8 +85,9 @@ static void check_keys(void)
         "\"1.more.deeper\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[17,18]},"
         "\"x.running_mean\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[18,22]},"
         "\"x.running_var\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[22,26]},"
-        "\"x.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[26,30]},"
-        "\"fc.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[30,34]}}",
+        "\"x.weight\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[26,30]},"
+        "\"fc.running_mean\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[30,30]},"
+        "\"fd.running_var\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[30,34]}}",
         34);
     config = logging(&l, 1);
     expect(sbn_model_load(n.model, file_network_path, &config), SBN_KEY_MISMATCH,
@@ -94,15 +95,16 @@ static void check_keys(void)
     check_log(&l, 13,
               "missing 1.weight; missing 1.bias; missing 1.running_var; missing 4.1.weight|"
               "missing 4.1.running_var; missing 6.weight; missing 6.bias; unexpected 1.more; "
-              "unexpected x.bias; unexpected x.running_mean; unexpected x.running_var; ",
-              "num_batches_tracked may lack, and a dense layer's bias is nobody's");
+              "unexpected x.running_mean; unexpected x.running_var; unexpected x.weight; ",
+              "num_batches_tracked may lack, and a mean or a variance alone is nobody's");
     tap_ok(network_digest(&n) == before, "nothing has changed");
     config = logging(&l, 0);
-    expect(sbn_model_load(n.model, file_network_path, &config), SBN_SUCCESS, "", "not strict");
     float mean[4], var[4];
-    int64_t tracked;
+    int64_t tracked = 7;
+    must(sbn_batchnorm_set_running_stats(n.layers[0], NULL, NULL, &tracked), "set");
+    expect(sbn_model_load(n.model, file_network_path, &config), SBN_SUCCESS, "", "not strict");
     must(sbn_batchnorm_running_stats(n.layers[0], mean, var, &tracked), "get");
-    tap_ok(isnan(mean[0]) && var[0] == 1.0f && tracked == 0,
+    tap_ok(isnan(mean[0]) && var[0] == 1.0f && tracked == 7,
            "what the file has is loaded, the rest stays");
     network_close(&n);
 }
@@ -125,11 +127,16 @@ static void check_types(void)
         {"doubles", ONE("1.running_var", "F64", "[4]", 32), SBN_KEY_MISMATCH,
          "1 key does not fit the model: \"1.running_var\"|F64 of [4]"},
         {"two dimensions", ONE("1.weight", "F32", "[4,1]", 16), SBN_KEY_MISMATCH, "F32 of [4, 1]"},
-        {"no channel", ONE("1.weight", "F32", "[0]", 0), SBN_KEY_MISMATCH, "F32 of [0]"},
+        {"no channel, twice",
+         "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},"
+         "\"1.bias\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+         0, SBN_KEY_MISMATCH, "2 keys do not fit the model: \"1.weight\"|F32 of [0], ..."},
         {"a real count", ONE("1.num_batches_tracked", "F32", "[]", 4), SBN_KEY_MISMATCH,
          "I64 of shape []|F32 of []"},
         {"two counts", ONE("1.num_batches_tracked", "I64", "[2]", 16), SBN_KEY_MISMATCH,
          "I64 of [2]"},
+        {"a count in a table", ONE("1.num_batches_tracked", "I64", "[1,1]", 8), SBN_KEY_MISMATCH,
+         "I64 of [1, 1]"},
         {"a negative count", ONE("1.num_batches_tracked", "I64", "[1]", 8), SBN_INVALID_FILE,
          "1.num_batches_tracked|got -1"},
         {"a gap", "{\"1.weight\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[1,17]}}", 17,

@@ -22,12 +22,14 @@ static int replicate(void *context, const char *name, sbn_batchnorm *layer, size
     size_t index;
     if (++e->calls == e->fail_at)
         return CL_OUT_OF_RESOURCES;
-    if (sbn_model_find(e->network->model, name, &index) != layer)
+    if (sbn_model_find(e->network->model, name, &index) != layer ||
+        parameters->size != sizeof *parameters)
         return SBN_INVALID_ARGUMENT;
     if (!e->network->parameters[index][replica].weight.mem)
         e->network->parameters[index][replica] = network_parameters(e->network, CHANNELS, PATTERN,
                                                                     PATTERN);
     *parameters = e->network->parameters[index][replica];
+    parameters->size = 0; /* of no effect */
     return SBN_SUCCESS;
 }
 
@@ -80,16 +82,16 @@ static void check_moves(void)
     sbn_saved *of_still, *of_moved;
     network_open(&still, &device, queue, one, 1);
     network_open(&moved, &device, queue, one, 1);
-    of_still = fixture_saved(still.layers[1]);
-    of_moved = fixture_saved(moved.layers[1]);
-    tap_ok(step(&still, 1, 1, of_still, 1) == step(&moved, 1, 1, of_moved, 1), "before the move");
+    of_still = fixture_saved(still.layers[0]);
+    of_moved = fixture_saved(moved.layers[0]);
+    tap_ok(step(&still, 0, 1, of_still, 1) == step(&moved, 0, 1, of_moved, 1), "before the move");
     must(sbn_model_set_training(moved.model, 0), "train");
-    must(sbn_batchnorm_set_frozen(moved.layers[0], 1), "freeze");
+    must(sbn_batchnorm_set_frozen(moved.layers[1], 1), "freeze");
     engine e = {&moved, 0, 0};
     expect(sbn_model_set_group(moved.model, three, replicate, &e), SBN_SUCCESS, "",
            "to 3 replicas");
     tap_ok(e.calls == 2 * REPLICAS, "the engine was asked for %d replicas' buffers", e.calls);
-    tap_ok(sbn_batchnorm_group(moved.layers[2]) == three && network_flags(&moved) == 010,
+    tap_ok(sbn_batchnorm_group(moved.layers[2]) == three && network_flags(&moved) == 020,
            "all are there, training and frozen stay");
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
     must(sbn_batchnorm_settings(moved.layers[1], &config), "sbn_batchnorm_settings");
@@ -101,19 +103,21 @@ static void check_moves(void)
     slice s;
     slice_open(&s, &device, queue, 0, 1, CHANNELS, PLANE, 1);
     const sbn_shard shards[REPLICAS] = {s.shard, s.shard, s.shard};
-    REFUSED(sbn_backward(moved.layers[1], shards, of_moved, 0, NULL),
-            "saved|block.0.norm|changed its group");
+    REFUSED(sbn_backward(moved.layers[0], shards, of_moved, 0, NULL),
+            "saved|stem|changed its group");
     float mean[CHANNELS];
-    REFUSED(sbn_saved_stats(of_moved, mean, NULL, NULL), "saved|block.0.norm|changed its group");
+    REFUSED(sbn_saved_stats(of_moved, mean, NULL, NULL), "saved|stem|changed its group");
+    REFUSED(sbn_forward(moved.layers[0], NULL, of_moved, 0, NULL), "shards: expected 3, got NULL");
+    REFUSED(sbn_saved_stats(of_moved, mean, NULL, NULL), "saved: no forward pass has filled it");
     slice_close(&s);
     for (unsigned seed = 2; seed < 4; ++seed)
-        tap_ok(step(&still, 1, 1, of_still, seed) == step(&moved, 1, REPLICAS, of_moved, seed),
+        tap_ok(step(&still, 0, 1, of_still, seed) == step(&moved, 0, REPLICAS, of_moved, seed),
                "on three replicas, the same bits");
     expect(sbn_model_set_group(moved.model, again, replicate, &e), SBN_SUCCESS, "", "and back");
     sbn_group_destroy(three);
-    tap_ok(step(&still, 1, 1, of_still, 4) == step(&moved, 1, 1, of_moved, 4),
+    tap_ok(step(&still, 0, 1, of_still, 4) == step(&moved, 0, 1, of_moved, 4),
            "back on one, the same bits");
-    tap_ok(sbn_batchnorm_is_frozen(moved.layers[0]), "the first is frozen still");
+    tap_ok(sbn_batchnorm_is_frozen(moved.layers[1]), "the second is frozen still");
     sbn_saved_destroy(of_still);
     sbn_saved_destroy(of_moved);
     network_close(&still);
@@ -140,11 +144,11 @@ static void check_refused_moves(void)
     engine e = {&n, 0, 4};
     expect(sbn_model_set_group(n.model, three, replicate, &e), CL_OUT_OF_RESOURCES,
            "block.0.norm|replica 0|CL_OUT_OF_RESOURCES", "an engine that fails");
-    sbn_saved *saved = fixture_saved(n.layers[1]);
+    sbn_saved *saved = fixture_saved(n.layers[0]);
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
-    must(sbn_forward_begin(n.layers[1], &s.shard, saved, 0, &pass), "begin");
-    REFUSED(sbn_model_set_group(n.model, one, NULL, NULL), "block.0.norm|under way");
-    REFUSED(sbn_model_set_frozen(n.model, 1), "block.0.norm|under way");
+    must(sbn_forward_begin(n.layers[0], &s.shard, saved, 0, &pass), "begin");
+    REFUSED(sbn_model_set_group(n.model, one, NULL, NULL), "stem|under way");
+    REFUSED(sbn_model_set_frozen(n.model, 1), "stem|under way");
     tap_ok(network_flags(&n) == 07, "none is frozen");
     must(sbn_pass_end(pass, NULL), "end");
     REFUSED(sbn_model_set_group(n.model, NULL, NULL, NULL), "group|NULL");

@@ -53,7 +53,8 @@ static void check_groups(void)
         ROW(config.queues, NULL, "queues|1|got NULL"),
         ROW(config.replicas, 0, "replicas|at least 1|got 0"),
         ROW(config.replicas, 65536, "replicas: expected at most 65535, got 65536"),
-        ROW(config.replicas, SIZE_MAX / 8, "replicas: expected at most 65535, got"),
+        ROW(config.queues, NULL, NULL),
+        ROW(config.replicas, 65535, "queues: expected 65535 queues, got NULL"),
         ROW(config.replicas, SIZE_MAX, "replicas: expected at most 65535, got"),
         ROW(config.timeout, 0.0, "timeout|above 0|got 0"),
         ROW(config.timeout, -1.5, "timeout|got -1.5"),
@@ -79,6 +80,7 @@ static void check_groups(void)
         ROW(table.rank, 2, "transport|expected|got rank 2 of 2"),
         ROW(table.world_size, 0, "transport|expected|got rank 0 of 0"),
         ROW(table.world_size, SBN_MAX_WORLD_SIZE + 1, "transport|expected|4095|of 4096"),
+        ROW(table.world_size, SBN_MAX_WORLD_SIZE, ""),
     };
     sbn_hub *hub;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
@@ -92,8 +94,9 @@ static void check_group(void)
 {
     sbn_group *group = fixture_group(queue, 1, SBN_FORM_AUTO);
     tap_ok(sbn_group_replicas(group) == 1 && sbn_group_rank(group) == 0 &&
-               sbn_group_world_size(group) == 1 && sbn_group_replicas(NULL) == 0,
-           "a group of one replica, rank 0 of 1");
+               sbn_group_world_size(group) == 1 && sbn_group_replicas(NULL) == 0 &&
+               sbn_group_rank(NULL) == 0 && sbn_group_world_size(NULL) == 0,
+           "a group of one replica, rank 0 of 1; without a group all are 0");
     sbn_group_destroy(group);
 }
 

@@ -66,6 +66,7 @@ static void check_alone(void)
     must(sbn_pass_progress(pass, &ready), "progress");
     tap_ok(ready == 1, "a frozen forward pass is ready at once");
     REFUSED(sbn_batchnorm_set_frozen(l.layer, 0), "frozen|under way|freezing");
+    RIGHT(sbn_batchnorm_set_training(l.layer, 1));
     must(sbn_pass_end(pass, &result), "end");
     tap_ok(result.count == data.samples * data.plane && result.synchronised &&
                tracked(l.layer) == 0,

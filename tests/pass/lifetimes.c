@@ -1,7 +1,7 @@
 /*
  * Objects destroyed in the wrong order, used while a pass is under way or in two groups, and handles
  * of destroyed objects: each call is refused with a sentence and changes nothing; the right order
- * then frees everything. A model of many layers.
+ * then frees everything.
  */
 #include "support/main.h"
 #include "support/refused.h"
@@ -68,6 +68,7 @@ static void check_order(void)
     ENDED(sbn_saved_destroy(l.saved));
     REFUSED(sbn_batchnorm_destroy(l.layer), "layer \"bn\": expected no models of it, got 1");
     ENDED(sbn_model_destroy(model));
+    REFUSED(sbn_model_reset_parameters(model), "model|destroyed");
     ENDED(sbn_batchnorm_destroy(l.layer));
     ENDED(sbn_group_destroy(l.group));
 }
@@ -207,29 +208,6 @@ static void check_destroyed(void)
     ENDED(sbn_checkpoint_destroy(NULL));
 }
 
-/* More layers than a model has room for at first. */
-static void check_many_layers(void)
-{
-    enum { MANY = 40 };
-    life of[MANY];
-    sbn_model *model;
-    int right = 1;
-    must(sbn_model_create(&model), "sbn_model_create");
-    for (int i = 0; i < MANY; ++i) {
-        const char name[] = {(char)('0' + i), '\0'};
-        of[i] = make();
-        must(sbn_model_add(model, name, of[i].layer, NULL), "sbn_model_add");
-    }
-    for (size_t i = 0; i < MANY; ++i)
-        right = right && sbn_model_layer(model, i) == of[i].layer &&
-                sbn_model_name(model, i)[0] == '0' + (int)i;
-    tap_ok(right && sbn_model_size(model) == MANY, "a model of %d layers", MANY);
-    ENDED(sbn_model_destroy(model));
-    REFUSED(sbn_model_reset_parameters(model), "model|destroyed");
-    for (int i = 0; i < MANY; ++i)
-        fixture_die(&of[i]);
-}
-
 void checks(void)
 {
     slice_open(&data, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
@@ -239,6 +217,5 @@ void checks(void)
     check_parallel();
     check_split();
     check_destroyed();
-    check_many_layers();
     slice_close(&data);
 }

@@ -185,6 +185,11 @@ void check_loading(training *t)
                    training_digest(SBN_DIGEST_START, t) == right,
                "%s: and a backward pass reads them", t->p->what);
     }
+    wraps_fail(WRAP_WRITE, 1);
+    const int status = sbn_saved_load(t->saved, bytes, size);
+    wraps_fail(WRAP_WRITE, 0);
+    tap_ok(status && sbn_saved_stats(t->saved, NULL, NULL, NULL),
+           "%s: a load that fails leaves nothing: %s", t->p->what, sbn_strerror(status));
 }
 
 /* A pass that the host combines has told its error: the next one, in the same memory, does not wait for that. */

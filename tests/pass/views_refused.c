@@ -31,6 +31,11 @@ static void check_views(void)
         VIEWED(x_pitch, ROW_SIZE - 1,
                "forward of layer \"first\", rank 0, replica 1: x_pitch: expected 0 or at least the "
                "21 elements of a sample, got 20"),
+        VIEWED(x_pitch, ROW_SIZE, "y is written and must not overlap x"),
+        VIEWED(shape[0], (size_t)1 << 26, NULL),
+        VIEWED(y_pitch, (size_t)1 << 30, "x: expected"),
+        VIEWED(shape[0], (size_t)1 << 26, NULL),
+        VIEWED(y_pitch, ((size_t)1 << 30) + 1, "and 2^56 in all, got 1073741804 between 67108864"),
         VIEWED(y_pitch, far + 1,
                "y_pitch: expected at most 2^31 elements between samples and 2^56 in all, got "
                "2147483649 between 3"),
@@ -44,8 +49,6 @@ static void check_views(void)
         VIEWED(shape[0], 1, NULL),
         VIEWED(x, own, NULL),
         VIEWED(y.offset, COMMON - ROW_SIZE, ""),
-        VIEWED(y.offset, ROW_SIZE - 1, "y is written and must not overlap x"),
-        VIEWED(y.offset, ROW_SIZE + 2, "y is written and must not overlap x"),
         VIEWED(y_pitch, PITCH + 1,
                "y is written and must not overlap x; between first and last element, tensors of "
                "different pitches count as overlapping"),
