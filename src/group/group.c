@@ -174,6 +174,7 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
     if (!status)
         status = keep(&made->program_cache, config->program_cache);
     made->config = *config;
+    made->config.queues = NULL;
     made->config.replicas = 0;
     made->config.transport = NULL;
     made->config.build_options = made->build_options;

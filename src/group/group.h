@@ -26,7 +26,7 @@ struct sbn_group {
     sbn_replica *replicas;
     int combines; /* its devices can combine: all in one context */
 
-    sbn_group_config config;             /* without replicas and transport; a split passes it on */
+    sbn_group_config config;             /* without queues and transport; a split passes it on */
     char *build_options, *program_cache; /* its strings */
 
     int references;     /* handles that a split returned */

@@ -76,6 +76,8 @@ const liar liars[] = {
     {"no comma", "{\"__metadata__\":{} \"a\":{}}", 0, "no JSON|byte 22|comma"},
     {"no colon", "{\"a\" {}}", 0, "no JSON|colon"},
     {"a zero in front", A("U8", "[01]", "[0,1]"), 1, "no JSON|comma or ]"},
+    {"minus zero", A("U8", "[-0]", "[0,0]"), 0, "shape|integers from 0"},
+    {"an exponent in a shape", A("U8", "[1e0]", "[0,1]"), 1, "shape|integers"},
     {"a zero and the end", "{\"a\":0", 0, "dtype, shape"},
     {"a word where a key was expected", "{a:7}", 0, "no JSON|byte 1: expected a key"},
     {"a control character", "{\"a\nb\":7}", 0, "no JSON|control character"},
