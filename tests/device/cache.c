@@ -51,7 +51,7 @@ static void stored(int folder, const char *where)
 {
     char file[512];
     struct stat s;
-    struct rlimit usual, small;
+    struct rlimit usual;
     tap_ok(!holds(folder, "a key", SIZE), "a key that was not stored");
     /* A process of the same number has left a file. */
     snprintf(file, sizeof file, "%s/%ld.0.tmp", where, (long)getpid());
@@ -64,8 +64,7 @@ static void stored(int folder, const char *where)
     tap_ok(holds(folder, "a key", SIZE / 2), "stored anew");
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &usual);
-    small = (struct rlimit){SIZE / 4, usual.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &small);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){SIZE / 4, usual.rlim_max});
     store(folder, "a key", SIZE);
     setrlimit(RLIMIT_FSIZE, &usual);
     tap_ok(holds(folder, "a key", SIZE / 2), "what cannot be written whole replaces nothing");

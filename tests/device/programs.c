@@ -146,7 +146,6 @@ static void check_device(const char *name, int all)
     wraps_device_says(CL_DRIVER_VERSION, "another", 8);
     expect_counts(counted(folder_root), PROGRAMS, 0, without.digest, "another driver version");
     wraps_device_says(CL_DRIVER_VERSION, NULL, 0);
-    expect_counts(counted(folder_root), 0, PROGRAMS, without.digest, "and the first again");
 }
 
 /* On a device of a context of `count`. */

@@ -65,8 +65,7 @@ static long check_failures(int host_combines, int copied)
     }
     tap_ok(failed > 20 && !silent, "%s%s: %d calls fail, one in each pass",
            host_combines ? "the host combines" : "in one launch", copied ? ", copies" : "", failed);
-    maps = wraps_calls(WRAP_MAP) - maps;
-    return maps;
+    return wraps_calls(WRAP_MAP) - maps;
 }
 
 /* A command that fails on the device is the pass's own failure, though others have followed. */
