@@ -216,8 +216,6 @@ int sbn__create_mem(const sbn_replica *replica, cl_mem_flags flags, size_t size,
     *mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE | flags, size, host, &code);
     if (code == CL_SUCCESS)
         sbn__handle_opened();
-    else
-        *mem = NULL;
     return sbn__check_cl(replica, call, code);
 }
 
@@ -231,7 +229,7 @@ void sbn__release_mem(cl_mem mem)
 
 static int reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size, int on_host)
 {
-    if (buffer->mem && buffer->size >= size)
+    if (buffer->size >= size)
         return SBN_SUCCESS;
     sbn__release_buffer(buffer);
     const int status = sbn__create_mem(replica, on_host ? CL_MEM_ALLOC_HOST_PTR : 0, size, NULL,
@@ -258,7 +256,7 @@ int sbn__reserve_kept(sbn_replica *replica, sbn_device_buffer *buffer, size_t si
 void sbn__release_buffer(sbn_device_buffer *buffer)
 {
     sbn__release_mem(buffer->mem);
-    if (buffer->mem && !buffer->on_host)
+    if (!buffer->on_host)
         atomic_fetch_sub_explicit(&device_memory, buffer->size, memory_order_relaxed);
     *buffer = (sbn_device_buffer){NULL, 0, 0};
 }

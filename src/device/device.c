@@ -17,8 +17,8 @@ int sbn__check_cl(const sbn_replica *replica, const char *call, cl_int code)
 static int check_device(cl_device_id device)
 {
     char profile[64] = "", version[1024] = "";
-    cl_bool available = CL_FALSE, compiler = CL_FALSE, little = CL_FALSE;
-    cl_device_type type = 0;
+    cl_bool available, compiler, little;
+    cl_device_type type;
     const struct {
         cl_device_info info;
         size_t size;
@@ -75,8 +75,8 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     if (!queue)
         return sbn__fail(SBN_INVALID_ARGUMENT, "queues[%zu]: expected a command queue, got NULL",
                          index);
-    cl_uint units = 1;
-    cl_bool unified = CL_FALSE;
+    cl_uint units;
+    cl_bool unified;
     cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof replica->context,
                                         &replica->context, NULL);
     if (code == CL_SUCCESS)
@@ -85,7 +85,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     if (code == CL_INVALID_COMMAND_QUEUE)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "queues[%zu]: expected a command queue, got another handle", index);
-    cl_command_queue_properties properties = 0;
+    cl_command_queue_properties properties;
     if (code == CL_SUCCESS)
         code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                                      NULL);

@@ -22,10 +22,9 @@ static int make_queue(cl_device_id device, cl_command_queue *queue)
         return sbn__fail(code, "the host's queue: clCreateContext: %s", sbn_strerror(code));
     *queue = clCreateCommandQueue(context, device, 0, &code);
     clReleaseContext(context);
-    if (code == CL_SUCCESS)
-        return SBN_SUCCESS;
-    *queue = NULL;
-    return sbn__fail(code, "the host's queue: clCreateCommandQueue: %s", sbn_strerror(code));
+    return code == CL_SUCCESS
+               ? SBN_SUCCESS
+               : sbn__fail(code, "the host's queue: clCreateCommandQueue: %s", sbn_strerror(code));
 }
 
 /* The first CPU that can run the kernels. Without one: why those that there are cannot. */

@@ -5,7 +5,7 @@
 
 int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size)
 {
-    if (staging->at && staging->size >= size)
+    if (staging->size >= size)
         return SBN_SUCCESS;
     sbn__staging_release(staging);
     cl_int code = clRetainCommandQueue(replica->transfer_queue);
@@ -22,7 +22,6 @@ int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size
     staging->at = clEnqueueMapBuffer(staging->queue, staging->mem, CL_TRUE,
                                      CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &code);
     if (code != CL_SUCCESS) {
-        staging->at = NULL;
         sbn__staging_release(staging);
         return sbn__check_cl(replica, "clEnqueueMapBuffer", code);
     }

@@ -26,7 +26,7 @@ static int refuse(const char *got, size_t length, char *sentence, size_t size)
     for (int i = 0; i < SBN_TUNED; ++i)
         sbn__text_add(sentence, size, " %s,", names[i]);
     sbn__text_add(sentence, size, " each once and from %d to %d, got \"%.*s\"", SBN_TUNING_LEAST,
-                  SBN_TUNING_MOST, (int)(length < 40 ? length : 40), got);
+                  SBN_TUNING_MOST, (int)length, got);
     return 0;
 }
 
@@ -35,7 +35,7 @@ static int parse_one(const char *word, size_t length, sbn_tuning *tuning)
 {
     for (int i = 0; i < SBN_TUNED; ++i) {
         const size_t before = strlen(names[i]) + 1;
-        if (length <= before || strncmp(word, names[i], before - 1) != 0 || word[before - 1] != '=')
+        if (strncmp(word, names[i], before - 1) != 0 || word[before - 1] != '=')
             continue;
         uint32_t percent = 0;
         for (size_t at = before; at < length; ++at) {
@@ -87,7 +87,7 @@ typedef struct owner {
 static int find_owner(owner *o, cl_device_id device, sbn_kernel_form form)
 {
     sbn_identity identity;
-    cl_uint units = 0;
+    cl_uint units;
     if (!sbn__identity_of(device, &identity) ||
         clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL) !=
             CL_SUCCESS)
@@ -102,15 +102,14 @@ static int find_owner(owner *o, cl_device_id device, sbn_kernel_form form)
 int sbn__tuning_load(int folder, cl_device_id device, sbn_kernel_form form, sbn_tuning *tuning)
 {
     owner o;
-    sbn_bytes found = {NULL, 0};
+    sbn_bytes found;
     char sentence[256];
     *tuning = (sbn_tuning){{0}};
     if (folder < 0 || !find_owner(&o, device, form) ||
         !sbn__cache_load(folder, kept, &o.key, &found))
         return 0;
     /* A string, with its NUL. */
-    const int good = found.size > 0 &&
-                     memchr(found.at, '\0', found.size) == found.at + found.size - 1 &&
+    const int good = memchr(found.at, '\0', found.size) == found.at + found.size - 1 &&
                      sbn__tuning_parse((char *)found.at, tuning, sentence, sizeof sentence);
     sbn__bytes_free(&found);
     return good;

@@ -84,9 +84,8 @@ sbn_reduce_plan sbn__plan_reduce_cpu(const sbn_shape *shape, const sbn_replica *
     const size_t step = nchw && !by_samples ? SBN_CPU_BATCH : 1;
 
     const sbn_tuning *tuning = &replica->tuning;
-    size_t per_slice =
-        sbn__at_least(sbn__tuned(tuning, SBN_TUNED_REDUCE, cpu.reduce_elements) / elements, 1);
-    per_slice = sbn__at_most(per_slice, sbn__at_least(strips * units / wanted, 1));
+    size_t per_slice = sbn__tuned(tuning, SBN_TUNED_REDUCE, cpu.reduce_elements) / elements;
+    per_slice = sbn__at_most(per_slice, strips * units / wanted);
     per_slice = sbn__at_least(per_slice,
                               sbn__at_most(sbn__tuned(tuning, SBN_TUNED_REDUCE, cpu.least_slice) /
                                                elements,
@@ -133,9 +132,8 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
     const size_t width = shape->channels * plane, rows = shape->elements / width;
     const size_t tiles = sbn__ceil_div(width, SBN_CPU_TILE);
     const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, cpu.row_elements);
-    size_t per_work_group = sbn__at_least(most / sbn__at_most(width, SBN_CPU_TILE), 1);
-    per_work_group = sbn__at_most(per_work_group,
-                                  sbn__at_least(rows * tiles / work_groups_wanted(replica), 1));
+    size_t per_work_group = most / sbn__at_most(width, SBN_CPU_TILE);
+    per_work_group = sbn__at_most(per_work_group, rows * tiles / work_groups_wanted(replica));
     per_work_group = sbn__at_least(per_work_group, sbn__ceil_div(rows, MOST_ROWS_OF_WORK_GROUPS));
     return (sbn_apply_plan){
         .walk = SBN_WALK_ROWS,

@@ -79,7 +79,7 @@ static cl_uint log2_strip_of(const sbn_shape *shape, int reduction, size_t wante
     const gpu_reduction *kernel = &reductions[reduction];
     size_t most = sbn__at_most(kernel->most_strip, shape->channels);
     if (shape->layout == SBN_LAYOUT_NCHW && shape->blocks > 1) {
-        const size_t filled = sbn__at_least(kernel->least / shape->channel_blocks, 1);
+        const size_t filled = kernel->least / shape->channel_blocks;
         most = sbn__at_most(most, sbn__at_most(filled, shape->channels / wanted));
     }
     cl_uint log2 = 0;
@@ -103,16 +103,15 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
                                     kernel->least >> replica->counts_slices);
     const size_t most = sbn__tuned(tuning, SBN_TUNED_REDUCE, kernel->most);
     size_t per_slice = sbn__ceil_div(strips * units, wanted);
-    per_slice = sbn__at_most(per_slice, sbn__at_least(most >> log2_strip, 1));
-    per_slice = sbn__at_least(per_slice, sbn__at_least(least >> log2_strip, 1));
+    per_slice = sbn__at_most(per_slice, most >> log2_strip);
+    per_slice = sbn__at_least(per_slice, least >> log2_strip);
     const size_t allowed =
         sbn__slices_allowed(shape, replica, &slice_limits,
                             shape->channels * accumulator_length * sizeof(int64_t), strips);
     per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
     /* All slices alike, and items that take blocks at once all busy. */
     per_slice = sbn__ceil_div(units, sbn__ceil_div(units, per_slice));
-    const size_t step = sbn__at_least(kernel->at_once >> log2_strip, 1);
-    per_slice = sbn__ceil_div(per_slice, step) * step;
+    per_slice = sbn__round_up(per_slice, kernel->at_once >> log2_strip);
     const size_t slices = sbn__ceil_div(units, per_slice);
     const int sums_up = slices == 1 ||
                         (replica->counts_slices && slices <= MOST_SLICES >> log2_strip);
@@ -133,8 +132,7 @@ static sbn_apply_plan plan_planes(const sbn_shape *shape, const sbn_replica *rep
 {
     const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
     const size_t parts = sbn__at_most(sbn__at_least(shape->plane / elements, 1), MOST_WORK_GROUPS);
-    const size_t range = sbn__ceil_div(sbn__ceil_div(shape->plane, parts), SBN_GPU_TILE) *
-                         SBN_GPU_TILE;
+    const size_t range = sbn__round_up(sbn__ceil_div(shape->plane, parts), SBN_GPU_TILE);
     return (sbn_apply_plan){
         .walk = SBN_WALK_PLANES,
         .dimensions = 3,
@@ -150,7 +148,7 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
     const size_t wanted = work_groups_wanted(replica);
     const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
     size_t per_tile = sbn__at_least(elements / sbn__at_most(width, SBN_GPU_TILE), LEAST_ROWS);
-    per_tile = sbn__at_most(per_tile, sbn__at_least(rows * tiles / wanted, 1));
+    per_tile = sbn__at_most(per_tile, rows * tiles / wanted);
     /* Rows are loaded ROWS_AT_ONCE at a time. */
     per_tile = sbn__at_least(per_tile / ROWS_AT_ONCE * ROWS_AT_ONCE, ROWS_AT_ONCE);
     per_tile = sbn__at_least(per_tile, sbn__ceil_div(rows, MOST_WORK_GROUPS));

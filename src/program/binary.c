@@ -15,22 +15,19 @@ int sbn__binary_key(sbn_bytes *key, cl_device_id device, const sbn_sources *sour
                     const char *options)
 {
     sbn_identity identity;
-    *key = (sbn_bytes){NULL, 0};
     if (!sbn__identity_of(device, &identity))
         return 0;
-    size_t size = sizeof identity.names + strlen(options) + 1;
+    const size_t of_options = strlen(options) + 1;
+    size_t size = sizeof identity + of_options;
     for (cl_uint i = 0; i < sources->count; ++i)
-        size += sources->lengths[i] + 1;
+        size += sources->lengths[i];
     key->at = sbn__allocate(size);
     if (!key->at)
         return 0;
-    for (int i = 0; i < SBN_IDENTITY_NAMES; ++i)
-        append(key, identity.names[i], strlen(identity.names[i]) + 1);
-    append(key, options, strlen(options) + 1);
-    for (cl_uint i = 0; i < sources->count; ++i) {
+    append(key, &identity, sizeof identity);
+    append(key, options, of_options);
+    for (cl_uint i = 0; i < sources->count; ++i)
         append(key, sources->texts[i], sources->lengths[i]);
-        append(key, "", 1);
-    }
     return 1;
 }
 
@@ -42,10 +39,10 @@ static int knows_group_sizes(cl_program program, cl_device_id device)
         return 0;
     cl_kernel *kernels = sbn__allocate(sizeof *kernels * count);
     const int made = kernels &&
-                     clCreateKernelsInProgram(program, count, kernels, &count) == CL_SUCCESS;
+                     clCreateKernelsInProgram(program, count, kernels, NULL) == CL_SUCCESS;
     int known = made && count > 0;
     for (cl_uint i = 0; i < count && made; ++i) {
-        size_t local[3] = {0, 0, 0};
+        size_t local[3];
         known &= clGetKernelWorkGroupInfo(kernels[i], device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
                                           sizeof local, local, NULL) == CL_SUCCESS &&
                  local[0] > 0;
@@ -62,7 +59,7 @@ cl_program sbn__binary_load(cl_context context, cl_device_id device, const char 
     cl_int of_binary = CL_SUCCESS, code = CL_SUCCESS;
     cl_program program = clCreateProgramWithBinary(context, 1, &device, &binary->size, &at,
                                                    &of_binary, &code);
-    if (!program || code != CL_SUCCESS)
+    if (code != CL_SUCCESS)
         return NULL;
     if (of_binary == CL_SUCCESS &&
         clBuildProgram(program, 1, &device, options, NULL, NULL) == CL_SUCCESS &&
@@ -75,8 +72,7 @@ cl_program sbn__binary_load(cl_context context, cl_device_id device, const char 
 /* A program made from source belongs to all devices of its context, built for them or not. */
 int sbn__binary_of(cl_program program, cl_device_id device, sbn_bytes *binary)
 {
-    cl_uint count = 0;
-    *binary = (sbn_bytes){NULL, 0};
+    cl_uint count;
     if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, NULL) != CL_SUCCESS)
         return 0;
     cl_device_id *devices = sbn__allocate(sizeof *devices * count);

@@ -22,7 +22,7 @@ _Static_assert(SBN_GPU_APPLY_ITEMS <= SBN_GPU_ITEMS && SBN_GPU_COMBINE_ITEMS <= 
 static int check_work_groups(cl_device_id device, sbn_kernel_form form)
 {
     const size_t needed = form == SBN_FORM_GPU ? SBN_GPU_ITEMS : SBN_ELEMENTWISE_ITEMS;
-    size_t most = 0, sizes[8] = {0};
+    size_t most, sizes[8];
     cl_int code = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof most, &most, NULL);
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL);
@@ -39,8 +39,8 @@ static int check_work_groups(cl_device_id device, sbn_kernel_form form)
 
 int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_form *form)
 {
-    cl_device_type type = 0;
-    cl_uint width = 0;
+    cl_device_type type;
+    cl_uint width;
     cl_int code = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     if (code == CL_SUCCESS)
         code = clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width, &width,
@@ -65,11 +65,9 @@ int sbn__program_is_worth_caching(cl_device_id device)
 static void read_log(cl_program program, cl_device_id device, char name[128], char log[256])
 {
     size_t size = 0;
-    strcpy(name, "?");
-    *log = '\0';
     clGetDeviceInfo(device, CL_DEVICE_NAME, 128, name, NULL);
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
-    char *text = size > 0 ? sbn__allocate(size) : NULL;
+    char *text = sbn__allocate(size);
     if (text && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, text, NULL) ==
                     CL_SUCCESS)
         snprintf(log, 256, "%s", text);
@@ -78,7 +76,7 @@ static void read_log(cl_program program, cl_device_id device, char name[128], ch
 
 static int fail_build(cl_program program, cl_device_id device, cl_int code)
 {
-    char name[128], log[256];
+    char name[128] = "?", log[256] = "";
     read_log(program, device, name, log);
     return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s", name,
                      sbn_strerror(code), log);
@@ -88,7 +86,7 @@ static int fail_build(cl_program program, cl_device_id device, cl_int code)
 static int blame_options(const sbn_program *owner)
 {
     const char *least = "kernel void nothing(void) {}";
-    char name[128], log[256];
+    char name[128] = "?", log[256] = "";
     cl_int code;
     cl_program program = clCreateProgramWithSource(owner->context, 1, &least, NULL, &code);
     int status;

@@ -52,7 +52,7 @@ static const refused_option refused[] = {
 
 /* Separators of options. Quotes do not protect them: drivers differ in their meaning. */
 static const char blanks[] = " \t\n\v\f\r";
-static const char quotes[] = "\"'";
+static const char quotes[] = "\"'", ends[] = " \t\n\v\f\r\"'";
 
 static const refused_option *find(const char *word, size_t length)
 {
@@ -69,13 +69,10 @@ int sbn__build_options_check(const char *options)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "build_options: expected at most %d characters, got %zu",
                          SBN_MAX_BUILD_OPTIONS, length_of_all);
-    for (const char *at = options; at && *at;) {
+    for (const char *at = options; at && *at; at += strcspn(at, blanks)) {
         at += strspn(at, blanks);
         const char *word = at + strspn(at, quotes);
-        at += strcspn(at, blanks);
-        size_t length = word < at ? (size_t)(at - word) : 0;
-        while (length > 0 && strchr(quotes, word[length - 1]))
-            --length;
+        const size_t length = strcspn(word, ends);
         /* Clang takes many of its options with one more dash too. */
         const size_t dashes = strncmp(word, "--", 2) == 0;
         const refused_option *found = find(word + dashes, length - dashes);

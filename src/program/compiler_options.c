@@ -62,7 +62,7 @@ static size_t least_sub_group_of(cl_device_id device)
 
 static cl_uint capability_of(cl_device_id device)
 {
-    cl_uint major = 0;
+    cl_uint major;
     return clGetDeviceInfo(device, CAPABILITY, sizeof major, &major, NULL) == CL_SUCCESS ? major
                                                                                          : 0;
 }
@@ -97,8 +97,8 @@ enum { INTEL = 0x8086 };
 
 int sbn__largest_buffer(cl_device_id device, const char *options, cl_ulong *bytes)
 {
-    cl_device_type type = 0;
-    cl_uint vendor = 0;
+    cl_device_type type;
+    cl_uint vendor;
     *bytes = UINT64_MAX;
     cl_int code = clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     if (code == CL_SUCCESS)

@@ -20,7 +20,5 @@ int sbn__identity_of(cl_device_id device, sbn_identity *identity)
         known = known &&
                 clGetPlatformInfo(platform, of_platform[i], SBN_IDENTITY_SIZE,
                                   identity->names[SBN_IDENTITY_PLATFORM + i], NULL) == CL_SUCCESS;
-    for (int i = 0; i < SBN_IDENTITY_NAMES; ++i)
-        identity->names[i][SBN_IDENTITY_SIZE - 1] = '\0';
     return known;
 }

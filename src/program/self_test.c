@@ -74,10 +74,10 @@ static int test_slices(const sbn_program *program)
 
 int sbn__self_test(const sbn_program *program)
 {
-    int status = test_arithmetic(program);
-    if (!status && program->type != SBN_F32)
-        status = sbn__self_test_storage(program);
-    if (!status && program->type == SBN_F32 && program->form == SBN_FORM_GPU)
-        status = test_slices(program);
-    return status;
+    const int status = test_arithmetic(program);
+    if (status)
+        return status;
+    if (program->type != SBN_F32)
+        return sbn__self_test_storage(program);
+    return program->form == SBN_FORM_GPU ? test_slices(program) : SBN_SUCCESS;
 }

@@ -202,7 +202,6 @@ void sbn__self_test_fill(sbn_self_test_data *t)
         for (size_t r = 0; r < DOUBLES; ++r) {
             t->reals[REALS + r][0][l] = double_rules[r].cases[i].a;
             t->reals[REALS + r][1][l] = double_rules[r].cases[i].b;
-            t->reals[REALS + r][2][l] = 0.0f;
         }
         for (size_t r = 0; r < INTEGERS; ++r) {
             t->integers[r][0][l] = integer_rules[r].cases[i].a;

@@ -3,10 +3,12 @@
  * another key or of another user are not; folders that others may write to are not used; and
  * processes may write at the same time.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,13 +51,23 @@ static void stored(int folder, const char *where)
 {
     char file[512];
     struct stat s;
+    struct rlimit usual;
     tap_ok(!holds(folder, "a key", SIZE), "a key that was not stored");
+    /* A process of the same number has left a file. */
+    snprintf(file, sizeof file, "%s/%ld.0.tmp", where, (long)getpid());
+    folder_write(file, contents, 1);
     store(folder, "a key", SIZE);
     store(folder, "an empty binary", 0);
     tap_ok(holds(folder, "a key", SIZE) && holds(folder, "an empty binary", 0), "what was stored");
     tap_ok(!holds(folder, "a kez", SIZE) && !holds(folder, "a ke", SIZE), "other keys");
     store(folder, "a key", SIZE / 2);
     tap_ok(holds(folder, "a key", SIZE / 2), "stored anew");
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &usual);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){SIZE / 4, usual.rlim_max});
+    store(folder, "a key", SIZE);
+    setrlimit(RLIMIT_FSIZE, &usual);
+    tap_ok(holds(folder, "a key", SIZE / 2), "what cannot be written whole replaces nothing");
     tap_ok(folder_names(where, file) == 2 && stat(file, &s) == 0 && (s.st_mode & 0777) == 0600,
            "a file each, of this user alone");
 }

@@ -165,7 +165,6 @@ void checks(void)
     by("cl_intel_required_subgroup_size", 16, 0, SBN_COMPILER_SUB_GROUPS16);
     by("cl_intel_required_subgroup_size", 8, 0, SBN_COMPILER_PLAIN);
     by("cl_intel_required_subgroup_size", 0, 0, SBN_COMPILER_PLAIN);
-    by("cl_khr_fp64", 16, 0, SBN_COMPILER_PLAIN);
 
     const sbn_compiler nvidia = SBN_COMPILER_REGISTERS, intel = SBN_COMPILER_SUB_GROUPS16;
     options(SBN_COMPILER_PLAIN, SBN_PROGRAM_BACKWARD, 0, "", "");

@@ -45,7 +45,7 @@ static void plant(sbn_kernel_form form, sbn_type type, const char *options, cons
                   const char *instead, const char *rule)
 {
     char words[512], what[192];
-    const long before = sbn__handles_open();
+    const long before = sbn__handles_open(), built = wraps_calls(WRAP_BUILD);
     snprintf(words, sizeof words, "device \"%s\" breaks a rule of %s|%s", name,
              type == SBN_F32 ? "arithmetic" : "storage", rule);
     snprintf(what, sizeof what, "%s form, %s, planted: %s", form_name(form), options,
@@ -54,6 +54,9 @@ static void plant(sbn_kernel_form form, sbn_type type, const char *options, cons
     wraps_replace(text, instead);
     expect(make(form, type, ""), SBN_UNSUPPORTED_DEVICE, words, what);
     tap_ok(sbn__handles_open() == before, "%ld handles left", sbn__handles_open() - before);
+    /* Once more, of the GPU form, without what it can do without. */
+    const long builds = wraps_calls(WRAP_BUILD) - built;
+    tap_ok(type != SBN_F32 || builds == (form == SBN_FORM_GPU ? 2 : 1), "after %ld builds", builds);
     wraps_replace(NULL, NULL);
     wraps_build_with(NULL);
 }
@@ -85,8 +88,12 @@ static void planted_in_storage(void)
           "0x8000u",
           "a result is rounded to the nearest element, ties to even: 0x1.01p+0: expected 0x3f80, "
           "got 0x3f81");
-    plant(SBN_FORM_GPU, SBN_BF16, unoptimised, "return AS(float, bits << 16);",
-          "return AS(float, bits << 16) * 1.5f;", "an element is widened exactly: 0x3f80");
+    plant(SBN_FORM_CPU, SBN_BF16, unoptimised, "return select(nearest, bits | 0x400000u, ",
+          "return select(min(nearest & 0x7fffffffu, (uints)0x7f7fffffu) | (bits & 0x80000000u), "
+          "bits, ",
+          "0x1.ffp+127: expected 0x7f80, got 0x7f7f");
+    plant(SBN_FORM_GPU, SBN_BF16, unoptimised, "return select(nearest, bits | 0x400000u, ",
+          "return select(nearest, bits & 0xff800000u, ", "nan: expected 0x7fc0, got 0x7f80");
 }
 
 /* Several slices, by kernels that lack what has not passed. */

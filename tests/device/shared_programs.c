@@ -31,16 +31,25 @@ static void check_one_after_another(void)
 {
     sbn_group *first, *second, *other, *parts[1];
     const int colour = 0;
+    fixture elsewhere;
+    must(fixture_open(&elsewhere), "fixture_open");
+    cl_command_queue another = fixture_queue(&elsewhere, 0);
     BUILDS(PROGRAMS, make(NULL, &first), "the first group builds %d programs", PROGRAMS);
     BUILDS(0, make("", &second), "the second builds none");
     BUILDS(PROGRAMS, make("-D SBN_TEST_OTHER=1", &other), "other options, other programs");
+    sbn_group_destroy(other);
+    BUILDS(1, MAKE_GROUP(&other, &queue, .form = SBN_FORM_GPU), "another form, another program");
+    sbn_group_destroy(other);
+    BUILDS(PROGRAMS, MAKE_GROUP(&other, &another), "another context, other programs");
+    sbn_group_destroy(other);
+    clReleaseCommandQueue(another);
+    fixture_close(&elsewhere);
     BUILDS(0, sbn_group_split(second, &colour, parts), "a part builds none");
     sbn_group_destroy(parts[0]);
     sbn_group_destroy(first);
     BUILDS(0, make(NULL, &first), "nor does one made when the first is gone");
     sbn_group_destroy(first);
     sbn_group_destroy(second);
-    sbn_group_destroy(other);
     BUILDS(PROGRAMS, make(NULL, &first), "the last to go releases them");
     sbn_group_destroy(first);
 }

@@ -18,10 +18,7 @@ static void parsed(void)
                                         "groups=0",
                                         "groups=10001",
                                         "groups=-1",
-                                        "groups=+1",
-                                        "groups= 1",
                                         "groups=1 ",
-                                        "groups=0x10",
                                         "groups=4294967396",
                                         "groups=18446744073709551716",
                                         "groups=1,groups=1",
@@ -29,9 +26,7 @@ static void parsed(void)
                                         ",groups=1",
                                         ",",
                                         "groups=1;apply=1",
-                                        "group=1",
                                         "groups2=1",
-                                        "Groups=1",
                                         "=1"};
     char sentence[256], text[SBN_TUNING_TEXT];
     sbn_tuning tuning;
@@ -105,53 +100,49 @@ static void print_plans(char *text, size_t size, const sbn_shape *shape, const s
              apply.non_temporal ? ", streamed" : "", sbn__plan_whole(shape, replica, 2));
 }
 
-/* Plans on a CPU of 4 units, a GPU of 132 and one of 304. */
+/* Plans on a CPU of 4 units, GPUs of 132 and 304, and an old one on which no work-groups count slices. */
 static void recorded(void)
 {
     static const char *const rows[] = {
         "CPU 32x64x12544 first: 64x4 of 1x512; f 392x1x1 of 65536, streamed; 1",
-        "GPU 32x64x12544 first: 64x13 of 1x128, tail; r 784x4x1 of 8; 0",
         "CPU 64x256x196 first: 4x3 of 64x22; f 49x1x1 of 65536, streamed; 4",
-        "GPU 64x256x196 first: 16x16 of 16x4, tail; r 49x16x1 of 4; 0",
         "CPU 64x512x49 first: 8x1 of 64x64; f 25x1x1 of 65536; 16",
         "GPU 64x512x49 first: 32x8 of 16x8, tail; r 25x16x1 of 4; 0",
-        "CPU 16x8448x49 first: 132x1 of 64x41; f 102x1x1 of 65536, streamed; 64",
-        "GPU 16x8448x49 first: 528x1 of 16x16, tail; r 405x2x1 of 8; 0",
-        "CPU 2x256x784 first: 16x1 of 16x2; f 16x1x1 of 25088; 8",
         "GPU 2x256x784 first: 256x1 of 1x16, tail; r 196x1x1 of 4; 0",
-        "CPU 4x64x3136 first: 16x1 of 4x4; f 16x1x1 of 50176; 1",
-        "GPU 4x64x3136 first: 64x2 of 1x32, tail; r 196x1x1 of 4; 0",
         "CPU 8x6x5000 first: 2x8 of 3x1; f 16x1x1 of 15040; 0",
         "GPU 8x6x5000 first: 6x5 of 1x32, tail; r 30x2x1 of 4; 0",
-        "CPU 2x3x1000003 first: 3x16 of 1x512; f 92x1x1 of 65536, streamed; 0",
         "GPU 2x3x1000003 first: 3x163 of 1x48, tail; p 3x109x2 of 9216; 0",
-        "CPU 4x24x49 first: 4x1 of 6x4; f 15x1x1 of 320; 24",
-        "GPU 4x24x49 first: 2x1 of 16x4, tail; r 2x1x1 of 4; 0",
-        "CPU 8x21x21 first: 2x1 of 11x8; f 14x1x1 of 256; 21",
-        "CPU 8x21x441 first: 2x4 of 11x2; f 16x1x1 of 4672; 16",
         "CPU 128x21x441 first: 1x16 of 21x8; f 19x1x1 of 65536; 0",
-        "CPU 128x9x1001 first: 1x16 of 9x8; f 18x1x1 of 65536; 0",
-        "CPU 128x64x441 first: 2x15 of 32x9; f 56x1x1 of 65536, streamed; 16",
         "CPU 128x72x441 first: 3x15 of 32x9; f 63x1x1 of 65536, streamed; 0",
         "CPU 16x96x784 first: 6x3 of 16x6; f 19x1x1 of 65536; 4",
-        "GPU 16x96x784 first: 96x2 of 1x32, tail; r 74x4x1 of 4; 0",
         "CPU 16x40x256 first: 1x8 of 40x2; f 16x1x1 of 10240; 1",
         "GPU 16x40x256 first: 3x8 of 16x2, tail; r 10x4x1 of 4; 0",
-        "GPU 8x64x22369621 first: 64x256 of 1x2736, tail; r 1398102x1x1 of 8; 0",
-        "GPU 8x64x22369622 first: 64x256 of 1x2736, tail; p 64x2428x8 of 9216; 0",
+        "GPU 8x65537x21845 first: 65537x6 of 1x128, tail; r 1398102x1x1 of 8; 0",
+        "CPU 8x3x50000 first: 3x6 of 1x304; f 19x1x1 of 65536; 0",
+        "CPU 128x1024x16 first: 16x1 of 64x128; f 32x1x1 of 65536; 32",
+        "CPU 10x96x4096 first: 24x2 of 4x8; f 60x1x1 of 65536, streamed; 3",
+        "CPU 64x64x48 first: 1x8 of 64x8; f 16x1x1 of 12288; 16",
+        "CPU 1x8x16640 first: 8x3 of 1x32; f 16x1x1 of 8320; 1",
+        "CPU 4x3x48 first: 3x1 of 1x16; f 9x1x1 of 64; 3",
+        "CPU 32x56x1001 first: 4x4 of 16x8; f 28x1x1 of 65536; 16",
+        "GPU 64x1024x400 first: 1024x1 of 1x128, tail; r 400x8x1 of 8; 0",
+        "GPU 37x8448x64 first: 528x2 of 16x20, tail; r 528x5x1 of 8; 0",
+        "GPU 2x64x4096 first: 64x1 of 1x32, tail; p 64x1x2 of 4096; 0",
+        "old 64x1024x400 first: 1024x1 of 1x128, tail; r 400x8x1 of 8; 0",
+        "old 12x6x5000 first: 6x4 of 1x64, added; r 30x3x1 of 4; 0",
         "CPU 64x256x196 last: 1x8 of 256x8; r 1x16x1 of 784, streamed; 0",
-        "GPU 64x256x196 last: 16x16 of 16x4, tail; r 1x628x1 of 20; 0",
         "CPU 64x512x49 last: 1x8 of 512x8; r 1x16x1 of 196; 0",
-        "GPU 64x512x49 last: 32x8 of 16x8, tail; r 1x784x1 of 4; 0",
         "CPU 2x256x784 last: 2x4 of 128x2; r 1x16x1 of 98; 64",
-        "GPU 2x256x784 last: 16x4 of 16x2, tail; r 1x392x1 of 4; 0",
         "CPU 2x2048x49 last: 8x1 of 256x2; r 1x17x1 of 6; 512",
-        "GPU 2x2048x49 last: 128x1 of 16x4, tail; r 2x25x1 of 4; 0",
         "CPU 2048x256x1 last: 1x8 of 256x256; r 1x16x1 of 128; 64",
-        "GPU 2048x256x1 last: 8x16 of 32x128, tail; r 1x512x1 of 4; 0",
         "CPU 65536x256x1 last: 1x20 of 256x3277; r 1x64x1 of 1024, streamed; 0",
         "GPU 65536x256x1 last: 8x64 of 32x1024, added; r 1x2048x1 of 32; 0",
         "MI 32768x256x1 last: 8x64 of 32x512, added; r 1x1366x1 of 24; 0",
+        "GPU 32768x544x1 last: 17x32 of 32x1024, tail; r 1x2731x1 of 12; 0",
+        "CPU 131072x32x1 last: 1x32 of 32x4096; r 1x16x1 of 8192, streamed; 0",
+        "CPU 1024x32x1 last: 1x4 of 32x256; r 1x16x1 of 64; 0",
+        "CPU 2x512x16 last: 4x1 of 128x2; r 1x16x1 of 2; 512",
+        "CPU 2048x512x1 last: 1x8 of 512x256; r 1x16x1 of 128; 128",
     };
     sbn_kernels combining = {.forward_combine = {.kernel = (cl_kernel)(void *)&combining}};
     sbn_replica replicas[] = {
@@ -160,6 +151,7 @@ static void recorded(void)
          .compute_units = 132,
          .counts_slices = 1,
          .cache_size = (size_t)50 << 20},
+        {.form = SBN_FORM_GPU, .compute_units = 132, .cache_size = (size_t)50 << 20},
         {.form = SBN_FORM_GPU, .compute_units = 304, .counts_slices = 1},
     };
     replicas[0].kernels[SBN_F32][0] = &combining;
@@ -170,7 +162,7 @@ static void recorded(void)
                layout);
         const sbn_shape shape = shape_of(extents,
                                          *layout == 'l' ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW);
-        print_plans(text, sizeof text, &shape, &replicas[strcspn("CGM", form)]);
+        print_plans(text, sizeof text, &shape, &replicas[strcspn("CGoM", form)]);
         tap_ok(strcmp(text, strchr(rows[i], ':') + 2) == 0, "%s %s %s", form, layout, text);
     }
 }

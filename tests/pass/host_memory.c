@@ -44,26 +44,28 @@ static life live(cl_command_queue on, int host_combines)
 /* The n-th call fails; the memory is free at once. Returns how many buffers both passes map if none does. */
 static long check_failures(int host_combines, int copied)
 {
+    static const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
     const sbn_shard shard = open_shard();
     int failed = 0, silent = 0, status = 1;
     long maps = 0;
     for (int n = 1; status; ++n) {
         life l = live(queue, host_combines);
-        l.group->replicas->host_memory = copied ? SBN_HOST_MEMORY_COPIED : SBN_HOST_MEMORY_UNTRIED;
+        if (copied)
+            wraps_device_says(CL_DEVICE_TYPE, &gpu, sizeof gpu);
         maps = wraps_calls(WRAP_MAP);
         wraps_fail(WRAP_ANY, n);
         status = sbn_forward(l.layer, &shard, l.saved, 0, NULL);
         if (!status)
             status = sbn_backward(l.layer, &shard, l.saved, 0, NULL);
         wraps_fail(WRAP_ANY, 0);
+        wraps_device_says(0, NULL, 0);
         failed += status != SBN_SUCCESS;
         silent += status && !sbn_last_error()[0];
         fixture_die(&l);
     }
     tap_ok(failed > 20 && !silent, "%s%s: %d calls fail, one in each pass",
            host_combines ? "the host combines" : "in one launch", copied ? ", copies" : "", failed);
-    maps = wraps_calls(WRAP_MAP) - maps;
-    return maps;
+    return wraps_calls(WRAP_MAP) - maps;
 }
 
 /* A command that fails on the device is the pass's own failure, though others have followed. */
