@@ -27,6 +27,11 @@ static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
     return folding;
 }
 
+static sbn_use floats(const char *name, sbn_buffer buffer, size_t elements)
+{
+    return (sbn_use){.name = name, .buffer = buffer, .elements = elements, .rows = 1};
+}
+
 /* The buffers of one replica's folding. */
 enum { FOLDING_USES = 6 };
 
@@ -35,13 +40,14 @@ static size_t list_uses(sbn_use uses[FOLDING_USES], const sbn_batchnorm *layer,
 {
     const size_t elements = p->of_weight.elements, channels = layer->channels;
     size_t count = 0;
-    uses[count++] = (sbn_use){"weight", f->weight, elements, SBN_F32, 0, 0, 1, 0, 0};
-    uses[count++] = (sbn_use){"bias", f->bias, channels, SBN_F32, 0, 1, 1, 0, 0};
-    uses[count++] = (sbn_use){"folded_weight", f->folded_weight, elements, SBN_F32, 1, 0, 1, 0, 0};
-    uses[count++] = (sbn_use){"folded_bias", f->folded_bias, channels, SBN_F32, 1, 0, 1, 0, 0};
+    uses[count++] = floats("weight", f->weight, elements);
+    uses[count++] = floats("bias", f->bias, channels);
+    uses[count++] = floats("folded_weight", f->folded_weight, elements);
+    uses[count++] = floats("folded_bias", f->folded_bias, channels);
+    uses[1].optional = uses[2].written = uses[3].written = 1;
     if (layer->affine) {
-        uses[count++] = (sbn_use){"norm_weight", f->norm_weight, channels, SBN_F32, 0, 0, 1, 0, 0};
-        uses[count++] = (sbn_use){"norm_bias", f->norm_bias, channels, SBN_F32, 0, 0, 1, 0, 0};
+        uses[count++] = floats("norm_weight", f->norm_weight, channels);
+        uses[count++] = floats("norm_bias", f->norm_bias, channels);
     }
     return count;
 }

@@ -34,7 +34,9 @@ static int forward(size_t replicas)
 static int fold(void)
 {
     events_release(at.events, REPLICAS);
-    return sbn_batchnorm_fold(at.layers[0], foldings);
+    const int status = sbn_batchnorm_fold(at.layers[0], foldings);
+    must(status && (at.events[0] || at.events[1] || at.events[2]), "events, and an error");
+    return status;
 }
 
 static int step(int number)

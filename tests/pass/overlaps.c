@@ -134,14 +134,18 @@ static void check_folding(void)
         FOLD(of[1].inner, 0, "inner|got 0"),
         FOLD(of[1].inner, 1000, "weight|expected 3000 floats|got a buffer of"),
         FOLD(of[1].weight.mem, NULL, "weight|got NULL"),
+        FOLD(of[1].folded_weight.mem, NULL, "folded_weight|got NULL"),
         FOLD(of[1].folded_bias.mem, NULL, "folded_bias|got NULL"),
         FOLD(of[1].norm_weight.mem, NULL, "norm_weight|got NULL"),
         FOLD(of[1].norm_bias.mem, NULL, "norm_bias|got NULL"),
         FOLD(of[1].folded_weight, good.of[1].weight, "overlap"),
-        FOLD(of[1].num_wait, 1, "wait_list|1 events"),
     };
+    cl_event none = (cl_event)&none;
     REFUSE("folding", fold, good, stage_state, rows);
-    tap_ok(another != NULL, "what lies behind the foldings is left alone");
+    good.of[0].event = &none;
+    good.of[1].num_wait = 1;
+    REFUSED(fold(&good), "wait_list|1 events");
+    tap_ok(another && !none, "an event is NULL; what lies behind the foldings is left alone");
     clReleaseEvent(another);
     must(sbn_batchnorm_destroy(adds), "sbn_batchnorm_destroy");
 }
