@@ -158,6 +158,8 @@ static void check_alone(test_ranks *all)
 {
     const refusal rows[] = {
         ROW(count, 0, "count: expected at least 1 layer, got 0", .odd = ALL_RANKS),
+        ROW(count, 65536, NULL, .odd = ALL_RANKS),
+        ROW(list[0].size, 0, "branches[0]: size|got 0", .odd = ALL_RANKS),
         ROW(count, 65537, "count: expected at most 65536 layers, got", .odd = ALL_RANKS),
         ROW(count, SIZE_MAX, "count: expected at most 65536 layers, got", .odd = ALL_RANKS),
         ROW(no_list, 1, "branches: expected an array of layers, got NULL", .odd = ALL_RANKS),
