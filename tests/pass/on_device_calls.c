@@ -82,8 +82,7 @@ static void check_pass(training *t, operation op, cl_event given, int given_befo
                           (given ? made.launches + replicas + made.copies / 2 : 0);
     /* A forward pass asks for the last update of the running statistics, too. */
     const long questions = on_host ? replicas : given_before ? replicas + (op == FORWARD) : 0;
-    tap_ok(made.launches <= most && made.fills == fills &&
-               made.markers == (given ? replicas : 0) &&
+    tap_ok(made.launches <= most && made.fills == fills && made.markers == (given ? replicas : 0) &&
                made.copies == (on_host ? 2 * replicas : 0) &&
                made.flushes == replicas * (1 + on_host) && (on_host || made.waits == 0),
            "%s, %s, %s%s: %ld launches, %ld fills, %ld markers, %ld copies, %ld flushes, %ld waits",

@@ -93,7 +93,8 @@ void check_refused_commands(training *t)
         undefined += status && sbn_saved_stats(t->saved, NULL, NULL, NULL);
     }
     tap_ok(refused == 6 && flushed == refused && undefined == 4,
-           "%s: behind %d of %d launches that are refused all queues are flushed; %d leave nothing saved",
+           "%s: behind %d of %d launches that are refused all queues are flushed; %d leave nothing "
+           "saved",
            t->p->what, flushed, refused, undefined);
 }
 
