@@ -180,8 +180,6 @@ static void check_destroyed(void)
     RIGHT(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL));
     ENDED(sbn_saved_destroy(l.saved));
     REFUSED(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "saved|destroyed");
-    REFUSED(sbn_recompute(l.layer, &data.shard, l.saved), "saved|destroyed");
-    REFUSED(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "saved|destroyed");
     REFUSED(sbn_saved_destroy(l.saved), "saved|destroyed");
     must(sbn_forward_begin(other.layer, &data.shard, other.saved, 0, &pass), "begin");
     must(sbn_pass_end(pass, NULL), "end");

@@ -20,8 +20,7 @@ static void count(long counts[WAITING])
 /* Steps of training, one behind the other; two forward passes are under way at once. */
 static void train_ahead(training *t, sbn_saved *other)
 {
-    const sbn_branch both[] = {{sizeof(sbn_branch), t->layer, t->shards, t->saved, 0},
-                               {sizeof(sbn_branch), t->layer, t->shards, other, 0}};
+    const sbn_branch branch = {sizeof branch, t->layer, t->shards, other, 0};
     sbn_pass *passes[2];
     int ready = 0;
     train(t, 0);
@@ -33,8 +32,8 @@ static void train_ahead(training *t, sbn_saved *other)
     must(sbn_pass_end(passes[1], NULL), "end");
     must(sbn_pass_end(passes[0], NULL), "end");
     must(wraps_calls(WRAP_LAUNCH) == launches ? 1 : 0, "step 3 is enqueued at the end");
-    must(sbn_forward_branches(&both[1], 1, NULL), "branches");
-    must(sbn_backward_branches(&both[1], 1, NULL), "branches");
+    must(sbn_forward_branches(&branch, 1, NULL), "branches");
+    must(sbn_backward_branches(&branch, 1, NULL), "branches");
     must(sbn_recompute(t->layer, t->shards, t->saved), "sbn_recompute");
     train(t, SBN_ACCUMULATE_GRADIENTS);
 }

@@ -240,6 +240,9 @@ void check_failed_evaluation(training *t)
     const struct timespec while_closed = {0, 20000000};
     const slice *s = &t->slices[0];
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
+    const long written = wraps_calls(WRAP_WRITE);
+    must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
+    tap_ok(wraps_calls(WRAP_WRITE) == written, "%s: a table is written once", t->p->what);
     must(clFinish(t->queues[0]), "clFinish");
     const uint64_t right = digest_buffer(SBN_DIGEST_START, s, &s->shard.y, s->elements);
     training_reset(t);
