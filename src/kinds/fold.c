@@ -29,7 +29,8 @@ static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
 
 static sbn_use floats(const char *name, sbn_buffer buffer, size_t elements)
 {
-    return (sbn_use){.name = name, .buffer = buffer, .elements = elements, .rows = 1};
+    return (
+        sbn_use){.name = name, .buffer = buffer, .elements = elements, .type = SBN_F32, .rows = 1};
 }
 
 /* The buffers of one replica's folding. */
