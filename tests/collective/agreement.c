@@ -114,6 +114,10 @@ static void check_settings(void)
         TOO(config.type, SBN_F16, 3),
         ROW(config.type, SBN_BF16,
             ALIKE " (type SBN_BF16 on rank 1, SBN_F16 on rank 3, SBN_F32 on ranks 0, 2)"),
+        /* Of no type or activation that there is. */
+        TOO(config.type, (sbn_type)3, 1),
+        SET(activation, (sbn_activation)3,
+            "type 3 on rank 1, SBN_F32 on ranks 0, 2, 3; activation 3", "SBN_IDENTITY"),
         TOO(config.momentum, 0.2, 3),
         TOO(config.eps, 1e-3, 1),
         TOO(order, 4, 1),
@@ -202,7 +206,9 @@ static void check_errors(void)
     const refusal first[] = {ROW(call.error, SBN_GROUP_FAILED, "", .odd = 1)};
     const sums one = add_calls(first, 4, 0);
     sbn__mismatch_read(one.mismatch, 0, 1, 4, sentence, sizeof sentence);
-    tap_ok(strstr(sentence, "part: rank 0 called") != NULL, "the first rank's: %s", sentence);
+    tap_ok(strstr(sentence, "part: rank 0 called") != NULL &&
+               sbn__mismatch_reports(one.mismatch, 4, SBN_GROUP_FAILED),
+           "the first rank's: %s", sentence);
     free(one.mismatch);
 }
 
