@@ -114,10 +114,6 @@ static void check_settings(void)
         TOO(config.type, SBN_F16, 3),
         ROW(config.type, SBN_BF16,
             ALIKE " (type SBN_BF16 on rank 1, SBN_F16 on rank 3, SBN_F32 on ranks 0, 2)"),
-        /* Of no type or activation that there is. */
-        TOO(config.type, (sbn_type)3, 1),
-        SET(activation, (sbn_activation)3,
-            "type 3 on rank 1, SBN_F32 on ranks 0, 2, 3; activation 3", "SBN_IDENTITY"),
         TOO(config.momentum, 0.2, 3),
         TOO(config.eps, 1e-3, 1),
         TOO(order, 4, 1),

@@ -142,10 +142,10 @@ static void check_sizes(size_t replicas)
     check("denormal", replicas);
     fill(replicas, -149, 127);
     check("of all sizes", replicas);
-    for (int special = 0; special < 2; ++special) {
+    for (int kind = 0; kind < 3; ++kind) {
         fill(replicas, -30, 10);
-        values[0][0] = 0x1p100f;
-        values[0][1] = special ? -INFINITY : 1;
+        values[0][0] = kind < 2 ? 0x1p100f : -INFINITY;
+        values[0][1] = kind == 1 ? NAN : 1;
         check("the first far larger", replicas);
     }
     /* Sums that cancel but for one replica's last place. */
