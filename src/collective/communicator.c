@@ -19,7 +19,6 @@ void sbn__communicator_close(sbn_communicator *c)
     if (c->owns_transport && c->transport.end)
         c->transport.end(c->transport.context);
     sbn__free(c->names);
-    *c = (sbn_communicator){.timeout = c->timeout};
 }
 
 int sbn__communicator_is_joined(const sbn_communicator *c)
@@ -61,7 +60,7 @@ void sbn__communicator_sweep(sbn_communicator *c)
     sbn_request_block **at = &c->abandoned;
     while (*at && !c->broken) {
         sbn_request_block *block = *at;
-        int done = 0;
+        int done;
         c->broken = c->transport.test(c->transport.context, block->handle, &done) != 0;
         if (c->broken || !done) {
             at = &block->next;

@@ -14,7 +14,7 @@ static size_t likely(sbn_forecast *forecast)
     const size_t calls = forecast->calls,
                  first = calls > SBN_CALLS_KEPT ? calls - SBN_CALLS_KEPT : 0;
     size_t best = calls, most = 0;
-    for (size_t at = calls - 1; at > first && most < 4; --at) {
+    for (size_t at = calls - 1; at > first; --at) {
         size_t same = 0;
         while (same < 4 && at - same > first &&
                *kept(forecast, at - same - 1) == *kept(forecast, calls - same - 1))

@@ -42,11 +42,10 @@ int sbn__request_start(sbn_communicator *c, sbn_request *request, int tag, size_
 
 int sbn__request_poll(sbn_communicator *c, sbn_request *request, int *done)
 {
-    *done = 1;
-    if (!request->in_flight)
+    *done = !request->in_flight;
+    if (*done)
         return SBN_SUCCESS;
     sbn__error_clear();
-    *done = 0;
     const int code = c->transport.test(c->transport.context, request->block->handle, done);
     if (code) {
         *done = 0;

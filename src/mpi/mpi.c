@@ -15,8 +15,8 @@ int sbn__mpi_fail(int status, const char *format, ...)
 
 int sbn__mpi_result(int code, const char *call)
 {
-    char text[MPI_MAX_ERROR_STRING + 1] = "";
-    int length = 0;
+    char text[MPI_MAX_ERROR_STRING + 1];
+    int length;
     if (code == MPI_SUCCESS)
         return SBN_SUCCESS;
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
@@ -30,7 +30,7 @@ int sbn__mpi_result(int code, const char *call)
 
 int sbn__mpi_check_thread(const sbn_mpi *mpi)
 {
-    int finalized = 0, is_main = 1;
+    int finalized, is_main;
     MPI_Finalized(&finalized);
     if (finalized)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT, "MPI_Finalize has been called already");

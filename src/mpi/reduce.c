@@ -25,7 +25,7 @@ enum { KIND, STARTED, MESSAGE_WORDS = STARTED + SBN_TAGS };
 
 static void forget(int64_t *message, MPI_Request request)
 {
-    int done = 0;
+    int done;
     /* MPI may still read from an incomplete send: its memory is kept. */
     if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done)
         free(message);
@@ -52,7 +52,7 @@ static void tell(sbn_mpi *mpi, int rank, int kind)
 static int receive(sbn_mpi *mpi, int64_t *message)
 {
     MPI_Status status;
-    int there = 0;
+    int there;
     if (MPI_Iprobe(MPI_ANY_SOURCE, 0, mpi->roll, &there, &status) != MPI_SUCCESS || !there)
         return -1;
     const int rank = status.MPI_SOURCE;
@@ -177,7 +177,7 @@ int sbn__mpi_test_all(sbn_mpi *mpi)
 {
     int pending = 0;
     for (sbn_mpi_slot *slot = mpi->in_flight, *next; slot; slot = next) {
-        int done = 0;
+        int done;
         next = slot->next;
         if (MPI_Test(&slot->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return -1;

@@ -64,7 +64,7 @@ static int agree(const sbn_mpi *mpi, MPI_Comm comm)
 static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
 {
     MPI_Comm first = MPI_COMM_NULL;
-    int rank = 0, world_size = 1;
+    int rank, world_size;
     int status = duplicate(comm, &first);
     if (status)
         return status;
@@ -102,7 +102,7 @@ static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
 
 static int check_communicator(MPI_Comm comm)
 {
-    int between = 0, world_size = 0;
+    int between, world_size;
     if (comm == MPI_COMM_NULL)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,
                              "comm: expected a communicator, got MPI_COMM_NULL");
@@ -120,7 +120,7 @@ static int check_communicator(MPI_Comm comm)
 
 int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
 {
-    int initialized = 0, level = MPI_THREAD_SINGLE;
+    int initialized, level;
     sbn_set_last_error(SBN_SUCCESS, "");
     if (!mpi)
         return sbn__mpi_fail(SBN_INVALID_ARGUMENT,

@@ -39,10 +39,8 @@ static int next_piece(const sbn_bucket *bucket, piece *p)
     }
     if (p->at == bucket->floats)
         return 0;
-    while (counts[p->tensor] == p->first) {
+    while (counts[p->tensor] == 0)
         ++p->tensor;
-        p->first = 0;
-    }
     p->count = fitting(counts[p->tensor] - p->first, bucket->floats - p->at);
     return 1;
 }
@@ -112,7 +110,6 @@ void sbn__bucket_close(sbn_bucket *bucket, size_t replicas)
     sbn__free(bucket->host);
     sbn__request_free(&bucket->levels);
     sbn__request_free(&bucket->sums);
-    *bucket = (sbn_bucket){0};
 }
 
 /* The most floats that a bucket of this exchange can have. */
@@ -126,7 +123,7 @@ static size_t most_floats(const sbn_exchange *e)
 static size_t most_blocks(const sbn_exchange *e, size_t floats)
 {
     size_t blocks = floats / SBN_AVERAGE_BLOCK;
-    for (size_t t = 0; t < e->tensors && blocks < floats; ++t)
+    for (size_t t = 0; t < e->tensors; ++t)
         blocks += e->counts[t] > 0;
     return blocks < floats ? blocks : floats;
 }
@@ -174,9 +171,8 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
     const sbn_exchange *e = bucket->exchange;
     const sbn_replica *replica = &e->parallel->replicas[r];
     const cl_command_queue queue = replica->transfer_queue;
-    const cl_event *after = e->ready[r] ? &e->ready[r] : NULL;
+    const cl_event *after = &e->ready[r];
     cl_event *last = &bucket->copied[r];
-    sbn__release_event(last);
     for (piece p = {0}; next_piece(bucket, &p);) {
         const sbn_buffer *buffer = &sbn__tensors_at(e, r).buffers[p.tensor];
         const size_t offset = sizeof(float) * (buffer->offset + p.first);
@@ -184,9 +180,9 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
         cl_event event = NULL;
         const cl_int code = direction == TO_HOST
                                 ? clEnqueueReadBuffer(queue, buffer->mem, CL_FALSE, offset, size,
-                                                      host + p.at, after != NULL, after, &event)
+                                                      host + p.at, 1, after, &event)
                                 : clEnqueueWriteBuffer(queue, buffer->mem, CL_FALSE, offset, size,
-                                                       host + p.at, after != NULL, after, &event);
+                                                       host + p.at, 1, after, &event);
         if (code != CL_SUCCESS)
             return sbn__fail(code, "replica %zu: tensor %zu: %s: %s", r, p.tensor,
                              direction == TO_HOST ? "clEnqueueReadBuffer" : "clEnqueueWriteBuffer",
@@ -204,9 +200,12 @@ int sbn__bucket_read(sbn_bucket *bucket)
     const sbn_exchange *e = bucket->exchange;
     const size_t replicas = e->parallel->replica_count, source = source_of(e);
     int status = SBN_SUCCESS;
-    for (size_t r = 0; r < replicas && !status; ++r)
+    for (size_t r = 0; r < replicas && !status; ++r) {
+        /* The one of an earlier exchange may have failed. */
+        sbn__release_event(&bucket->copied[r]);
         if (e->averages || r == source)
             status = copy(bucket, r, TO_HOST, floats_of(bucket, r));
+    }
     return status;
 }
 

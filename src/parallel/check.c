@@ -127,8 +127,8 @@ static void describe(const int64_t *slot, const char *ranks, char *out, size_t s
                       slot[AVERAGES] ? "averaging" : "broadcast",
                       sbn_status_name((int)slot[ERROR]));
     else
-        sbn__text_add(out, size, "%s began %s (root, sizes, bucket_bytes: digest %08x)", ranks,
-                      call, (unsigned)((uint64_t)slot[DIGEST] >> 32));
+        sbn__text_add(out, size, "%s began %s (root, sizes, bucket_bytes: digest %016llx)", ranks,
+                      call, (unsigned long long)slot[DIGEST]);
 }
 
 /*

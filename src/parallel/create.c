@@ -64,7 +64,7 @@ static int open_parallel(sbn_data_parallel *made, const sbn_group *group,
     made->replica_count = count;
     for (size_t r = 0; r < count && !status; ++r)
         status = sbn__replica_open(&made->replicas[r], r, group->replicas[r].queue);
-    for (int i = 0; i < SBN_BUCKETS && !status && count > 0; ++i)
+    for (int i = 0; i < SBN_BUCKETS && !status; ++i)
         status = sbn__bucket_open(&made->buckets[i], count);
     return status;
 }

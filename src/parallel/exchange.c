@@ -53,18 +53,16 @@ void sbn__exchanges_free(sbn_data_parallel *parallel)
     }
 }
 
-/* Removes it from those under way, if it is one, and keeps its memory. */
+/* Removes it from those under way, and keeps its memory. */
 static void release(sbn_exchange *e)
 {
     sbn_data_parallel *parallel = e->parallel;
     size_t i = 0;
-    while (i < parallel->under_way_count && parallel->under_way[i] != e)
+    while (parallel->under_way[i] != e)
         ++i;
-    if (i < parallel->under_way_count) {
-        --parallel->under_way_count;
-        memmove(parallel->under_way + i, parallel->under_way + i + 1,
-                sizeof(sbn_exchange *) * (parallel->under_way_count - i));
-    }
+    --parallel->under_way_count;
+    memmove(parallel->under_way + i, parallel->under_way + i + 1,
+            sizeof(sbn_exchange *) * (parallel->under_way_count - i));
     for (size_t r = 0; r < parallel->replica_count; ++r) {
         sbn__release_event(&e->ready[r]);
         sbn__release_event(&e->written[r]);
@@ -212,7 +210,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     }
     e->error = status;
     snprintf(e->sentence, sizeof e->sentence, "%s", sentence);
-    if (joined || (parallel->replica_count > 0 && !status))
+    if (joined || !status)
         sbn__exchange_start(e);
     if (joined && status)
         sbn__exchange_wait(e);

@@ -11,7 +11,6 @@ static void settle(sbn_exchange *e, int status)
     e->stage = SBN_SETTLED;
     e->status = status;
     snprintf(e->sentence, sizeof e->sentence, "%s", status ? sbn_last_error() : "");
-    ++e->parallel->progress;
 }
 
 /* The communicator is dead: settles all exchanges under way with this status. */
@@ -145,7 +144,6 @@ static void leave_exchange(sbn_bucket *bucket)
 {
     --bucket->exchange->buckets;
     bucket->stage = SBN_BUCKET_WRITING;
-    bucket->exchange = NULL;
 }
 
 static void leave_levels(sbn_data_parallel *parallel, sbn_bucket *bucket)

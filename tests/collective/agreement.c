@@ -202,7 +202,9 @@ static void check_errors(void)
     const refusal first[] = {ROW(call.error, SBN_GROUP_FAILED, "", .odd = 1)};
     const sums one = add_calls(first, 4, 0);
     sbn__mismatch_read(one.mismatch, 0, 1, 4, sentence, sizeof sentence);
-    tap_ok(strstr(sentence, "part: rank 0 called") != NULL, "the first rank's: %s", sentence);
+    tap_ok(strstr(sentence, "part: rank 0 called") != NULL &&
+               sbn__mismatch_reports(one.mismatch, 4, SBN_GROUP_FAILED),
+           "the first rank's: %s", sentence);
     free(one.mismatch);
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "group/group.h"
+#include "parallel/parallel.h"
 #include "support/exchanges.h"
 #include "support/refused.h"
 #include "support/stalls.h"
@@ -160,6 +160,9 @@ static void check_on_time(test_ranks *all)
     ranks_do_some(all, ON_TIME, under_watch);
     for (int rank = 0; rank < 2; ++rank) {
         const int aborted = now.aborts && rank == 0;
+        tap_ok((now.exchanges ? &exchange_joined[rank]->communicator
+                              : &all->of[rank].group->communicator)->abandoned != NULL,
+               "%s: what the hub may still write to is kept", now.what);
         snprintf(words[rank], sizeof *words, "rank %d%s waited%s in %s for rank 2", rank,
                  aborted ? ": sbn_group_abort was called while it" : "", aborted ? "" : " 0.5 s",
                  now.of->in);

@@ -142,10 +142,10 @@ static void check_sizes(size_t replicas)
     check("denormal", replicas);
     fill(replicas, -149, 127);
     check("of all sizes", replicas);
-    for (int special = 0; special < 2; ++special) {
+    for (int kind = 0; kind < 3; ++kind) {
         fill(replicas, -30, 10);
-        values[0][0] = 0x1p100f;
-        values[0][1] = special ? NAN : 1;
+        values[0][0] = kind < 2 ? 0x1p100f : -INFINITY;
+        values[0][1] = kind == 1 ? NAN : 1;
         check("the first far larger", replicas);
     }
     /* Sums that cancel but for one replica's last place. */
@@ -206,17 +206,23 @@ static void check_ranges(void)
     tap_ok(!wrong, "ranges of 4095 ranks: %d wrong", wrong);
 }
 
-/* The most replicas: all with the largest magnitude, one that is not finite. */
+/*
+ * The most replicas: all with the largest magnitude, or the least that is not rounded; one that is not finite.
+ * Of 4096 the largest sum is a power of two.
+ */
 static void check_most(void)
 {
+    static const int places[] = {45, 12, 22};
     static int64_t sums[COUNT];
     int wrong = 0;
-    for (int special = 0; special < 2; ++special) {
+    for (int kind = 0; kind < 3; ++kind) {
+        const int special = kind > 0;
         const sbn_range range = {15, special};
-        const size_t most = SBN_MAX_REPLICAS;
+        const size_t most = kind < 2 ? SBN_MAX_REPLICAS : 4096;
         const float largest = nextafterf(ldexpf(1, 8 * 15 + 8 - 127), 0);
         for (size_t i = 0; i < COUNT; ++i)
             values[0][i] = i % 2 ? largest : -largest;
+        values[0][7] = ldexpf(1, -places[kind]);
         memset(sums, 0, sizeof sums);
         for (size_t r = 0; r < most; ++r) {
             if (special)
@@ -225,11 +231,11 @@ static void check_most(void)
         }
         sbn__fixed_mean(range, most, sums, COUNT, means);
         for (size_t i = 0; i < COUNT; ++i) {
-            const double off = fabs((double)means[i] / (i % 2 ? largest : -largest) - 1);
+            const double off = fabs((double)means[i] / values[0][i] - 1);
             wrong += special && i == 0 ? !isnan(means[i]) : !(off < (special ? 0x1p-12 : 0x1p-24));
         }
     }
-    tap_ok(!wrong, "%d replicas: %d wrong", SBN_MAX_REPLICAS, wrong);
+    tap_ok(!wrong, "%d and 4096 replicas: %d wrong", SBN_MAX_REPLICAS, wrong);
 }
 
 int main(void)

@@ -21,10 +21,11 @@ static int exchange_once(test_rank *m)
     exchange_join(m);
     exchange_tensors *t = &exchange_of[m->rank];
     sbn_data_parallel *parallel = exchange_joined[m->rank];
+    const sbn_tensors *of = m->replicas ? t->of : NULL;
     tensors_fill(t, sbn_data_parallel_first(parallel));
     rank_says(m, wanted == AVERAGE
-                     ? sbn_average_gradients(parallel, exchange_counts, TENSORS, t->of)
-                     : sbn_broadcast(parallel, exchange_counts, TENSORS, root, t->of));
+                     ? sbn_average_gradients(parallel, exchange_counts, TENSORS, of)
+                     : sbn_broadcast(parallel, exchange_counts, TENSORS, root, of));
     m->digest = tensors_digest(t, m->rank == 0 ? result : NULL);
     for (size_t r = 0; r < m->replicas; ++r)
         m->status = m->status ? m->status : t->events[r] ? SBN_SUCCESS : 1;
@@ -152,39 +153,39 @@ static void check_beside(void)
     }
 }
 
-/* Commands that are enqueued after the beginning of an exchange neither wait for it nor delay it; one that is
- * begun behind them is not ready. */
+/*
+ * Commands that are enqueued after the beginning of an exchange neither wait for it nor delay it; one that is
+ * begun behind them is not ready. The first exchange has one element, the second one all others.
+ */
 static void check_held_queue(void)
 {
     const test_rank rank = {.replicas = 2, .queue = queue};
+    const uint64_t mean = exchange_over(AVERAGE, 1, &rank.replicas, "two replicas");
     sbn_group *group = fixture_group(queue, rank.replicas, SBN_FORM_AUTO);
     sbn_data_parallel *parallel;
-    sbn_exchange *exchanges[2];
-    exchange_tensors t[2];
+    sbn_exchange *first, *second;
+    exchange_tensors t;
     cl_event gate = fixture_gate(&device);
     int ready = 0, behind = 1;
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
-    for (int i = 0; i < 2; ++i) {
-        tensors_open(&t[i], &rank);
-        tensors_fill(&t[i], 0);
-    }
-    for (int i = 0; i < 2; ++i) {
-        must(sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
-                                         &exchanges[i]),
-             "begin");
-        if (i == 0)
-            must(clEnqueueMarkerWithWaitList(queue, 1, &gate, NULL), "clEnqueueMarkerWithWaitList");
-    }
+    tensors_open(&t, &rank);
+    tensors_fill(&t, 0);
+    const sbn_tensors others[] = {{.size = sizeof *others, .buffers = t.buffers[0] + 1},
+                                  {.size = sizeof *others, .buffers = t.buffers[1] + 1}};
+    must(sbn_average_gradients_begin(parallel, exchange_counts, 1, t.of, &first), "begin");
+    must(clEnqueueMarkerWithWaitList(queue, 1, &gate, NULL), "clEnqueueMarkerWithWaitList");
+    must(sbn_average_gradients_begin(parallel, exchange_counts + 1, TENSORS - 1, others, &second),
+         "begin");
     for (long i = 0; i < 100000000 && !ready; ++i)
-        must(sbn_exchange_progress(exchanges[0], &ready), "sbn_exchange_progress");
+        must(sbn_exchange_progress(first, &ready), "sbn_exchange_progress");
     tap_ok(ready, "an averaging comes to its end while the queue is held");
-    must(sbn_exchange_progress(exchanges[1], &behind), "sbn_exchange_progress");
+    must(sbn_exchange_progress(second, &behind), "sbn_exchange_progress");
     tap_ok(!behind, "one that waits for the queue does not");
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
-    for (int i = 0; i < 2; ++i) {
-        must(sbn_exchange_end(exchanges[i]), "sbn_exchange_end");
-        tensors_close(&t[i]);
-    }
+    must(sbn_exchange_end(first), "sbn_exchange_end");
+    must(sbn_exchange_end(second), "sbn_exchange_end");
+    tap_ok(tensors_digest(&t, NULL) == mean, "the bits of one averaging");
+    tensors_close(&t);
     clReleaseEvent(gate);
     sbn_data_parallel_destroy(parallel);
     sbn_group_destroy(group);

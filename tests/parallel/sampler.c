@@ -86,13 +86,13 @@ static void check_golden(uint64_t samples, uint64_t replicas, uint64_t first,
 static void check_huge(void)
 {
     uint64_t taken[3], length;
-    const uint64_t most = ((uint64_t)1 << 32) - 1;
+    const uint64_t most = (uint64_t)1 << 32;
     const sbn_sampler s = SAMPLER(.samples = (uint64_t)1 << 62, .replicas = most,
                                   .replica = most - 1, .shuffle = 1);
     must(sbn_sampler_length(&s, &length), "sbn_sampler_length");
     const int status = sbn_sampler_take(&s, length - 3, 3, taken);
     tap_ok(!status && taken[0] < s.samples && taken[1] < s.samples && taken[0] != taken[1],
-           "2^62 samples for 2^32 - 1 replicas");
+           "2^62 samples for 2^32 replicas");
 }
 
 static void check_refused(void)
