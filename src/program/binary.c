@@ -39,7 +39,7 @@ static int knows_group_sizes(cl_program program, cl_device_id device)
         return 0;
     cl_kernel *kernels = sbn__allocate(sizeof *kernels * count);
     const int made = kernels &&
-                     clCreateKernelsInProgram(program, count, kernels, NULL) == CL_SUCCESS;
+                     clCreateKernelsInProgram(program, count, kernels, &count) == CL_SUCCESS;
     int known = made && count > 0;
     for (cl_uint i = 0; i < count && made; ++i) {
         size_t local[3];

@@ -53,7 +53,7 @@ static long check_failures(int host_combines, int copied)
         if (copied)
             wraps_device_says(CL_DEVICE_TYPE, &gpu, sizeof gpu);
         maps = wraps_calls(WRAP_MAP);
-        wraps_fail(WRAP_ANY, n);
+        wraps_fail(copied && n == 1 ? WRAP_UNMAP : WRAP_ANY, n);
         status = sbn_forward(l.layer, &shard, l.saved, 0, NULL);
         if (!status)
             status = sbn_backward(l.layer, &shard, l.saved, 0, NULL);

@@ -48,7 +48,8 @@ pass_tests = \
 	tests/pass/views_refused
 check_PROGRAMS += $(pass_tests)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
-tests_pass_host_memory_LDFLAGS = $(wraps)
+tests_pass_host_memory_LDFLAGS = $(wraps) $(query_wraps)
+tests_pass_host_memory_SOURCES = tests/pass/host_memory.c tests/support/wraps_queries.c
 tests_pass_lifetimes_LDFLAGS = $(addprefix $(wrap), \
 	clCreateCommandQueue clRetainCommandQueue clReleaseCommandQueue clEnqueueUnmapMemObject)
 tests_pass_on_device_SOURCES = \
