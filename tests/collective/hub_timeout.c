@@ -161,7 +161,8 @@ static void check_on_time(test_ranks *all)
     for (int rank = 0; rank < 2; ++rank) {
         const int aborted = now.aborts && rank == 0;
         tap_ok((now.exchanges ? &exchange_joined[rank]->communicator
-                              : &all->of[rank].group->communicator)->abandoned != NULL,
+                              : &all->of[rank].group->communicator)
+                       ->abandoned != NULL,
                "%s: what the hub may still write to is kept", now.what);
         snprintf(words[rank], sizeof *words, "rank %d%s waited%s in %s for rank 2", rank,
                  aborted ? ": sbn_group_abort was called while it" : "", aborted ? "" : " 0.5 s",

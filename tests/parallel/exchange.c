@@ -23,9 +23,8 @@ static int exchange_once(test_rank *m)
     sbn_data_parallel *parallel = exchange_joined[m->rank];
     const sbn_tensors *of = m->replicas ? t->of : NULL;
     tensors_fill(t, sbn_data_parallel_first(parallel));
-    rank_says(m, wanted == AVERAGE
-                     ? sbn_average_gradients(parallel, exchange_counts, TENSORS, of)
-                     : sbn_broadcast(parallel, exchange_counts, TENSORS, root, of));
+    rank_says(m, wanted == AVERAGE ? sbn_average_gradients(parallel, exchange_counts, TENSORS, of)
+                                   : sbn_broadcast(parallel, exchange_counts, TENSORS, root, of));
     m->digest = tensors_digest(t, m->rank == 0 ? result : NULL);
     for (size_t r = 0; r < m->replicas; ++r)
         m->status = m->status ? m->status : t->events[r] ? SBN_SUCCESS : 1;
