@@ -137,7 +137,7 @@ static void recorded(void)
         "CPU 2048x256x1 last: 1x8 of 256x256; r 1x16x1 of 128; 64",
         "CPU 65536x256x1 last: 1x20 of 256x3277; r 1x64x1 of 1024, streamed; 0",
         "GPU 65536x256x1 last: 8x64 of 32x1024, added; r 1x2048x1 of 32; 0",
-        "MI 32768x256x1 last: 8x64 of 32x512, added; r 1x1366x1 of 24; 0",
+        "MI 51000x256x1 last: 8x57 of 32x896, added; r 1x1594x1 of 32; 0",
         "GPU 32768x544x1 last: 17x32 of 32x1024, tail; r 1x2731x1 of 12; 0",
         "CPU 131072x32x1 last: 1x32 of 32x4096; r 1x16x1 of 8192, streamed; 0",
         "CPU 1024x32x1 last: 1x4 of 32x256; r 1x16x1 of 64; 0",
