@@ -161,10 +161,9 @@ static void check_too_few(void)
     expect(sbn_forward(stage.second, one.shards, stage.of_second, 0, NULL), SBN_TOO_FEW_VALUES,
            "expected more than 1 value per channel over the whole group, whose statistics|got 1",
            "one value per channel in evaluation without running statistics");
-    tap_ok(strncmp(sbn_last_error(), "forward of", 10) == 0 &&
-               !strstr(sbn_last_error(), "training") &&
+    tap_ok(!strstr(sbn_last_error(), "training") &&
                !strstr(sbn_strerror(SBN_TOO_FEW_VALUES), "training"),
-           "of no branch, and not in training: %s", sbn_last_error());
+           "which is not in training: %s", sbn_strerror(SBN_TOO_FEW_VALUES));
     must(sbn_batchnorm_set_training(stage.second, 1), "sbn_batchnorm_set_training");
     expect(sbn_evaluate(stage.second, one.shards), SBN_SUCCESS, "",
            "evaluation of one value per channel without running statistics");
