@@ -25,7 +25,7 @@ static void check_buffers(cl_mem abroad)
         ROW(shards[1].y_pitch, 1, NULL),
         GOOD(BACKWARD, residual_grad.mem, no_buffer),
         BAD(BACKWARD, dy_pitch, 1, "dy_pitch: expected 0 or at least"),
-        BAD(FORWARD, x.mem, NULL, "x: expected a buffer, got NULL"),
+        BAD(FORWARD, x.mem, NULL, "^forward of layer|x: expected a buffer, got NULL"),
         BAD(FORWARD, y.mem, NULL, "y: expected a buffer"),
         BAD(FORWARD, weight.mem, NULL, "weight: expected a buffer"),
         BAD(FORWARD, bias.mem, NULL, "bias: expected a buffer"),

@@ -195,7 +195,8 @@ int holds_words(const char *sentence, const char *words)
         char word[128];
         const size_t length = strcspn(words, "|");
         snprintf(word, sizeof word, "%.*s", (int)length, words);
-        if (!strstr(sentence, word))
+        const char *found = strstr(sentence, word + (*word == '^'));
+        if (!found || (*word == '^' && found != sentence))
             return 0;
         words += length + (words[length] == '|');
     }

@@ -92,7 +92,7 @@ void expect_leaks(void);
 
 /*
  * One check: the status came, and its sentence holds every one of `words`,
- * which are separated by '|'. Success has an empty sentence.
+ * which are separated by '|'; '^' before one: it begins so. Success has an empty sentence.
  */
 int expect(int status, int expected, const char *words, const char *what);
 
