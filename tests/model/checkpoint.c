@@ -67,6 +67,7 @@ static void check_checkpoint(void)
             "index|below 2|got 2");
     REFUSED(sbn_checkpoint_create(NULL, &checkpoint_of_none), "path|NULL");
     REFUSED(sbn_checkpoint_create(file_network_path, NULL), "checkpoint|NULL");
+    REFUSED(sbn_checkpoint_layer(NULL, 0, &layer), "checkpoint|NULL");
     REFUSED(sbn_checkpoint_layer(checkpoint, 0, NULL), "layer|NULL");
     layer.size = 3;
     REFUSED(sbn_checkpoint_layer(checkpoint, 0, &layer), "layer: size|3");
