@@ -44,7 +44,7 @@ void sbn__sort(void *elements, size_t count, size_t size, sbn_compare_fn *compar
         ++sorted;
     if (sorted >= count)
         return;
-    for (size_t at = count / 2; at-- > 0;)
+    for (size_t at = count; at-- > 0;)
         sink(&s, at, count);
     for (size_t end = count; end-- > 1;) {
         swap(&s, 0, end);

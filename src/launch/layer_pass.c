@@ -62,7 +62,7 @@ void sbn__layer_pass_release(sbn_layer_pass *lp)
         sbn__host_close(&lp->host[r], &lp->group->replicas[r], NULL);
     if (saved) {
         --saved->used;
-        saved->filling = saved->filling && !lp->kind->fills;
+        saved->filling = 0;
     }
     if (lp->layer)
         --lp->layer->under_way;

@@ -50,7 +50,7 @@ int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_bran
     if (!status) {
         lp->saved = call.saved;
         ++lp->saved->used;
-        lp->saved->filling |= lp->kind->fills;
+        lp->saved->filling = lp->kind->fills;
     }
     describe(lp);
     return status;

@@ -29,7 +29,7 @@ static const char *const lines[] = {
     "mb1ic16,frozen",
     "mb8ic16ih9iw9,frozen",
     "mb8ic16ih9iw9,last,r3,global,frozen",
-    "mb8ic16ih9iw9,plain,accumulate,frozen",
+    "mb8ic16ih9iw9,plain,accumulate,frozen,stored",
     "mb64ic16,bf16,frozen",
     "mb8ic16ih40iw40,grad=inf,form=gpu,frozen",
     "mb2ic3ih72iw72,add,form=gpu",
