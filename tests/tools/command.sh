@@ -81,8 +81,6 @@ for command in check bench; do
     kinds='normal, large_mean, one, tiny_var, outlier, constant, zero, denormal, wide, huge, nan, inf, ninf, exact, border, step, peak, infs, zeros, largest'
     check "$command: an unknown kind of data" \
         refuses "data=foo: expected one of $kinds" "$command" mb2ic2,data=foo
-    check "$command: a mistyped setting" \
-        refuses '"lats" is no setting: did you mean last?' "$command" mb2ic2,lats
 done
 check 'an unknown letter among others' \
     refuses 'check has no option -z; see syncbn check --help' check --tap -zv
