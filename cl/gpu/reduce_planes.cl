@@ -167,7 +167,7 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
         atomic_or(all_flags + (own_task & strip_mask), flags);
     global long *out = partial + ((ulong)slice * channels + first) * PASS_LENGTH;
     const uint strip = strip_mask + 1;
-    /* Nobody reads lanes any more, which were here. */
+    /* Without a barrier: lanes, which were in this memory, were last read before one. */
     UNROLL for (uint w = 0; w < MOST_LIMBS; ++w)
         shared[w * ITEMS + item] = limbs[w];
     add_words(shared, item, TASKS >> 1, strip);

@@ -27,12 +27,6 @@ static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
     return folding;
 }
 
-static sbn_use floats(const char *name, sbn_buffer buffer, size_t elements)
-{
-    return (
-        sbn_use){.name = name, .buffer = buffer, .elements = elements, .type = SBN_F32, .rows = 1};
-}
-
 /* The buffers of one replica's folding. */
 enum { FOLDING_USES = 6 };
 
@@ -41,14 +35,13 @@ static size_t list_uses(sbn_use uses[FOLDING_USES], const sbn_batchnorm *layer,
 {
     const size_t elements = p->of_weight.elements, channels = layer->channels;
     size_t count = 0;
-    uses[count++] = floats("weight", f->weight, elements);
-    uses[count++] = floats("bias", f->bias, channels);
-    uses[count++] = floats("folded_weight", f->folded_weight, elements);
-    uses[count++] = floats("folded_bias", f->folded_bias, channels);
-    uses[1].optional = uses[2].written = uses[3].written = 1;
+    uses[count++] = sbn__use_dense("weight", &f->weight, elements, SBN_F32, 0, 0);
+    uses[count++] = sbn__use_dense("bias", &f->bias, channels, SBN_F32, 0, 1);
+    uses[count++] = sbn__use_dense("folded_weight", &f->folded_weight, elements, SBN_F32, 1, 0);
+    uses[count++] = sbn__use_dense("folded_bias", &f->folded_bias, channels, SBN_F32, 1, 0);
     if (layer->affine) {
-        uses[count++] = floats("norm_weight", f->norm_weight, channels);
-        uses[count++] = floats("norm_bias", f->norm_bias, channels);
+        uses[count++] = sbn__use_dense("norm_weight", &f->norm_weight, channels, SBN_F32, 0, 0);
+        uses[count++] = sbn__use_dense("norm_bias", &f->norm_bias, channels, SBN_F32, 0, 0);
     }
     return count;
 }

@@ -29,8 +29,8 @@ int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned ne
     return is_y_over_x(shard, shape, needs) || is_dx_over_dy(shard, shape, needs);
 }
 
-static sbn_use dense(const char *name, const sbn_buffer *buffer, size_t elements, sbn_type type,
-                     int written, int optional)
+sbn_use sbn__use_dense(const char *name, const sbn_buffer *buffer, size_t elements, sbn_type type,
+                       int written, int optional)
 {
     return (sbn_use){name, *buffer, elements, type, written, optional, 1, 0, 0};
 }
@@ -38,7 +38,7 @@ static sbn_use dense(const char *name, const sbn_buffer *buffer, size_t elements
 static sbn_use tensor(const char *name, const sbn_buffer *buffer, const sbn_shape *shape,
                       cl_uint gap, int written, int optional)
 {
-    sbn_use use = dense(name, buffer, shape->elements, shape->type, written, optional);
+    sbn_use use = sbn__use_dense(name, buffer, shape->elements, shape->type, written, optional);
     use.rows = shape->rows;
     use.gap = gap;
     return use;
@@ -65,7 +65,8 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
         if (needs & SBN_READS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->x_gap, 0, 0);
         if (needs & SBN_NEEDS_RESIDUAL)
-            uses[count++] = dense("residual", &shard->residual, elements, shape->type, 0, 0);
+            uses[count++] = sbn__use_dense("residual", &shard->residual, elements, shape->type, 0,
+                                           0);
         if (needs & SBN_NEEDS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->y_gap, 1, 0);
         if (needs & SBN_NEEDS_DY && !replaces_dy)
@@ -73,22 +74,24 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
         if (needs & SBN_MAY_DX)
             uses[count++] = tensor("dx", &shard->dx, shape, shape->dx_gap, 1, 1);
         if (needs & SBN_MAY_RESIDUAL_GRAD)
-            uses[count++] = dense("residual_grad", &shard->residual_grad, elements, shape->type, 1,
-                                  1);
+            uses[count++] = sbn__use_dense("residual_grad", &shard->residual_grad, elements,
+                                           shape->type, 1, 1);
         if (affine && needs & SBN_NEEDS_WEIGHT)
-            uses[count++] = dense("weight", &shard->weight, channels, SBN_F32, 0, 0);
+            uses[count++] = sbn__use_dense("weight", &shard->weight, channels, SBN_F32, 0, 0);
         if (affine && needs & SBN_NEEDS_BIAS)
-            uses[count++] = dense("bias", &shard->bias, channels, SBN_F32, 0, 0);
+            uses[count++] = sbn__use_dense("bias", &shard->bias, channels, SBN_F32, 0, 0);
     }
     if (needs & (SBN_MAY_TRACK | SBN_READS_RUNNING)) {
         const int writes = (needs & SBN_MAY_TRACK) != 0;
-        uses[count++] = dense("running_mean", &shard->running_mean, channels, SBN_F32, writes, 1);
-        uses[count++] = dense("running_var", &shard->running_var, channels, SBN_F32, writes, 1);
+        uses[count++] = sbn__use_dense("running_mean", &shard->running_mean, channels, SBN_F32,
+                                       writes, 1);
+        uses[count++] = sbn__use_dense("running_var", &shard->running_var, channels, SBN_F32,
+                                       writes, 1);
     }
     /* An empty shard has gradients too: zeros, or those of the group. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = dense("weight_grad", &shard->weight_grad, channels, SBN_F32, 1, 1);
-        uses[count++] = dense("bias_grad", &shard->bias_grad, channels, SBN_F32, 1, 1);
+        uses[count++] = sbn__use_dense("weight_grad", &shard->weight_grad, channels, SBN_F32, 1, 1);
+        uses[count++] = sbn__use_dense("bias_grad", &shard->bias_grad, channels, SBN_F32, 1, 1);
     }
     for (size_t i = 0; i < count; ++i)
         uses[i].on_host = shard->memory == SBN_MEMORY_HOST;

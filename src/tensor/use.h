@@ -34,6 +34,10 @@ typedef struct sbn_use {
     int on_host;      /* the buffer is an address */
 } sbn_use;
 
+/* Of a tensor whose elements lie one behind the other, which is no memory of the host. */
+sbn_use sbn__use_dense(const char *name, const sbn_buffer *buffer, size_t elements, sbn_type type,
+                       int written, int optional);
+
 /* 1 if an output lies over the input that it replaces. */
 int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned needs);
 

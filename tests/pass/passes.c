@@ -18,6 +18,11 @@ static uint64_t digest_batch(int b)
     return digest_slices(SBN_DIGEST_START, slices[b], REPLICAS);
 }
 
+static void reset_batches(void)
+{
+    slices_reset(slices[0], BATCHES * REPLICAS);
+}
+
 /* Each batch forward and backward at once: what every other order must give too. */
 static void train_in_turn(uint64_t right[BATCHES])
 {
@@ -43,7 +48,7 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
     sbn_saved *saved[BATCHES];
     sbn_pass *passes[BATCHES];
     static const int order[] = {3, 0, 4, 2, 1};
-    slices_reset(slices[0], BATCHES * REPLICAS);
+    reset_batches();
     sbn_batchnorm_reset_running_stats(layer);
     for (int b = 0; b < BATCHES; ++b) {
         saved[b] = fixture_saved(layer);
@@ -56,7 +61,7 @@ static void check_orders(const uint64_t right[BATCHES], uint64_t running)
     tap_ok(digest_layer(SBN_DIGEST_START, layer, NULL) == running,
            "the running statistics of the same forwards");
 
-    slices_reset(slices[0], BATCHES * REPLICAS);
+    reset_batches();
     sbn_batchnorm_reset_running_stats(layer);
     for (int b = 0; b < BATCHES; ++b)
         must(sbn_forward_begin(layer, shards[b], saved[b], 0, &passes[b]), "begin");
@@ -92,7 +97,7 @@ static void check_unwanted(int frozen, uint64_t right)
     int come = 0, same = 0;
     must(sbn_batchnorm_set_frozen(layer, frozen), "sbn_batchnorm_set_frozen");
     for (unsigned wanted = 0; wanted < SUBSETS; ++wanted) {
-        slices_reset(slices[0], BATCHES * REPLICAS);
+        reset_batches();
         must(sbn_forward(layer, shards[0], saved, 0, NULL), "sbn_forward");
         for (int others = 0; others < 2; ++others) {
             const unsigned some = others ? ~wanted : wanted;
@@ -142,7 +147,7 @@ static void check_mask(void)
             REFUSED(sbn_forward_branches(branches, 2, NULL), "branches[1]|y: expected a buffer");
         else
             must(sbn_forward(adds, of, saved[i == 3], 0, NULL), "sbn_forward");
-        slices_reset(slices[0], BATCHES * REPLICAS);
+        reset_batches();
         must(sbn_backward(adds, of, saved[i == 3], 0, NULL), "sbn_backward");
         digests[i] = digest_batch(0);
     }
