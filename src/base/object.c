@@ -2,8 +2,8 @@
 
 #include <pthread.h>
 #include <stddef.h>
-#include <stdint.h>
 
+#include "base/digest.h"
 #include "base/error.h"
 
 #define BUCKETS 256
@@ -11,18 +11,17 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sbn_object *buckets[BUCKETS];
 
-/* The lowest bits of an address are 0 by alignment and tell nothing. */
-static sbn_object **bucket_of(const void *handle)
+/* The list of a handle's bucket; the mutex is the caller's to unlock. */
+static sbn_object **lock_bucket_of(const void *handle)
 {
-    const uintptr_t bits = (uintptr_t)handle;
-    return &buckets[(bits >> 4 ^ bits >> 12) % BUCKETS];
+    pthread_mutex_lock(&mutex);
+    return &buckets[sbn__digest(SBN_DIGEST_START, &handle, sizeof handle) % BUCKETS];
 }
 
 void sbn__object_add(sbn_object *object, enum sbn_handle_kind tag)
 {
-    sbn_object **bucket = bucket_of(object);
+    sbn_object **bucket = lock_bucket_of(object);
     object->tag = tag;
-    pthread_mutex_lock(&mutex);
     object->next = *bucket;
     *bucket = object;
     pthread_mutex_unlock(&mutex);
@@ -30,8 +29,7 @@ void sbn__object_add(sbn_object *object, enum sbn_handle_kind tag)
 
 void sbn__object_remove(sbn_object *object)
 {
-    sbn_object **place = bucket_of(object);
-    pthread_mutex_lock(&mutex);
+    sbn_object **place = lock_bucket_of(object);
     while (*place != object)
         place = &(*place)->next;
     *place = object->next;
@@ -41,8 +39,7 @@ void sbn__object_remove(sbn_object *object)
 /* The kind of the object listed at this address; 0: none is. */
 static int tag_of(const void *handle)
 {
-    pthread_mutex_lock(&mutex);
-    const sbn_object *object = *bucket_of(handle);
+    const sbn_object *object = *lock_bucket_of(handle);
     while (object && object != handle)
         object = object->next;
     const int tag = object ? (int)object->tag : 0;

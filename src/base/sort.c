@@ -46,7 +46,7 @@ void sbn__sort(void *elements, size_t count, size_t size, sbn_compare_fn *compar
         return;
     for (size_t at = count; at-- > 0;)
         sink(&s, at, count);
-    for (size_t end = count; end-- > 1;) {
+    for (size_t end = count; --end > 0;) {
         swap(&s, 0, end);
         sink(&s, 0, end);
     }

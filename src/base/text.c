@@ -22,10 +22,8 @@ static int is_continuation(unsigned char byte)
 size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character)
 {
     /* The least character of each length: longer forms of a character are not valid. */
-    static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
     const unsigned char *bytes = (const unsigned char *)text;
-    if (size == 0)
-        return 0;
     const unsigned char first = bytes[0];
     const size_t length = first < 0x80             ? 1
                           : (first & 0xe0) == 0xc0 ? 2
@@ -40,7 +38,7 @@ size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character)
             return 0;
         value = value << 6 | (bytes[i] & 0x3f);
     }
-    if (value < least[length] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+    if (value < least[length - 1] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
         return 0;
     *character = value;
     return length;
@@ -52,10 +50,10 @@ size_t sbn__utf8_encode(uint32_t character, char to[4])
                           : character < 0x800   ? 2
                           : character < 0x10000 ? 3
                                                 : 4;
-    static const unsigned char first[5] = {0, 0, 0xc0, 0xe0, 0xf0};
+    static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
     for (size_t i = length; i-- > 1; character >>= 6)
         to[i] = (char)(0x80 | (character & 0x3f));
-    to[0] = (char)(first[length] | character);
+    to[0] = (char)(first[length - 1] | character);
     return length;
 }
 

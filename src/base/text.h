@@ -11,7 +11,7 @@ __attribute__((format(printf, 3, 4)))
 #endif
 void sbn__text_add(char *text, size_t size, const char *format, ...);
 
-/* The length of the UTF-8 character at the start of `size` bytes; 0 if there is none. */
+/* The length of the UTF-8 character at the start of `size` bytes, at least 1; 0: there is none. */
 size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character);
 
 /* The bytes of a character in UTF-8: 1 to 4. */

@@ -74,18 +74,12 @@ int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **ho
     return SBN_SUCCESS;
 }
 
-static int fail_command(const sbn_replica *replica, cl_int state, const char *what)
-{
-    return sbn__fail(state, "replica %zu: %s failed: %s", replica->index, what,
-                     sbn_strerror(state));
-}
-
 /*
- * Adds the last command to the wait list; for one that has failed all before it, unless its result is needed. A
- * queue in order needs no list, and is not asked: a driver may have to do something to answer.
+ * For a last command that has failed it adds all before it. A queue in order needs no list, and is not
+ * asked: a driver may have to do something to answer.
  */
-static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, int needed,
-                         sbn_wait *wait)
+int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
+                                     sbn_wait *wait)
 {
     cl_event *last = &table->last[replica->index];
     cl_int state = CL_COMPLETE;
@@ -94,12 +88,10 @@ static int wait_for_last(sbn_channel_table *table, const sbn_replica *replica, i
     const int status = *last ? sbn__event_state(replica, *last, &state) : SBN_SUCCESS;
     if (status)
         return status;
-    if (state >= 0)
+    if (state >= 0) {
         sbn__wait_add(wait, *last);
-    else if (needed)
-        return fail_command(replica, state, "a command before it");
-    if (state >= 0)
         return SBN_SUCCESS;
+    }
     /* It may have failed before those that it waited for are over. */
     sbn__release_event(last);
     const int marked = sbn__marker(replica, 0, NULL, last);
@@ -111,17 +103,13 @@ int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica
 {
     const cl_event written = replica->in_order ? NULL : table->written[replica->index];
     cl_int state = CL_COMPLETE;
-    const int status = written ? sbn__event_state(replica, written, &state) : SBN_SUCCESS;
-    if (!status && state < 0)
-        return fail_command(replica, state, "writing a table");
-    return status ? status
-                  : wait_for_last(table, replica, table->last[replica->index] == written, wait);
-}
-
-int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
-                                     sbn_wait *wait)
-{
-    return wait_for_last(table, replica, 0, wait);
+    int status = sbn__channel_table_wait_to_write(table, replica, wait);
+    /* Asked behind it: a write that fails later is in the list. */
+    if (!status && written)
+        status = sbn__event_state(replica, written, &state);
+    return status || state >= 0 ? status
+                                : sbn__fail(state, "replica %zu: writing a table failed: %s",
+                                            replica->index, sbn_strerror(state));
 }
 
 int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replica, cl_event event)

@@ -1,8 +1,8 @@
 #include "device/host_memory.h"
 
-#include <stdint.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/commands.h"
@@ -14,11 +14,10 @@ static int wrap(const sbn_replica *replica, void *address, size_t size, cl_mem *
                            "clCreateBuffer on memory of the host", mem);
 }
 
-/* Tensors begin at multiples of 64 bytes, and often at those of their size. */
 static sbn_host_memory *place_of(sbn_replica *replica, const void *address)
 {
-    const uint64_t mixed = (uint64_t)(uintptr_t)address / 64 * 0x9e3779b97f4a7c15u;
-    return &replica->host_memories[mixed >> 32 & (SBN_HOST_MEMORIES - 1)];
+    const uint64_t digest = sbn__digest(SBN_DIGEST_START, &address, sizeof address);
+    return &replica->host_memories[digest % SBN_HOST_MEMORIES];
 }
 
 int sbn__host_memory_take(sbn_replica *replica, void *address, size_t size, cl_mem *mem)

@@ -31,13 +31,13 @@ static int make_queue(cl_device_id device, cl_command_queue *queue)
 static int find_device(cl_device_id *found)
 {
     cl_platform_id platforms[MOST];
-    cl_uint count = 0;
+    cl_uint count;
     char reason[SBN_SENTENCE_SIZE / 2] = "none; Debian's is pocl-opencl-icd";
     if (clGetPlatformIDs(MOST, platforms, &count) != CL_SUCCESS)
         count = 0;
     for (cl_uint p = 0; p < count && p < MOST; ++p) {
         cl_device_id devices[MOST];
-        cl_uint number = 0;
+        cl_uint number;
         if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_CPU, MOST, devices, &number) != CL_SUCCESS)
             continue;
         for (cl_uint d = 0; d < number && d < MOST; ++d) {
@@ -58,14 +58,11 @@ int sbn_host_queue(cl_command_queue *queue)
     sbn__error_clear();
     if (!queue)
         return sbn__fail(SBN_INVALID_ARGUMENT, "queue: expected a place for the queue, got NULL");
-    *queue = NULL;
     pthread_mutex_lock(&mutex);
     int status = kept ? SBN_SUCCESS : find_device(&device);
     if (!status && !kept)
         status = make_queue(device, &kept);
     *queue = kept;
     pthread_mutex_unlock(&mutex);
-    if (!status)
-        sbn__error_clear();
     return status;
 }

@@ -17,7 +17,7 @@ size_t sbn__tuned(const sbn_tuning *tuning, sbn_tuned which, size_t planned)
     if (!percent)
         return planned;
     const size_t tuned = planned / 100 * percent + planned % 100 * percent / 100;
-    return tuned > 0 ? tuned : 1;
+    return tuned ? tuned : 1;
 }
 
 static int refuse(const char *got, size_t length, char *sentence, size_t size)

@@ -14,7 +14,7 @@ int sbn_shard_init(sbn_shard *shard, size_t size)
 void sbn__print_shape(const sbn_shard *shard, char *out, size_t size)
 {
     *out = '\0';
-    for (int i = 0; i < shard->dims && i < 5; ++i)
+    for (int i = 0; i < shard->dims; ++i)
         sbn__text_add(out, size, "%s%zu", i ? "," : "(", shard->shape[i]);
     sbn__text_add(out, size, ")");
 }
@@ -55,14 +55,13 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
     size_t channel_blocks = blocks;
     fits = multiply(&channel_blocks, shard->shape[0]) && fits;
     /* Without elements the other extents may be any. */
-    if (!empty && (!fits || plane > INT32_MAX || shard->shape[0] > INT32_MAX ||
-                   channel_blocks > SBN_MAX_BLOCKS))
+    if (!empty && (!fits || plane > INT32_MAX || channel_blocks > SBN_MAX_BLOCKS))
         return sbn__fail(
             SBN_INVALID_ARGUMENT,
             "%s: shape: %s is too large: a plane may have 2^31 - 1 elements, a channel "
             "%zu blocks of %d, and sizes must not overflow",
             who, text, SBN_MAX_BLOCKS, SBN_BLOCK);
-    const size_t last = plane ? plane - (blocks - 1) * SBN_BLOCK : 1;
+    const size_t last = plane - (blocks - 1) * SBN_BLOCK;
     const int by_samples = plane != 1 && layout == SBN_LAYOUT_NCHW;
     *shape = (sbn_shape){
         .samples = shard->shape[0],

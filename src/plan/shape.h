@@ -26,7 +26,7 @@ typedef struct sbn_shape {
 int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn_layout layout,
                   sbn_type type, const char *who);
 
-/* "(2,64,7,7)" */
+/* "(2,64,7,7)", of a shard whose dimensions are checked */
 void sbn__print_shape(const sbn_shard *shard, char *out, size_t size);
 
 #endif

@@ -71,8 +71,8 @@ static void check(const char *what, uint64_t (*key)(size_t i), size_t count)
     tap_ok(wrong == 0 && sorted == sum && first <= 4 * (long)count * log2,
            "%s, %zu of them: %ld are misplaced after %ld comparisons", what, count, wrong, first);
     const long again = wrong_after_sort(count);
-    tap_ok(again == 0 && compared <= (long)count, "%s, sorted already: %ld comparisons", what,
-           compared);
+    tap_ok(again == 0 && (!count || compared < (long)count), "%s, sorted already: %ld comparisons",
+           what, compared);
 }
 
 int main(void)

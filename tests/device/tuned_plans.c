@@ -36,13 +36,15 @@ static void parsed(void)
                    memcmp(&tuning, &(sbn_tuning){{0}}, sizeof tuning) == 0,
                "\"%s\" is refused: %s", wrong[i], sentence);
     }
+    sbn__tuning_parse("x", &tuning, sentence, 60);
+    tap_ok(strlen(sentence) == 59, "a sentence is cut: %s", sentence);
     tap_ok(sbn__tuning_parse("apply=10000,cache=1,groups=100", &tuning, sentence,
                              sizeof sentence) &&
                tuning.percent[SBN_TUNED_APPLY] == 10000 && tuning.percent[SBN_TUNED_CACHE] == 1,
            "any order");
     sbn__tuning_print(&tuning, text);
     tap_ok(strcmp(text, "apply=10000,cache=1") == 0, "printed: %s", text);
-    tap_ok(sbn__tuned(&tuning, SBN_TUNED_APPLY, 7) == 700 &&
+    tap_ok(sbn__tuned(&tuning, SBN_TUNED_APPLY, 199) == 19900 &&
                sbn__tuned(&tuning, SBN_TUNED_CACHE, 1099) == 10 &&
                sbn__tuned(&tuning, SBN_TUNED_CACHE, 3) == 1 &&
                sbn__tuned(&tuning, SBN_TUNED_REDUCE, 3) == 3,
@@ -100,7 +102,7 @@ static void print_plans(char *text, size_t size, const sbn_shape *shape, const s
              apply.non_temporal ? ", streamed" : "", sbn__plan_whole(shape, replica, 2));
 }
 
-/* Plans on a CPU of 4 units, GPUs of 132 and 304, and an old one on which no work-groups count slices. */
+/* Plans on CPUs of 4 and 64 units, GPUs of 132 and 304, and an old one that counts no slices. */
 static void recorded(void)
 {
     static const char *const rows[] = {
@@ -143,6 +145,11 @@ static void recorded(void)
         "CPU 1024x32x1 last: 1x4 of 32x256; r 1x16x1 of 64; 0",
         "CPU 2x512x16 last: 4x1 of 128x2; r 1x16x1 of 2; 512",
         "CPU 2048x512x1 last: 1x8 of 512x256; r 1x16x1 of 128; 128",
+        "CPU 2x300x16 last: 4x1 of 80x2; r 1x16x1 of 2; 300",
+        "CPU 10x96x8192 first: 48x2 of 2x8; f 120x1x1 of 65536, streamed; 1",
+        "big 64x512x49 last: 4x16 of 128x4; r 1x262x1 of 12; 0",
+        "GPU 1152x1024x1 last: 32x9 of 32x128, tail; r 1x288x1 of 4; 0",
+        "GPU 1x800000000x2 first: 50000000x1 of 16x4, tail; p 800000000x1x1 of 1024; 0",
     };
     sbn_kernels combining = {.forward_combine = {.kernel = (cl_kernel)(void *)&combining}};
     sbn_replica replicas[] = {
@@ -153,8 +160,9 @@ static void recorded(void)
          .cache_size = (size_t)50 << 20},
         {.form = SBN_FORM_GPU, .compute_units = 132, .cache_size = (size_t)50 << 20},
         {.form = SBN_FORM_GPU, .compute_units = 304, .counts_slices = 1},
+        {.form = SBN_FORM_CPU, .compute_units = 64, .cache_size = (size_t)32 << 20},
     };
-    replicas[0].kernels[SBN_F32][0] = &combining;
+    replicas[0].kernels[SBN_F32][0] = replicas[4].kernels[SBN_F32][0] = &combining;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         size_t extents[3];
         char form[4], layout[6], text[128];
@@ -162,7 +170,7 @@ static void recorded(void)
                layout);
         const sbn_shape shape = shape_of(extents,
                                          *layout == 'l' ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW);
-        print_plans(text, sizeof text, &shape, &replicas[strcspn("CGoM", form)]);
+        print_plans(text, sizeof text, &shape, &replicas[strcspn("CGoMb", form)]);
         tap_ok(strcmp(text, strchr(rows[i], ':') + 2) == 0, "%s %s %s", form, layout, text);
     }
 }

@@ -143,8 +143,9 @@ static void check_json(void)
     const char *header =
         "{ \"\\u00e9\\ud83d\\ude00\\ud800\\udc00\\/\\\"\" :\t{\"shape\": [ 2 , 3\r\n], "
         "\"\\u0064type\": \"U8\", "
-        "\"data_offsets\":[ 0 ,6 ] } ,\n\"__metadata__\":{\"k\\u0009\": \"\\b \\f\\n\", "
-        "\"\" :\"\xc3\xa9\"}}";
+        "\"data_offsets\":[ 0 ,6 ] } ,\n\"__metadata__\":{\"k\\u0009\\u0080\\u0800\": \"\\b "
+        "\\f\\n\", "
+        "\"\" :\"\xc3\xa9\xee\x80\x80\xf4\x8f\xbf\xbf\"}}";
     const sbn_tensor_header *read;
     sbn_tensor_file file;
     vectors_write(path, header, strlen(header), 0, 6);
@@ -157,7 +158,8 @@ static void check_json(void)
     tap_ok(tensor && strcmp(tensor->shape, "[2,3]") == 0 && sbn__shape_dims(tensor->shape) == 2 &&
                tensor->elements == 6,
            "the name is in UTF-8, the shape without spaces");
-    static const char pairs[] = "k\t\0\b \f\n\0\0\xc3\xa9";
+    static const char pairs[] =
+        "k\t\xc2\x80\xe0\xa0\x80\0\b \f\n\0\0\xc3\xa9\xee\x80\x80\xf4\x8f\xbf\xbf";
     tap_ok(read->metadata.count == 2 && memcmp(read->metadata.strings, pairs, sizeof pairs) == 0,
            "the metadata too");
     sbn__tensor_file_close(&file);

@@ -133,8 +133,9 @@ static void check_empty(void)
         arguments a = stage.right;
         char what[80];
         a.saved = stage.empty;
-        a.shards[1].dims = 4;
-        a.shards[1].shape[0] = a.shards[1].shape[2] = a.shards[1].shape[3] = extent;
+        a.shards[1].dims = 3 + (int)i % 3;
+        a.shards[1].shape[0] = a.shards[1].shape[2] = a.shards[1].shape[3] = a.shards[1].shape[4] =
+            extent;
         a.shards[1].shape[empty] = 0;
         snprintf(what, sizeof what, "extents of %zu, extent %zu is 0", extent, empty);
         for (a.op = FORWARD; a.op <= RECOMPUTE; ++a.op)
@@ -153,7 +154,7 @@ static void check_too_few(void)
             .status = SBN_TOO_FEW_VALUES),
     };
     one.shards[0].shape[0] = 1;
-    one.shards[0].shape[2] = 1;
+    one.shards[0].dims = 2;
     one.shards[1].shape[0] = 1;
     REFUSE_PASS(one, rows);
     one.shards[1].shape[0] = 0;

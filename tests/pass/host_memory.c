@@ -106,6 +106,10 @@ static void check_read_ahead(void)
     must(sbn_batchnorm_running_stats(l.layer, mean, var, NULL), "sbn_batchnorm_running_stats");
     tap_ok(mean[0] == 1 && mean[4] == 5 && var[0] == 2 && var[4] == 6,
            "evaluation leaves the statistics in the layer");
+    const long made = wraps_calls(WRAP_CREATE_BUFFER);
+    must(sbn_evaluate(l.layer, &shard), "sbn_evaluate");
+    /* One may have taken the place of another. */
+    tap_ok(wraps_calls(WRAP_CREATE_BUFFER) < made + 2, "buffers on x and y are kept for it");
     clReleaseEvent(gate);
     gate = fixture_gate(&device);
     must(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES), "clSetUserEventStatus");
