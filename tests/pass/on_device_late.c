@@ -224,6 +224,10 @@ void check_failed_forward(training *t)
     float mean[MOST_CHANNELS];
     train(t, 0);
     condemn(t->saved->table.written[0]);
+    /* A queue in order is not asked. */
+    const int read = sbn_backward(t->layer, t->shards, t->saved, 0, NULL);
+    tap_ok((read == 0) == t->layer->group->replicas->in_order, "%s: reading what it saved: %s",
+           t->p->what, sbn_last_error());
     must(sbn_batchnorm_set_frozen(t->layer, 1), "frozen");
     const int told = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
     tap_ok(told && sbn_saved_stats(t->saved, mean, NULL, NULL),
