@@ -3,6 +3,7 @@
  * device's is as none; a group takes its numbers from $SYNCBN_TUNING or from the file, and gives them
  * to its parts.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static void stored(void)
     static const char other_device[] = "another device";
     static const cl_uint other_units = 77;
     tap_ok(is_kept("none"), "no file");
-    tap_ok(keep("groups=200,cache=50") && is_kept("groups=200,cache=50"), "kept");
+    tap_ok(keep("groups=290,cache=50") && is_kept("groups=290,cache=50"), "kept");
     tap_ok(strcmp(kept(SBN_FORM_GPU), "none") == 0, "not for the other form");
     wraps_device_says(CL_DEVICE_NAME, other_device, sizeof other_device);
     tap_ok(is_kept("none"), "not for another device");
@@ -65,10 +66,15 @@ static void stored(void)
     tap_ok(is_kept("none"), "not for other compute units");
     wraps_device_says(0, NULL, 0);
     tap_ok(keep("apply=400") && is_kept("apply=400"), "kept anew");
+    errno = 0;
     tap_ok(sbn__tuning_forget(folder, device.device, SBN_FORM_CPU) && is_kept("none"), "forgotten");
     tap_ok(sbn__tuning_forget(folder, device.device, SBN_FORM_CPU), "forgotten again");
-    sbn_tuning tuning;
-    tap_ok(!sbn__tuning_load(-1, device.device, SBN_FORM_CPU, &tuning), "no folder");
+    sbn_tuning tuning = {{200}};
+    tap_ok(!sbn__tuning_keep(folder, NULL, SBN_FORM_CPU, &tuning, file_name) &&
+               !sbn__tuning_forget(folder, NULL, SBN_FORM_CPU),
+           "no device");
+    tap_ok(!sbn__tuning_load(-1, device.device, SBN_FORM_CPU, &tuning) && !tuning.percent[0],
+           "no folder");
 }
 
 /* What is damaged is as none: tests/device/cache.c. */
