@@ -15,20 +15,11 @@
 /* Bytes that the busiest unit may read besides its share and a quarter of that, for the same reason. */
 #define WHOLE_EXCESS ((size_t)3 << 17)
 
-/* Neighbouring channels whose planes begin at a cache line's beginning, where the tensor does. */
-static size_t channels_of_lines(size_t plane)
+/* The fewest neighbouring channels whose elements or blocks, `each` of a channel, fill whole units. */
+static size_t channels_that_fill(size_t unit, size_t each)
 {
-    size_t channels = SBN_CACHE_LINE;
-    while (channels > 1 && channels / 2 * plane % SBN_CACHE_LINE == 0)
-        channels /= 2;
-    return channels;
-}
-
-/* Neighbouring channels whose blocks of a sample fill batches. */
-static size_t channels_of_batches(size_t blocks)
-{
-    size_t channels = SBN_CPU_BATCH;
-    while (channels > 1 && channels / 2 * blocks % SBN_CPU_BATCH == 0)
+    size_t channels = unit;
+    while (channels > 1 && channels / 2 * each % unit == 0)
         channels /= 2;
     return channels;
 }
@@ -53,8 +44,8 @@ static size_t whole_planes(const sbn_shape *shape, const sbn_replica *replica, s
     const size_t components = SBN_CPU_SETS * SBN_CPU_BATCH;
     const size_t bytes = sbn__type_size(shape->type) * tensors * shape->values; /* of a channel */
     const size_t units = replica->compute_units;
-    const size_t line = channels_of_lines(shape->plane);
-    const size_t step = sbn__at_least(line, channels_of_batches(shape->blocks));
+    const size_t line = channels_that_fill(SBN_CACHE_LINE, shape->plane);
+    const size_t step = sbn__at_least(line, channels_that_fill(SBN_CPU_BATCH, shape->blocks));
     const size_t room = sbn__at_most(components / shape->blocks, shape->channels);
     size_t fair = sbn__at_least(shape->channels / (WHOLE_GROUPS * units), WHOLE_LITTLE / bytes);
     if (step * units <= shape->channels)

@@ -98,8 +98,9 @@ static void print_plans(char *text, size_t size, const sbn_shape *shape, const s
     snprintf(text, size, "%zux%zu of %ux%u%s%s; %c %zux%zux%zu of %u%s; %zu", reduce.work_groups[0],
              reduce.work_groups[1], reduce.strip, reduce.per_slice,
              reduce.adds_slices ? ", added" : "", reduce.sums_up ? ", tail" : "", walks[apply.walk],
-             groups[0], groups[1], apply.dimensions == 3 ? groups[2] : 1, apply.per_work_group,
-             apply.non_temporal ? ", streamed" : "", sbn__plan_whole(shape, replica, 2));
+             groups[0], apply.dimensions > 1 ? groups[1] : 0, apply.dimensions == 3 ? groups[2] : 1,
+             apply.per_work_group, apply.non_temporal ? ", streamed" : "",
+             sbn__plan_whole(shape, replica, 2));
 }
 
 /* Plans on CPUs of 4 and 64 units, GPUs of 132 and 304, and an old one that counts no slices. */
