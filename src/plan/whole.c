@@ -15,7 +15,7 @@
 /* Bytes that the busiest unit may read besides its share and a quarter of that, for the same reason. */
 #define WHOLE_EXCESS ((size_t)3 << 17)
 
-/* The fewest neighbouring channels whose elements or blocks, `each` of a channel, fill whole units. */
+/* The fewest neighbouring channels that fill units, with `each` elements or blocks a channel. */
 static size_t channels_that_fill(size_t unit, size_t each)
 {
     size_t channels = unit;
