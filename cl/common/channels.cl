@@ -13,7 +13,7 @@
 #define TRUTH(condition) as_ulong16(condition)
 #define LOAD_CHANNELS(p) vload16(0, p)
 #define STORE_CHANNELS(v, p) vstore16(v, 0, p)
-#define SOME_CHANNEL(mask) any(as_long16(mask))
+#define SOME_CHANNEL(mask) any((mask) != 0)
 #else
 #define ABREAST 1
 #define CHANNELS(type) type

@@ -43,12 +43,9 @@ static void add_sources(private long *limbs, private ulong *flags, int size, uin
         limbs[k * ABREAST] = 0;
     *flags = 0;
     add_source(limbs, flags, size, from0 + at, slices0, stride);
-    if (slices1 > 0)
-        add_source(limbs, flags, size, from1 + at, slices1, stride);
-    if (slices2 > 0)
-        add_source(limbs, flags, size, from2 + at, slices2, stride);
-    if (slices3 > 0)
-        add_source(limbs, flags, size, from3 + at, slices3, stride);
+    add_source(limbs, flags, size, from1 + at, slices1, stride);
+    add_source(limbs, flags, size, from2 + at, slices2, stride);
+    add_source(limbs, flags, size, from3 + at, slices3, stride);
 }
 
 /* The sums over all `sources`, a list of arguments, of the `some` <= ABREAST channels from c on. */

@@ -52,7 +52,7 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
 {
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
-        signed_words limbs[PASS_LENGTH - 1];
+        signed_words limbs[PASS_LIMBS];
         words flags;
         doubles sum, product;
         const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, channels) + c, some);
@@ -60,7 +60,7 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
         const doubles invstd = load_doubles(moments + table_row(MOMENT_INVSTD, channels) + c, some);
         ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, NAMES(SOURCE_ARGUMENTS));
         sums_of(limbs, &sum, &product);
-        const bool some_wide = SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0));
+        const bool some_wide = SOME_CHANNEL(flags & FLAG_WIDE);
         if (some_wide)
             REPLACE_WIDE(&sum, &product, flags, c, some, NAMES(SOURCE_ARGUMENTS));
         const doubles dy = sum_dy_of(sum, flags);
@@ -73,7 +73,7 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
             ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some,
                         ONE_SOURCE(own, own_slices, own_wide));
             sums_of(limbs, &sum, &product);
-            if (SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0)))
+            if (SOME_CHANNEL(flags & FLAG_WIDE))
                 REPLACE_WIDE(&sum, &product, flags, c, some,
                              ONE_SOURCE(own, own_slices, own_wide));
             own_dy = sum_dy_of(sum, flags);

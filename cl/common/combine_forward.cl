@@ -48,20 +48,20 @@ static void track_row(global float *row, doubles values, number weight, uint som
 }
 
 /*
- * With `tracks` updates the running statistics of `some` channels from c on: `weight` is that of the
- * new moments, `unbiased` is n / (n - 1). With `counts` sets the layer's count of batches.
+ * With `tracks` updates the running statistics of the channels from `begin` to before `end`: `weight` is
+ * that of the new moments, `unbiased` is n / (n - 1). With `counts` sets the layer's count of batches.
  */
-static void track(uint c, uint some, uint channels, global const number *moments,
+static void track(uint begin, uint end, uint channels, global const number *moments,
                   PARAMETERS(TRACKING_ARGUMENTS))
 {
-    for (uint i = c; tracks && i < c + some; i += ABREAST) {
-        const uint count = min((uint)ABREAST, c + some - i);
-        const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, channels) + i, count);
-        const doubles var = load_doubles(moments + table_row(MOMENT_VAR, channels) + i, count);
-        track_row(means + means_offset + i, mean, weight, count);
-        track_row(vars + vars_offset + i, TIMES(var, unbiased), weight, count);
+    for (uint c = begin; tracks && c < end; c += ABREAST) {
+        const uint some = min((uint)ABREAST, end - c);
+        const doubles mean = load_doubles(moments + table_row(MOMENT_MEAN, channels) + c, some);
+        const doubles var = load_doubles(moments + table_row(MOMENT_VAR, channels) + c, some);
+        track_row(means + means_offset + c, mean, weight, some);
+        track_row(vars + vars_offset + c, TIMES(var, unbiased), weight, some);
     }
-    if (counts && c == 0)
+    if (counts && begin == 0)
         layers[channels] = batches;
 }
 
@@ -74,12 +74,12 @@ static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_AR
     const number n = OF_COUNT(count);
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
-        signed_words limbs[PASS_LENGTH - 1];
+        signed_words limbs[PASS_LIMBS];
         words flags;
         doubles sum, n2_var;
         ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, NAMES(SOURCE_ARGUMENTS));
         sums_of(limbs, count, &sum, &n2_var);
-        if (SOME_CHANNEL(TRUTH((flags & FLAG_WIDE) != 0))) {
+        if (SOME_CHANNEL(flags & FLAG_WIDE)) {
             REPLACE_WIDE(&sum, &n2_var, flags, c, some, NAMES(SOURCE_ARGUMENTS));
             if (owns)
                 clear_wide(own_wide, c, some);

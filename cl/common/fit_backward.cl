@@ -9,7 +9,7 @@
  */
 static float faint_of(float invstd)
 {
-    return invstd > 0x1p12f ? invstd * (PASS_CLEAR * 0x1p-12f) : PASS_CLEAR;
+    return fmax(invstd * (PASS_CLEAR * 0x1p-12f), PASS_CLEAR);
 }
 
 /*
@@ -36,8 +36,6 @@ static int add_block_wide(global long *wide, uint n, float pivot, float mean, fl
     const bool lost = !isfinite(mean);
     const bool fits = isfinite(e) && isfinite(product) && isfinite(pivot * d);
     e = isfinite(e) ? e : 0.0f;
-    d = fits && !lost ? d : 0.0f;
-    product = fits && !lost ? product : 0.0f;
     /* n g, E; X, g D */
     ONE_BY_ONE for (uint term = 0; term < 4; ++term)
         add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LOW1 : WIDE_LOW2,

@@ -30,7 +30,6 @@ static int add_block_wide(global long *wide, uint n, float pivot, float mean, fl
 {
     const int over = isfinite(q) ? 0 : FLAG_OVERFLOW;
     a = isfinite(a) ? a : 0.0f;
-    q = over ? 0.0f : q;
     /* n p, A; n p p, 2 p A, Q */
     ONE_BY_ONE for (uint term = 0; term < 5; ++term)
         add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LOW1 : WIDE_LOW2,

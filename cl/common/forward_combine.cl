@@ -13,7 +13,6 @@ void forward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS
     const uint end = min(begin + COMBINE_SPAN, channels);
     combine_forward(NAMES(SOURCE_ARGUMENTS), NAMES(OWN_WIDE_ARGUMENTS), room, begin, end,
                     NAMES(COMBINE_ARGUMENTS), NAMES(FORWARD_COMBINE_ARGUMENTS));
-    if (begin < channels)
-        track(begin, end - begin, channels, moments, NAMES(TRACKING_ARGUMENTS));
+    track(begin, end, channels, moments, NAMES(TRACKING_ARGUMENTS));
 }
 #endif

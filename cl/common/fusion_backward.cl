@@ -111,20 +111,12 @@ static real backward_finished(real x, real dy, real mean, real g, real p, real q
 
 #else
 /* Four elements from i of the run on, where four can be loaded at once: their word of the mask ... */
-static uint passed_four(private const backward_fusion *fusion, ulong i)
-{
 #if MASKED
-    return load_mask_four(&fusion->mask, fusion->run + i);
-#else
-    return 0;
-#endif
-}
-#define PASSED_FOUR(i) passed_four(fusion, i)
-
-#if MASKED
+#define PASSED_FOUR(i) load_mask_four(&fusion->mask, fusion->run + (i))
 #define GRADIENT_OF(k, x, dy, mean, p, b) \
     activated(dy, MASK((passed & 1u << (k)) != 0), fusion->slope)
 #else
+#define PASSED_FOUR(i) 0
 #define GRADIENT_OF(k, x, dy, mean, p, b) gradient_of(x, dy, mean, p, b, fusion, place + (k))
 #endif
 

@@ -76,9 +76,9 @@ OUT_OF_LINE ulong soft_sum(ulong a, ulong b)
         return soft_is_zero(large) ? a & b : large;
     if (soft_is_infinite(large))
         return large;
-    const int apart = soft_exponent(large) - soft_exponent(small);
+    const int apart = min(soft_exponent(large) - soft_exponent(small), 62);
     const ulong x = soft_digits(large) << 9, y = soft_digits(small) << 9;
-    const ulong moved = apart > 62 ? 1 : y >> apart | ((y & ((1UL << apart) - 1)) != 0);
+    const ulong moved = y >> apart | ((y & ((1UL << apart) - 1)) != 0);
     const ulong sum = differ ? x - moved : x + moved;
     if (sum == 0)
         return 0;
@@ -98,7 +98,7 @@ OUT_OF_LINE ulong soft_product(ulong a, ulong b)
     const ulong x = soft_digits(a) << 10, y = soft_digits(b) << 11;
     const ulong high = mul_hi(x, y), low = x * y;
     const int up = (int)clz(high) - 1; /* 0 or 1 */
-    const ulong digits = high << up | (up > 0 ? low >> 63 : 0) | ((low << up) != 0);
+    const ulong digits = high << up | (low != 0);
     return soft_pack(sign, soft_exponent(a) + soft_exponent(b) + 1 - up, digits);
 }
 

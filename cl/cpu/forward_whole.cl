@@ -17,7 +17,7 @@
     combine_forward(ONE_SOURCE(accumulators, 1, wide), wide, 1, channels, room, c, c + width, \
                     NAMES(COMBINE_ARGUMENTS), NAMES(FORWARD_COMBINE_ARGUMENTS))
 
-#define TRACK_STRIP track(c, width, channels, moments, NAMES(TRACKING_ARGUMENTS))
+#define TRACK_STRIP track(c, c + width, channels, moments, NAMES(TRACKING_ARGUMENTS))
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_whole_nchw(FORWARD_WHOLE_PARAMETERS)

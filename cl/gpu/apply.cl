@@ -32,10 +32,10 @@
 #define VECTORS 4
 #define UNROLL _Pragma("unroll")
 
-/* Whether all of these are multiples of 4. */
-static bool are_aligned(ulong a, ulong b, ulong c, ulong d)
+/* Whether all numbers of which this is the bitwise or are multiples of 4. */
+static bool are_aligned(ulong numbers)
 {
-    return ((a | b | c | d) & 3) == 0;
+    return (numbers & 3) == 0;
 }
 
 /* The work-group's sample. */
@@ -68,7 +68,7 @@ static void channels_of(uint element, uint step, uint channels, uint plane, priv
     {
         cs[k] = min(c, channels - 1);
         within += step;
-        if (step == 1 && plane > 1) {
+        if (step == 1) {
             c += within == plane;
             within = within == plane ? 0 : within;
         } else {

@@ -30,8 +30,7 @@ void backward_apply_planes(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
     global const stored *px = x + x_offset + begin + sample * x_gap;
     global const stored *pdy = dy + dy_offset + begin + sample * dy_gap;
     global stored *pdx = dx + dx_offset + begin + sample * dx_gap;
-    if (are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, plane,
-                    share)) {
+    if (are_aligned(x_offset | dy_offset | dx_offset | BACKWARD_FUSION_OFFSET | gaps | plane)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 xs[VECTORS], dys[VECTORS];
@@ -53,15 +52,16 @@ void backward_apply_planes(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
                        pdx, i);
         return;
     }
+    const uint last = count - 1;
     for (uint i = FIRST_ELEMENT((uint)get_local_id(0)); i < count; i += TILE) {
         float xs[4], dys[4];
         UNROLL for (uint k = 0; k < 4; ++k)
         {
-            xs[k] = load_element(px, min(i + k * ELEMENT_STEP, count - 1));
-            dys[k] = load_element(pdy, min(i + k * ELEMENT_STEP, count - 1));
+            xs[k] = load_element(px, min(i + k * ELEMENT_STEP, last));
+            dys[k] = load_element(pdy, min(i + k * ELEMENT_STEP, last));
         }
         UNROLL for (uint k = 0; k < 4; ++k)
-            if (i + k * ELEMENT_STEP < count)
+            if (i + k * ELEMENT_STEP <= last)
                 store_element(BACKWARD_FINISHED_ONE(xs[k], dys[k], mean, g, p, q, r, b,
                                                     i + k * ELEMENT_STEP),
                               pdx, i + k * ELEMENT_STEP);
@@ -76,7 +76,7 @@ void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
     const uint gaps = x_gap | dy_gap | dx_gap;
     const bool aligned =
-        are_aligned(x_offset | dx_offset, dy_offset | BACKWARD_FUSION_OFFSET | gaps, width, 0);
+        are_aligned(x_offset | dy_offset | dx_offset | BACKWARD_FUSION_OFFSET | gaps | width);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(share), end = min(extent, begin + share);
@@ -128,15 +128,16 @@ void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
                        pdx, 0);
         return;
     }
+    const uint last = width - 1 - element;
     for (; left > 0; --left, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width) {
         float xs[4], dys[4];
         UNROLL for (uint k = 0; k < 4; ++k)
         {
-            xs[k] = load_element(px, min(k * ELEMENT_STEP, width - 1 - element));
-            dys[k] = load_element(pdy, min(k * ELEMENT_STEP, width - 1 - element));
+            xs[k] = load_element(px, min(k * ELEMENT_STEP, last));
+            dys[k] = load_element(pdy, min(k * ELEMENT_STEP, last));
         }
         UNROLL for (uint k = 0; k < 4; ++k)
-            if (k * ELEMENT_STEP < width - element)
+            if (k * ELEMENT_STEP <= last)
                 store_element(BACKWARD_FINISHED_ONE(xs[k], dys[k], means[k], gs[k], ps[k], qs[k],
                                                     rs[k], bs[k], place + k * ELEMENT_STEP),
                               pdx, k * ELEMENT_STEP);

@@ -22,7 +22,7 @@ void forward_apply_planes(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
     global const stored *px = x + x_offset + begin + plane_sample() * x_gap;
     global stored *py = y + y_offset + begin + plane_sample() * y_gap;
     FORWARD_FUSION_OF(begin)
-    if (are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, plane, share)) {
+    if (are_aligned(x_offset | x_gap | y_offset | y_gap | FORWARD_FUSION_OFFSET | plane)) {
         uint i = 4 * (uint)get_local_id(0);
         for (; i + (VECTORS - 1) * TILE < count; i += VECTORS * TILE) {
             float4 each[VECTORS], residuals[VECTORS];
@@ -42,13 +42,14 @@ void forward_apply_planes(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
                        py, i);
         return;
     }
+    const uint last = count - 1;
     for (uint i = FIRST_ELEMENT((uint)get_local_id(0)); i < count; i += TILE) {
         float each[4];
         uint bits = 0;
         UNROLL for (uint k = 0; k < 4; ++k)
-            each[k] = load_element(px, min(i + k * ELEMENT_STEP, count - 1));
+            each[k] = load_element(px, min(i + k * ELEMENT_STEP, last));
         UNROLL for (uint k = 0; k < 4; ++k)
-            if (i + k * ELEMENT_STEP < count)
+            if (i + k * ELEMENT_STEP <= last)
                 store_element(FINISHED_ONE(fma(a, each[k] - mean, b), i + k * ELEMENT_STEP, k), py,
                               i + k * ELEMENT_STEP);
         KEEP_MASK(i);
@@ -62,7 +63,7 @@ void forward_apply_rows(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
     const bool aligned =
-        are_aligned(x_offset | x_gap | FORWARD_FUSION_OFFSET, y_offset | y_gap, width, 0);
+        are_aligned(x_offset | x_gap | y_offset | y_gap | FORWARD_FUSION_OFFSET | width);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(share), end = min(extent, begin + share);
@@ -105,13 +106,14 @@ void forward_apply_rows(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
                        py, 0);
         return;
     }
+    const uint last = width - 1 - element;
     for (; row < end; ++row, px += x_pitch, py += y_pitch, place += width) {
         float each[4];
         uint bits = 0;
         UNROLL for (uint k = 0; k < 4; ++k)
-            each[k] = load_element(px, min(k * ELEMENT_STEP, width - 1 - element));
+            each[k] = load_element(px, min(k * ELEMENT_STEP, last));
         UNROLL for (uint k = 0; k < 4; ++k)
-            if (k * ELEMENT_STEP < width - element)
+            if (k * ELEMENT_STEP <= last)
                 store_element(FINISHED_ONE(fma(as[k], each[k] - means[k], bs[k]),
                                            place + k * ELEMENT_STEP, k),
                               py, k * ELEMENT_STEP);

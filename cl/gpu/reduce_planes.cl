@@ -49,8 +49,6 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
     zero_limbs(limbs, MOST_LIMBS);
     if (item < SLOTS)
         all_flags[item] = 0;
-    if (item == 0)
-        *some_poor = 0;
     for (uint sweep = 0; sweep < tasks; sweep += SWEEP * TASKS) {
         uint missed = 0;
         UNROLL for (uint a = 0; a < AT_ONCE; ++a)
@@ -71,9 +69,7 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                                      turn < TURNS(LOG2_AT_ONCE) && from + turn * OF_TURN < tasks;
                                      ++turn)
             {
-                local float *rows = pivot_rows +
-                                    (TURNS(LOG2_AT_ONCE) > 1 ? (turn & 1) * SLOTS * PIVOTS : 0) +
-                                    slot * PIVOTS;
+                local float *rows = pivot_rows + ((turn & 1) * SLOTS + slot) * PIVOTS;
                 UNROLL for (uint a = 0; a < AT_ONCE; ++a)
                 {
                     rows[a * SLOTS * PIVOTS + lane] =
@@ -108,14 +104,15 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
             }
             const uint task = from + own_task;
             const bool owns = task < tasks && task_channel < channels;
-            _Pragma("unroll 1") for (uint trip = 0, trips = 1; trip < trips; ++trip)
+            if (item == 0)
+                *some_poor = 0;
+            _Pragma("unroll 1") for (bool again = false, ends = false; !ends; again = true)
             {
                 barrier(CLK_LOCAL_MEM_FENCE);
-                for (uint i = item; i < PASS_SUMS * TASKS; i += ITEMS)
-                    folded[i] = pass_fold(i >> LOG2_TASKS, lanes + (i >> LOG2_TASKS) * LANES_SIZE +
-                                                               own_task * BANKS);
+                if (part < PASS_SUMS)
+                    folded[item] = pass_fold(part, lanes + part * LANES_SIZE + own_task * BANKS);
                 barrier(CLK_LOCAL_MEM_FENCE);
-                if (trip == 0 && part == 0) {
+                if (!again && part == 0) {
                     float pivot = pivots[own_task], largest = 0.0f;
                     uint n;
                     pass_sums sums;
@@ -126,18 +123,15 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                     poor[own_task] = moves;
                     if (moves) {
                         pivots[own_task] = pivot;
-                        atomic_or(some_poor, 1);
+                        atomic_inc(some_poor);
                     }
                 }
-                if (trip > 0 && item == 0)
-                    *some_poor = 0;
                 barrier(CLK_LOCAL_MEM_FENCE);
-                if (*some_poor) {
-                    _Pragma("unroll 1") for (uint at = slot; at < TASKS; at += SLOTS) if (poor[at])
+                ends = again || *some_poor == 0;
+                _Pragma("unroll 1") for (uint at = slot; at < (ends ? 0 : TASKS); at += SLOTS)
+                    if (poor[at])
                         sum_again(lanes, at * BANKS + lane, tensors, &all, from + at, lane_channel,
                                   pivots[at], lane_line);
-                    trips = 2;
-                }
             }
             if (owns) {
                 uint n;
@@ -152,7 +146,10 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                 missed |= (uint)out << batch;
             }
         }
-        carry_part(limbs, part < PASS_FIRST_PARTS ? PASS_LIMBS1 : PASS_LIMBS2, MOST_LIMBS);
+        if (part < PASS_FIRST_PARTS)
+            carry_limbs(limbs, PASS_LIMBS1);
+        else
+            carry_limbs(limbs, PASS_LIMBS2);
         uint task = sweep + own_task;
         ONE_BY_ONE for (uint left = part == 0 ? missed : 0; left != 0;
                         left >>= 1, task += TASKS) if (left & 1)

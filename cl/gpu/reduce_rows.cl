@@ -92,8 +92,9 @@ static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_PARAM
     const uint first = get_group_id(0) << log2_strip, c = first + column;
     const uint slice = get_group_id(1), begin = slice * per_slice;
     const uint stop = min(units, begin + per_slice);
+    const uint own_channel = min(c, channels - 1);
     pass_line line;
-    pass_line_of(tensors, min(c, channels - 1), c, &line);
+    pass_line_of(tensors, own_channel, c, &line);
     long limbs[PASS_LIMBS];
     int flags = 0;
     bool misses_some = false;
@@ -101,7 +102,6 @@ static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_PARAM
     all_flags[item] = 0;
     const uint from = c < channels ? begin + (item >> log2_strip) * RUN : stop;
     const uint step = (ITEMS >> log2_strip) * RUN;
-    const uint own_channel = min(c, channels - 1);
     const block_place column_place = {own_channel, 0 AND_BIT(own_channel)};
     const float faint = thin ? pass_faint(tensors, own_channel, channels) : PASS_CLEAR;
     pass_elements elements;

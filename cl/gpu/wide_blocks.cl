@@ -19,7 +19,7 @@
 /* Not by shifts of t, of which clang makes an intrinsic that Oclgrind 21.10 does not know. */
 static uint lane_in_turn(uint t)
 {
-    return (uint)(0xf7b3d591e6a2c480UL >> (4 * t & 63)) & 15;
+    return (uint)(0xf7b3d591e6a2c480UL >> (4 * t)) & 15;
 }
 
 /* The folded sum of the products that pass_factors gives: `which` of them, 0 for the mean. */

@@ -106,16 +106,6 @@ static float largest_of_row(local const float *row)
     return largest;
 }
 
-/* carry_limbs for `count` limbs, which differs between work-items, at most `most`. */
-static void carry_part(private long *limbs, int count, int most)
-{
-    UNROLL for (int k = 0; k + 1 < most; ++k)
-        if (k + 1 < count) {
-            limbs[k + 1] += limbs[k] >> LIMB_BITS;
-            limbs[k] &= LIMB_MASK;
-        }
-}
-
 /* Words that each work-item adds at once, and the local memory for that. */
 #define WORDS_AT_ONCE 4
 #define WORDS_SIZE (WORDS_AT_ONCE * ITEMS)
@@ -147,5 +137,5 @@ static uint magnitude_of(float v)
 /* Adds an integer in units of 2^place times the lowest limb's unit. */
 static void add_sum(private long *limbs, int count, long sum, int place)
 {
-    add_bits(limbs, count, abs(sum), place, sum < 0 ? -1 : 0);
+    add_bits(limbs, count, abs(sum), place, (int)(sum >> 63));
 }

@@ -157,7 +157,7 @@ static void planted_in_soft_doubles(void)
          "a / b in double precision is rounded to the nearest, ties to even: "},
         {"odd = exponent & 1;", "odd = 0;",
          "a square root in double precision is rounded to the nearest: "},
-        {"high << up | (up > 0 ? low >> 63 : 0)", "high",
+        {"high << up | (low != 0)", "high | (low != 0)",
          "(a + b)^2 - (a + b + b) in double precision rounds the square: "},
         {"- 88 - up", "- 87 - up", "a square root in double precision is rounded to the nearest: "},
         {"(rest == SIGN_BIT && (kept & 1) != 0)", "rest == SIGN_BIT",
