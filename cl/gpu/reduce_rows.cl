@@ -15,7 +15,6 @@ static float sum_one(private const pass_tensors *tensors, block_place column, ui
     pass_elements one;
     pass_load(&one, 0, tensors, column, row);
     const float pivot = pass_value(&one, 0, line);
-    *largest = 0.0f;
     pass_clear(sums);
     pass_add(sums, largest, &one, 0, true, pivot, line);
     return pivot;
@@ -25,7 +24,7 @@ static float sum_one(private const pass_tensors *tensors, block_place column, ui
 static bool add_one(private long *limbs, private const pass_tensors *tensors, block_place column,
                     uint row, pass_line line, uint thin, float faint)
 {
-    float largest;
+    float largest = 0.0f;
     pass_sums sums;
     float pivot = sum_one(tensors, column, row, line, &sums, &largest);
     const bool out = pass_misses(1, &pivot, pass_mean(line), &sums, largest, thin, faint);
@@ -46,7 +45,7 @@ static int add_misses(private const pass_tensors *tensors, block_place column, u
     ONE_BY_ONE for (uint run = from; run < stop; run += step)
         ONE_BY_ONE for (uint row = run; row < min(run + RUN, stop); ++row)
         {
-            float largest;
+            float largest = 0.0f;
             pass_sums sums, of_block;
             const float value = sum_one(tensors, column, row, line, &sums, &largest);
             float pivot = value;

@@ -48,7 +48,7 @@ static void add_slices_of_strip(local long *memory, uint log2_strip, uint channe
         memory[at] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint at = item; at < (slices ? words : 0); at += ITEMS) {
+    for (uint at = item; at < (slices > 0 ? words : 0); at += ITEMS) {
         const uint k = at & ((1 << LOG2_LENGTH) - 1), c = first + (at >> LOG2_LENGTH);
         long sum = memory[at];
         for (uint other = at + words; other < ITEMS; other += words)
