@@ -7,8 +7,6 @@ static void trim(sbn_bigint *a)
 {
     while (a->length > 0 && a->limb[a->length - 1] == 0)
         --a->length;
-    if (a->length == 0)
-        a->negative = 0;
 }
 
 /* Two's complement of the first `count` limbs. */

@@ -239,7 +239,6 @@ void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double
     const double unbiased = (double)count / (double)(count - 1);
     sbn__running_average(running->mean, mean, 1.0, weight, layer->channels);
     sbn__running_average(running->var, var, unbiased, weight, layer->channels);
-    changed(running);
 }
 
 void sbn__running_average(float *running, const double *moments, double unbiased, double weight,
@@ -252,7 +251,7 @@ void sbn__running_average(float *running, const double *moments, double unbiased
 double sbn__batchnorm_count(sbn_batchnorm *layer)
 {
     sbn__running_count(layer->running);
-    layer->running->device_is_stale = 1;
+    changed(layer->running);
     return sbn__batchnorm_weight(layer);
 }
 

@@ -23,17 +23,21 @@ int sbn__mask_is_padded(const sbn_shape *shape, sbn_kernel_form form)
     return shape->channels * plane % (size_t)sbn__form_sizes(form)->mask_bits != 0;
 }
 
+size_t sbn__mask_layout(sbn_mask_rows *rows, size_t row, size_t elements, sbn_kernel_form form)
+{
+    const sbn_form_sizes *sizes = sbn__form_sizes(form);
+    const size_t bits = (size_t)sizes->mask_bits, padded = sbn__round_up(row, bits);
+    *rows = (sbn_mask_rows){row, UINT64_MAX / row, (cl_uint)(padded - row)};
+    /* Kernels read a word more than they need. */
+    return (elements / row * (padded / bits) + 1) * (size_t)sizes->mask_word;
+}
+
 int sbn__mask_prepare(sbn_mask *mask, sbn_replica *replica, const sbn_shape *shape)
 {
     if (shape->elements == 0)
         return SBN_SUCCESS;
-    const sbn_form_sizes *sizes = sbn__form_sizes(replica->form);
-    const size_t bits = (size_t)sizes->mask_bits;
-    const size_t row = row_of(shape, replica), padded = sbn__round_up(row, bits);
-    /* Kernels read a word more than they need. */
-    const size_t words = shape->elements / row * (padded / bits) + 1;
-    const size_t size = words * (size_t)sizes->mask_word;
-    mask->next = (sbn_mask_rows){row, UINT64_MAX / row, (cl_uint)(padded - row)};
+    const size_t size = sbn__mask_layout(&mask->next, row_of(shape, replica), shape->elements,
+                                         replica->form);
     if (mask->words.size < size)
         return sbn__reserve(replica, &mask->larger, size);
     /* Of a pass that failed. Words that were loaded since may be larger still. */

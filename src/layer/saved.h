@@ -61,6 +61,9 @@ int sbn__mask_is_padded(const sbn_shape *shape, sbn_kernel_form form);
 /* Makes room for the mask of a whole shape; what there is stays until sbn__mask_begin. */
 int sbn__mask_prepare(sbn_mask *mask, sbn_replica *replica, const sbn_shape *shape);
 
+/* The rows of a mask of `row` elements each, in words of a form; returns the bytes of `elements`. */
+size_t sbn__mask_layout(sbn_mask_rows *rows, size_t row, size_t elements, sbn_kernel_form form);
+
 /* A forward pass is to write it. */
 void sbn__mask_begin(sbn_mask *mask);
 

@@ -42,23 +42,22 @@ static size_t moments_size(const sbn_batchnorm *layer)
 }
 
 /* The bytes of a mask of `elements` in rows; SIZE_MAX: they do not make rows. */
-static size_t mask_size(uint64_t elements, const replica_header *r)
+static size_t mask_size(uint64_t elements, uint64_t row, sbn_kernel_form form)
 {
-    if (r->row == 0 || elements % r->row != 0)
-        return SIZE_MAX;
-    return (elements / r->row * (sbn__round_up(r->row, r->bits) / r->bits) + 1) * r->word;
+    sbn_mask_rows rows;
+    return row > 0 && elements % row == 0 ? sbn__mask_layout(&rows, row, elements, form) : SIZE_MAX;
 }
 
 static replica_header describe(const sbn_saved *saved, size_t r)
 {
     const sbn_shape *shape = &saved->shapes[r];
-    const sbn_form_sizes *sizes = sbn__form_sizes(saved->layer->group->replicas[r].form);
+    const sbn_kernel_form form = saved->layer->group->replicas[r].form;
     replica_header h = {.samples = shape->samples, .plane = shape->plane};
     if (sbn__is_masked(saved->layer) && shape->elements > 0) {
         h.row = saved->masks[r].rows.length;
-        h.bits = (uint32_t)sizes->mask_bits;
-        h.word = (uint32_t)sizes->mask_word;
-        h.mask_size = mask_size(shape->elements, &h);
+        h.bits = (uint32_t)sbn__form_sizes(form)->mask_bits;
+        h.word = (uint32_t)sbn__form_sizes(form)->mask_word;
+        h.mask_size = mask_size(shape->elements, h.row, form);
     }
     return h;
 }
@@ -209,8 +208,7 @@ static int check_replicas(const char *at, const sbn_saved *saved, size_t left, s
                              "memory: replica %zu: expected a mask of the %s form of kernels, got "
                              "one of the other",
                              r, form == SBN_FORM_GPU ? "GPU" : "CPU");
-        h.word = (uint32_t)sbn__form_sizes(form)->mask_word;
-        const size_t wanted = masked ? mask_size(shapes[r].elements, &h) : 0;
+        const size_t wanted = masked ? mask_size(shapes[r].elements, h.row, form) : 0;
         if (!is_shape || h.mask_size != wanted || wanted > left)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "memory: replica %zu: expected a shape and its mask, got others", r);
@@ -234,8 +232,7 @@ static int load_replica(sbn_saved *saved, size_t r, const replica_header *h, con
         if (!status)
             status = sbn__write_now(replica, replica->transfer_queue, saved->masks[r].words.mem, 0,
                                     h->mask_size, mask, WHAT);
-        saved->masks[r].rows = (sbn_mask_rows){h->row, UINT64_MAX / h->row,
-                                               (cl_uint)(sbn__round_up(h->row, h->bits) - h->row)};
+        sbn__mask_layout(&saved->masks[r].rows, h->row, saved->shapes[r].elements, replica->form);
     }
     if (!status && group->combines)
         status = sbn__saved_moments_reserve(saved->moments, replica);
@@ -253,15 +250,12 @@ static int load(sbn_saved *saved, const header *h, const char *at)
     const size_t replicas = layer->group->replica_count;
     const char *const moments = at + replicas * sizeof(replica_header);
     const char *mask = moments + moments_size(layer);
-    float *host;
     int status = SBN_SUCCESS;
     saved->filled = 0;
     for (size_t r = 0; r < replicas; ++r)
         sbn__channel_table_leave(&saved->table, r);
     memcpy(saved->moments->mean, moments, moments_size(layer));
     if (replicas > 0)
-        status = sbn__channel_table_host(&saved->table, 0, &host);
-    if (!status && replicas > 0)
         sbn__coefficients_write(&saved->table, saved->moments->mean, saved->moments->invstd);
     for (size_t r = 0; r < replicas && !status; ++r, at += sizeof(replica_header)) {
         replica_header own;

@@ -42,28 +42,18 @@ static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_bra
     sbn__pass_error(pass, pass->layer_passes, check_failed(pass));
 }
 
-/* The host's turn in a pass comes later than what would be enqueued now. */
-static int host_is_busy(const sbn_group *group)
-{
-    const sbn_pass_pool *pool = group->passes;
-    for (size_t i = 0; i < pool->count; ++i)
-        if (pool->under_way[i]->stage != SBN_STAGE_SETTLED)
-            return 1;
-    return 0;
-}
-
-/* 1 if the devices combine whatever is to be combined. */
+/*
+ * 1 if the devices combine whatever is to be combined. In an unsettled pass the host's turn comes later than
+ * what would be enqueued now.
+ */
 static int devices_combine(const sbn_pass *pass)
 {
     int can = !pass->error && pass->group->combines && !sbn__pass_is_joined(pass) &&
-              !host_is_busy(pass->group),
-        some = 0;
-    for (const sbn_layer_pass *lp = pass->layer_passes; lp && can; lp = lp->next) {
-        some |= lp->kind->reduce != NULL;
-        /* A backward pass reads what the forward pass has left there. */
+              !sbn__pass_unsettled(pass->group);
+    /* A backward pass reads what the forward pass has left there. */
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp && can; lp = lp->next)
         can = !lp->kind->reduce || lp->kind->fills || lp->saved->moments->on_device;
-    }
-    return can && some;
+    return can;
 }
 
 /* Layers of a call may add up gradients in one buffer: only one alone is made at once. */

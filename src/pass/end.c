@@ -7,14 +7,6 @@
 #include "pass/steps.h"
 #include "tensor/shard.h"
 
-static sbn_pass *oldest_unsettled(const sbn_pass_pool *pool)
-{
-    for (size_t i = 0; i < pool->count; ++i)
-        if (pool->under_way[i]->stage != SBN_STAGE_SETTLED)
-            return pool->under_way[i];
-    return NULL;
-}
-
 /*
  * Waits for devices in the driver, and for other ranks by polling and yielding, because transports
  * progress only when called.
@@ -31,7 +23,7 @@ void sbn__pass_wait(sbn_pass *pass)
         sbn__progress(group);
         if (pass->stage == SBN_STAGE_SETTLED)
             return;
-        sbn_pass *oldest = oldest_unsettled(group->passes);
+        sbn_pass *oldest = sbn__pass_unsettled(group);
         if (oldest->stage == SBN_STAGE_LOCAL) {
             sbn__start_wait(oldest);
             deadline = sbn__deadline_start(c);

@@ -16,10 +16,10 @@ void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status)
 
 int sbn__pass_is_local(const sbn_pass *pass)
 {
-    int local = 1;
     for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        local = local && lp->kind->local;
-    return local;
+        if (!lp->kind->local)
+            return 0;
+    return 1;
 }
 
 int sbn__pass_is_joined(const sbn_pass *pass)
@@ -54,10 +54,10 @@ int sbn__pass_accept_counts(sbn_pass *pass)
 
 int sbn__pass_has_pending(const sbn_pass *pass)
 {
-    int pending = 0;
     for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        pending = pending || lp->pending;
-    return pending;
+        if (lp->pending)
+            return 1;
+    return 0;
 }
 
 uint64_t sbn__pass_digest(const sbn_pass *pass)

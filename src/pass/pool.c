@@ -1,7 +1,5 @@
 #include "pass/pool.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 
 static void free_pass(sbn_pass *pass)
@@ -67,6 +65,15 @@ static void release_layer_passes(sbn_pass_pool *pool, sbn_layer_pass *layer_pass
     pool->idle_layer_passes = layer_passes;
 }
 
+sbn_pass *sbn__pass_unsettled(const sbn_group *group)
+{
+    const sbn_pass_pool *pool = group->passes;
+    for (size_t i = 0; i < pool->count; ++i)
+        if (pool->under_way[i]->stage != SBN_STAGE_SETTLED)
+            return pool->under_way[i];
+    return NULL;
+}
+
 void sbn__pass_enter(sbn_pass *pass)
 {
     sbn_pass_pool *pool = pass->group->passes;
@@ -77,15 +84,11 @@ void sbn__pass_enter(sbn_pass *pass)
 void sbn__pass_release(sbn_pass *pass)
 {
     sbn_pass_pool *pool = pass->group->passes;
-    size_t i = 0;
-    while (i < pool->count && pool->under_way[i] != pass)
-        ++i;
-    if (i < pool->count) {
-        --pool->count;
-        memmove(pool->under_way + i, pool->under_way + i + 1,
-                sizeof(sbn_pass *) * (pool->count - i));
-    }
-    pass->group->passes_under_way = pool->count;
+    size_t left = 0;
+    for (size_t i = 0; i < pool->count; ++i)
+        if (pool->under_way[i] != pass)
+            pool->under_way[left++] = pool->under_way[i];
+    pool->count = pass->group->passes_under_way = left;
     release_layer_passes(pool, pass->layer_passes);
     pass->layer_passes = NULL;
     pass->next_idle = pool->idle;
@@ -112,16 +115,14 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
         pass = make_pass();
     if (!pass)
         return sbn__fail_memory("a pass");
-    pass->group = group;
-    pass->layer_passes = NULL;
-    pass->at_once = 0;
-    pass->stage = SBN_STAGE_HEADER;
-    pass->wide = pass->one_request = 0;
-    pass->error = pass->status = SBN_SUCCESS;
-    pass->culprit = NULL;
-    pass->sent = 0;
-    pass->place = 0;
-    pass->sentence[0] = '\0';
+    /* What it keeps from its last use; all else is 0. */
+    *pass = (sbn_pass){
+        .object = pass->object,
+        .group = group,
+        .header = pass->header,
+        .sums = pass->sums,
+        .mismatch = pass->mismatch,
+    };
     status = sbn__request_reserve(&pass->header, SBN_HEADER_WORDS, "a pass");
     if (!status)
         status = acquire_layer_passes(group, count, &pass->layer_passes);

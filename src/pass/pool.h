@@ -17,6 +17,9 @@ typedef struct sbn_pass_pool {
 /* An idle pass of the group, or a new one, with `count` layer passes. */
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **pass);
 
+/* The oldest pass under way that is not settled, or NULL. */
+sbn_pass *sbn__pass_unsettled(const sbn_group *group);
+
 /* Appends the pass to those under way. */
 void sbn__pass_enter(sbn_pass *pass);
 

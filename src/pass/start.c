@@ -58,21 +58,17 @@ static int track(sbn_layer_pass *lp, sbn_replica *replica)
 }
 
 /* Devices that update running statistics combine last. */
-static int tracks(const sbn_layer_pass *lp, const sbn_replica *replica)
-{
-    return sbn__tracking_concerns(lp, replica->index);
-}
-
 static int combine(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    return sbn__device_combine_concerns(lp, replica->index) && !tracks(lp, replica)
+    return sbn__device_combine_concerns(lp, replica->index) &&
+                   !sbn__tracking_concerns(lp, replica->index)
                ? lp->steps->combine(lp, replica, 0)
                : SBN_SUCCESS;
 }
 
 static int combine_last(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    return tracks(lp, replica) ? track(lp, replica) : SBN_SUCCESS;
+    return sbn__tracking_concerns(lp, replica->index) ? track(lp, replica) : SBN_SUCCESS;
 }
 
 /* What comes next waits for what has been enqueued. */
@@ -128,10 +124,9 @@ void sbn__start_on_devices(sbn_pass *pass)
 static void start_on_host(sbn_pass *pass, step *enqueue)
 {
     const size_t words = sbn__sums_lay_out(pass->layer_passes, pass->wide, &pass->sent);
-    if (words > 1)
-        sbn__pass_error(pass, pass->layer_passes,
-                        sbn__request_reserve(&pass->sums, SBN_HEADER_WORDS + words,
-                                             "the words of a pass"));
+    sbn__pass_error(pass, pass->layer_passes,
+                    sbn__request_reserve(&pass->sums, SBN_HEADER_WORDS + words,
+                                         "the words of a pass"));
     take(pass, enqueue);
     sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
 }

@@ -40,6 +40,8 @@ static int read(sbn_layer_pass *lp, sbn_replica *replica, cl_mem from, size_t wo
 {
     sbn_work *work = &lp->work[replica->index];
     const size_t channels = lp->layer->channels;
+    if (lp->shapes[replica->index].values == 0)
+        return SBN_SUCCESS;
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     cl_event event = NULL;
     int status = sbn__staging_reserve(replica, to, sizeof(int64_t) * (before + words) * channels);
@@ -55,19 +57,15 @@ static int read(sbn_layer_pass *lp, sbn_replica *replica, cl_mem from, size_t wo
 int sbn__sums_read(sbn_layer_pass *lp, sbn_replica *replica)
 {
     sbn_work *work = &lp->work[replica->index];
-    return lp->shapes[replica->index].values == 0
-               ? SBN_SUCCESS
-               : read(lp, replica, work->reduced.mem, sbn__accumulator_length(lp->kind->format), 0,
-                      &work->on_host);
+    return read(lp, replica, work->reduced.mem, sbn__accumulator_length(lp->kind->format), 0,
+                &work->on_host);
 }
 
 int sbn__sums_read_wide(sbn_layer_pass *lp, sbn_replica *replica)
 {
     sbn_work *work = &lp->work[replica->index];
-    return lp->shapes[replica->index].values == 0
-               ? SBN_SUCCESS
-               : read(lp, replica, work->wide.mem, sbn__wide_limbs(),
-                      sbn__accumulator_length(&sbn_wide), &work->wide_on_host);
+    return read(lp, replica, work->wide.mem, sbn__wide_limbs(), sbn__accumulator_length(&sbn_wide),
+                &work->wide_on_host);
 }
 
 int sbn__sums_arrived(const sbn_layer_pass *lp, int *done)
