@@ -11,13 +11,27 @@ static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t replica)
                                                                                    : NULL;
 }
 
+/*
+ * With constant mean and variance dx = weight invstd dy: the scaling of the forward kernel applied to dy,
+ * with the coefficients that the forward pass left on the device. With a fusion the backward kernel
+ * does it.
+ */
 static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    cl_event *last = &lp->last[replica->index];
-    if (!sbn__backward_applies(lp, replica->index))
+    const size_t r = replica->index;
+    sbn_shard shard = lp->shards[r];
+    if (!sbn__backward_applies(lp, r))
         return SBN_SUCCESS;
-    sbn__release_event(last);
-    return sbn__backward_launch(lp, replica, 0, last);
+    sbn__release_event(&lp->last[r]);
+    if (!lp->saved->frozen || sbn__backward_fusion(lp, sbn__backward_outputs_of(lp, &shard)))
+        return sbn__backward_launch(lp, replica, &lp->last[r]);
+    sbn_shape shape = lp->shapes[r];
+    shard.x = shard.dy;
+    shard.y = shard.dx;
+    shape.x_gap = shape.dy_gap;
+    shape.y_gap = shape.dx_gap;
+    return sbn__forward_launch(replica, lp->layer, &shard, &shape, &lp->saved->table,
+                               SBN_SCALE_ONLY, NULL, lp->ready[r], &lp->last[r]);
 }
 
 /* What kinds with sums over x and dy have in common. */
@@ -43,35 +57,10 @@ static sbn_channel_table *frozen_table_of(sbn_layer_pass *lp, size_t replica)
     return sbn__backward_stores(lp, replica) ? &lp->gradients : NULL;
 }
 
-/*
- * The backward pass with constant mean and variance: dx = weight invstd dy, the scaling of the
- * forward kernel applied to dy, with the coefficients that the forward pass left on the device.
- * With a fusion the backward kernel does it.
- */
-static int apply_frozen(sbn_layer_pass *lp, sbn_replica *replica)
-{
-    const size_t r = replica->index;
-    sbn_shard shard = lp->shards[r];
-    if (!sbn__backward_applies(lp, r))
-        return SBN_SUCCESS;
-    sbn__release_event(&lp->last[r]);
-    sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, &shard);
-    outputs.constant = 1;
-    if (sbn__backward_fusion(lp, outputs))
-        return sbn__backward_launch(lp, replica, 1, &lp->last[r]);
-    sbn_shape shape = lp->shapes[r];
-    shard.x = shard.dy;
-    shard.y = shard.dx;
-    shape.x_gap = shape.dy_gap;
-    shape.y_gap = shape.dx_gap;
-    return sbn__forward_launch(replica, lp->layer, &shard, &shape, &lp->saved->table,
-                               SBN_SCALE_ONLY, NULL, lp->ready[r], &lp->last[r]);
-}
-
 #define FROZEN \
     .operation = "frozen backward", .code = SBN_CODE_FROZEN_BACKWARD, \
     .write_coefficients = sbn__backward_write_coefficients, .table = frozen_table_of, \
-    .apply = apply_frozen, .store = sbn__backward_store
+    .apply = apply, .store = sbn__backward_store
 
 /* The gradients of weight and bias need sums over the group. */
 static const sbn_layer_pass_kind global = {FROZEN, SUMS};

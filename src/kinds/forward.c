@@ -17,17 +17,16 @@ enum { MEAN, VAR, INVSTD };
 static void finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
 {
     const size_t channels = lp->layer->channels;
-    double *mean = lp->columns[MEAN], *var = lp->columns[VAR];
     sbn__moments_of(accumulators, channels, accumulators->format->wide ? lp->wide : NULL, lp->count,
-                    mean, var);
-    sbn__invstd_of(var, channels, lp->layer->eps, lp->columns[INVSTD]);
+                    lp->columns[MEAN], lp->columns[VAR]);
 }
 
-/* Copies the columns to the saved statistics. */
-static void save(const sbn_layer_pass *lp)
+/* Completes the columns, and copies them to the saved statistics. */
+static void save(sbn_layer_pass *lp)
 {
     const sbn_saved_moments *moments = lp->saved->moments;
-    const size_t bytes = sizeof(double) * lp->layer->channels;
+    const size_t channels = lp->layer->channels, bytes = sizeof(double) * channels;
+    sbn__invstd_of(lp->columns[VAR], channels, lp->layer->eps, lp->columns[INVSTD]);
     memcpy(moments->mean, lp->columns[MEAN], bytes);
     memcpy(moments->var, lp->columns[VAR], bytes);
     memcpy(moments->invstd, lp->columns[INVSTD], bytes);
@@ -40,7 +39,6 @@ static void commit(sbn_layer_pass *lp)
     if (lp->count == 0) {
         memset(lp->columns[MEAN], 0, sizeof(double) * channels);
         memset(lp->columns[VAR], 0, sizeof(double) * channels);
-        sbn__invstd_of(lp->columns[VAR], channels, lp->layer->eps, lp->columns[INVSTD]);
     }
     save(lp);
 }
@@ -68,12 +66,6 @@ static int take_running(sbn_layer_pass *lp)
         lp->columns[VAR][c] = layer->running->var[c];
     }
     return status;
-}
-
-static void commit_frozen(sbn_layer_pass *lp)
-{
-    sbn__invstd_of(lp->columns[VAR], lp->layer->channels, lp->layer->eps, lp->columns[INVSTD]);
-    save(lp);
 }
 
 /* The replicas share the table's host copy: it is written once. */
@@ -115,7 +107,6 @@ static const sbn_layer_pass_kind training = {
     .has_backward = 1,
     .needs = FORWARD_NEEDS | SBN_MAY_TRACK,
     .fills = 1,
-    .tracks = 1,
     .least_count = 2,
     .commit = commit_training,
 };
@@ -140,7 +131,7 @@ static const sbn_layer_pass_kind frozen = {
     .fills = 1,
     .has_backward = 1,
     .take = take_running,
-    .commit = commit_frozen,
+    .commit = save,
 };
 
 static int check_forward(const sbn_branch *branch)

@@ -29,11 +29,11 @@ static void put_gradients(const sbn_layer_pass *lp, size_t replica, const unsign
     }
 }
 
-/* Writes zeros to the rows from `row` on. */
-static void clear_gradients(const sbn_layer_pass *lp, size_t replica, int row)
+/* dx of no values needs none of the other rows. */
+static void clear_gradients(const sbn_layer_pass *lp, size_t replica)
 {
-    for (; row < SBN_GRADIENT_ROWS; ++row)
-        memset(gradient_row(lp, replica, row), 0, sizeof(float) * lp->layer->channels);
+    memset(gradient_row(lp, replica, SBN_ROW_WEIGHT_GRAD), 0, sizeof(float) * lp->layer->channels);
+    memset(gradient_row(lp, replica, SBN_ROW_BIAS_GRAD), 0, sizeof(float) * lp->layer->channels);
 }
 
 static void put_own_gradients(const sbn_layer_pass *lp, size_t replica, const sbn_format *format,
@@ -42,7 +42,7 @@ static void put_own_gradients(const sbn_layer_pass *lp, size_t replica, const sb
     double *dy = lp->columns[OWN_DY], *dy_xmu = lp->columns[OWN_DY_XMU];
     /* Of no values the sums are 0, and so are the gradients, also where invstd is not finite. */
     if (lp->shapes[replica].values == 0) {
-        clear_gradients(lp, replica, SBN_ROW_WEIGHT_GRAD);
+        clear_gradients(lp, replica);
         return;
     }
     const sbn_accumulators accumulators = sbn__sums_of_replica(lp, replica, format);
@@ -95,5 +95,5 @@ void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulato
 void sbn__backward_write_coefficients(sbn_layer_pass *lp)
 {
     for (size_t r = 0; lp->count == 0 && r < lp->group->replica_count; ++r)
-        clear_gradients(lp, r, 0);
+        clear_gradients(lp, r);
 }

@@ -3,6 +3,7 @@
 #include "base/activation.h"
 #include "launch/apply.h"
 #include "launch/reduce.h"
+#include "plan/sizes.h"
 #include "tensor/use.h"
 
 int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
@@ -56,7 +57,7 @@ int sbn__backward_applies(const sbn_layer_pass *lp, size_t replica)
 
 sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *lp, sbn_shard *shard)
 {
-    sbn_backward_outputs outputs = {0};
+    sbn_backward_outputs outputs = {.constant = lp->saved->frozen};
     const int wants = wants_residual_grad(lp->layer, shard);
     outputs.stores = wants && shard->dx.mem;
     outputs.only = wants && !shard->dx.mem;
@@ -101,13 +102,12 @@ sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, si
     };
 }
 
-int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, int constant, cl_event *event)
+int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, cl_event *event)
 {
     const size_t r = replica->index;
     sbn_shard shard = lp->shards[r];
     const sbn_batchnorm *layer = lp->layer;
-    sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, &shard);
-    outputs.constant = constant;
+    const sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, &shard);
     const int fusion = sbn__backward_fusion(lp, outputs);
     const sbn_shape *g = &lp->shapes[r];
     sbn_channel_table *coefficients = &lp->saved->table, *gradients = &lp->gradients;
@@ -141,7 +141,7 @@ int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica)
     sbn_channel_table *gradients = &lp->gradients;
     if (!sbn__backward_stores(lp, r))
         return SBN_SUCCESS;
-    const size_t groups = (lp->layer->channels + SBN_ELEMENTWISE_ITEMS - 1) / SBN_ELEMENTWISE_ITEMS;
+    const size_t groups = sbn__ceil_div(lp->layer->channels, SBN_ELEMENTWISE_ITEMS);
     const sbn_store_gradients_arguments own = {
         .gradients = gradients->device[r].mem,
         .channels = (cl_uint)lp->layer->channels,

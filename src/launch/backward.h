@@ -27,7 +27,7 @@ sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, si
                                                     const sbn_shard *shard);
 
 /* Enqueues step 3; constant statistics: dx = weight invstd dy. */
-int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, int constant, cl_event *event);
+int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, cl_event *event);
 
 /* Enqueues the store of the gradients of weight and bias, behind step 3. */
 int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica);

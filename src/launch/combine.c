@@ -2,6 +2,7 @@
 
 #include "launch/combining.h"
 #include "launch/reduce.h"
+#include "plan/sizes.h"
 
 int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica)
 {
@@ -54,7 +55,7 @@ static int launch(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
     };
     const sbn_form_sizes *sizes = sbn__form_sizes(replica->form);
     const size_t span = (size_t)sizes->combine_items * (size_t)sizes->combine_span;
-    const size_t work_groups = (lp->layer->channels + span - 1) / span;
+    const size_t work_groups = sbn__ceil_div(lp->layer->channels, span);
     sbn_kernels *kernels;
     const int status = sbn__reduce_kernels(lp, replica, 0, &kernels);
     if (status)

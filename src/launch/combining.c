@@ -81,7 +81,7 @@ int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_r
     int status = sbn__channel_table_wrote(lp->kind->fills ? statistics : &lp->gradients, replica,
                                           event);
     if (!status)
-        status = lp->kind->fills ? sbn__tracking_enqueued(lp, &combining->tracking, replica, event)
+        status = lp->kind->fills ? sbn__tracking_enqueued(lp, &combining->tracking, event)
                                  : sbn__channel_table_touched(statistics, replica, event);
     /* Step 3 may have nothing to do; what it enqueues waits for this, and takes its place. */
     if (!status)

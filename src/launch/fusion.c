@@ -24,7 +24,7 @@ void sbn__fuse_forward(sbn_forward_fusion_arguments *own, const sbn_batchnorm *l
     *own = (sbn_forward_fusion_arguments){
         .slope = (cl_float)layer->config.slope,
         .residual = layer->config.residual ? shard->residual.mem : table,
-        .residual_offset = layer->config.residual ? shard->residual.offset : 0,
+        .residual_offset = shard->residual.offset,
         MASK(kept, table),
         .keeps_mask = kept != &none,
     };
@@ -59,7 +59,7 @@ void sbn__fuse_backward(sbn_backward_fusion_arguments *own, const sbn_batchnorm 
         .bias_offset = shard->bias.offset,
         .slope = (cl_float)layer->config.slope,
         .residual_grad = outputs.stores ? shard->residual_grad.mem : table,
-        .residual_grad_offset = outputs.stores ? shard->residual_grad.offset : 0,
+        .residual_grad_offset = shard->residual_grad.offset,
         /* 2: cl/common/fusion_backward.cl */
         .has_residual_grad = is_over_dy ? 2 : (cl_uint)outputs.stores,
         MASK(mask, table),

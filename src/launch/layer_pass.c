@@ -116,6 +116,6 @@ cl_uint sbn__layer_pass_is_thin(const sbn_layer_pass *lp)
 
 int sbn__layer_pass_tracks(const sbn_layer_pass *lp)
 {
-    return lp->kind->tracks && lp->layer->tracks && lp->count > 0 &&
+    return lp->kind->needs & SBN_MAY_TRACK && lp->layer->tracks && lp->count > 0 &&
            !(lp->flags & SBN_KEEP_RUNNING_STATS);
 }

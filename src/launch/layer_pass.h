@@ -23,7 +23,6 @@ typedef struct sbn_layer_pass_kind {
     int local;                /* combines nothing with other ranks */
     int fills;                /* 1: fills the saved statistics; 0: reads them */
     int has_backward;         /* ... for a backward pass, which may need a mask, or x from y */
-    int tracks;               /* updates the running statistics */
     uint64_t least_count;     /* values per channel below which the pass is an error */
     const sbn_format *format; /* the narrow one */
     /* Takes the running statistics that the pass is to use, when they are up to date. Or NULL. */

@@ -2,6 +2,7 @@
 
 #include "launch/combining.h"
 #include "plan/launch_plan.h"
+#include "plan/sizes.h"
 
 int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait,
                              cl_event *cleared)
@@ -91,7 +92,7 @@ static int add_slices(const sbn_layer_pass *lp, sbn_replica *replica, cl_event *
         .total = (cl_ulong)per_channel * lp->layer->channels,
     };
     const size_t each = (size_t)sbn__form_sizes(replica->form)->slice_words;
-    const size_t groups = (own.total + each - 1) / each;
+    const size_t groups = sbn__ceil_div(own.total, each);
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     cl_event added = NULL;
     sbn__wait_behind(&wait, replica, replica, *before);

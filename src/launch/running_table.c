@@ -42,7 +42,7 @@ static int write_running_coefficients(sbn_batchnorm *layer)
     const sbn_running *running = layer->running;
     float *host;
     int status = sbn__running_read(layer->running, layer->group, layer->name);
-    if (status || layer->table_version == running->version || layer->group->replica_count == 0)
+    if (status || layer->table_version == running->version)
         return status;
     status = sbn__running_table(layer);
     if (!status)

@@ -56,15 +56,11 @@ void sbn__tracking_wait(const sbn_layer_pass *lp, const sbn_tracking_arguments *
 }
 
 int sbn__tracking_enqueued(sbn_layer_pass *lp, const sbn_tracking_arguments *tracking,
-                           sbn_replica *replica, cl_event event)
+                           cl_event event)
 {
-    int status = SBN_SUCCESS;
-    if (tracking->counts)
-        status = sbn__running_updated(lp->layer->running, lp->group, event,
-                                      sbn__layer_pass_may_fail(lp));
-    if (!status && tracking->tracks && lp->shapes[replica->index].elements == 0)
-        status = sbn__keep_event(replica, &lp->last[replica->index], event);
-    return status;
+    return tracking->counts ? sbn__running_updated(lp->layer->running, lp->group, event,
+                                                   sbn__layer_pass_may_fail(lp))
+                            : SBN_SUCCESS;
 }
 
 /* --- where the host combines --------------------------------------------------------- */

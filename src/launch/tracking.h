@@ -22,9 +22,9 @@ sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica
 void sbn__tracking_wait(const sbn_layer_pass *lp, const sbn_tracking_arguments *tracking,
                         size_t replica, sbn_wait *wait);
 
-/* The command is enqueued. The pass's event covers it, too. */
+/* The command is enqueued. */
 int sbn__tracking_enqueued(sbn_layer_pass *lp, const sbn_tracking_arguments *tracking,
-                           sbn_replica *replica, cl_event event);
+                           cl_event event);
 
 /* Updates the caller's buffers of a replica where the host combines. Blocks. */
 int sbn__tracking_on_host(sbn_layer_pass *lp, sbn_replica *replica);

@@ -80,6 +80,7 @@ static void check_alone(void)
     /* A single value is enough; an empty batch too. */
     few.shape[0] = few.shape[2] = 1;
     RIGHT(sbn_forward(l.layer, &few, l.saved, 0, NULL));
+    RIGHT(sbn_backward(l.layer, &few, l.saved, 0, NULL));
     few.shape[0] = 0;
     RIGHT(sbn_forward(l.layer, &few, l.saved, 0, NULL));
     RIGHT(sbn_backward(l.layer, &few, l.saved, 0, NULL));
