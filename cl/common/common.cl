@@ -14,6 +14,10 @@
  * src/exact/format.c and src/program/kernel_constants.c.
  */
 #pragma OPENCL FP_CONTRACT OFF
+#if CPU_FORM && defined(__clang__)
+/* On a CPU without AVX-512 vectors of 16 are passed in memory: no other program calls these functions. */
+#pragma clang diagnostic ignored "-Wpsabi"
+#endif
 /* With -D NO_DOUBLES a device does without those that it has: a test. */
 #if defined(cl_khr_fp64) && !defined(NO_DOUBLES)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable

@@ -75,7 +75,7 @@ static number wide_double(wide_top top, int exponent)
 /* A sum's value. */
 static number wide_value(WIDE_SPACE const long *digits, int count, bool negative, int low)
 {
-    wide_top top = {0};
+    wide_top top = {0, 0, 0, 0, 0, 0};
     ONE_BY_ONE for (int k = 0; k < count; k += 2)
         next_word(&top, k >> 1, (ulong)digits[k] | (k + 1 < count ? (ulong)digits[k + 1] << 32 : 0));
     const number magnitude = wide_double(top, -low);
@@ -91,7 +91,7 @@ static number wide_n2_variance(WIDE_SPACE const long *sum, WIDE_SPACE const long
 {
     const uint up = 2 * WIDE_LOW1 - WIDE_LOW2, bits = up & (WIDE_BITS - 1);
     const int whole = (int)quotient(up, WIDE_BITS);
-    wide_top top = {0};
+    wide_top top = {0, 0, 0, 0, 0, 0};
     ulong low = 0, word = 0;
     long high = 0;
     ONE_BY_ONE for (int j = 0; j < WIDE_VARIANCE_DIGITS; ++j) {

@@ -10,10 +10,10 @@
 
 "${CLANG:=clang}" --version > "$work/version" 2>&1 || skip_all 'clang is not installed'
 
-# syntax TARGET FILE: what is wrong with a program.
+# syntax TARGET FILE: what is wrong with a program. Some warnings come with the code, without optimisation.
 syntax() {
-    "$CLANG" -x cl -cl-std=CL1.2 -fsyntax-only -target "$1" -Werror -Wpedantic \
-        -Xclang -finclude-default-header "$2" 2>&1
+    "$CLANG" -x cl -cl-std=CL1.2 -S -emit-llvm -o "$work/code" -target "$1" -Werror -Wpedantic \
+        -Xclang -disable-llvm-passes -Xclang -finclude-default-header "$2" 2>&1
 }
 
 mkdir "$work/texts" || exit 1
