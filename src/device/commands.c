@@ -134,8 +134,8 @@ int sbn__event_done(const sbn_replica *replica, cl_event event, int *done)
     if (status)
         return status;
     *done = state == CL_COMPLETE;
-    return state < 0 ? sbn__check_cl(replica, "a command failed on the device", state)
-                     : SBN_SUCCESS;
+    return state < CL_COMPLETE ? sbn__check_cl(replica, "a command failed on the device", state)
+                               : SBN_SUCCESS;
 }
 
 int sbn__event_await(const sbn_replica *replica, cl_event event)

@@ -16,7 +16,7 @@ int sbn__check_cl(const sbn_replica *replica, const char *call, cl_int code)
 
 static int check_device(cl_device_id device)
 {
-    char profile[64] = "", version[1024] = "";
+    char profile[sizeof "EMBEDDED_PROFILE"] = "", version[1024] = "";
     cl_bool available, compiler, little;
     cl_device_type type;
     const struct {
@@ -104,9 +104,9 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
                                &unified, NULL);
     if (code != CL_SUCCESS)
         return sbn__check_cl(replica, "reading the queue's device", code);
-    replica->compute_units = units > 0 ? units : 1;
+    replica->compute_units = units ? units : 1;
     /* 0: it does not say. */
-    replica->cache_size = replica->cache_size > 0 ? replica->cache_size : UINT64_MAX;
+    replica->cache_size = replica->cache_size ? replica->cache_size : UINT64_MAX;
     replica->unified = unified != CL_FALSE;
     replica->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     code = clRetainCommandQueue(queue);

@@ -61,43 +61,47 @@ int sbn__program_is_worth_caching(cl_device_id device)
            !(type & CL_DEVICE_TYPE_CPU);
 }
 
-/* Names the device, and copies the beginning of the compiler's log. */
-static void read_log(cl_program program, cl_device_id device, char name[128], char log[256])
+/* The device's name, and the beginning of its compiler's log. */
+typedef struct build_log {
+    char name[128], text[256];
+} build_log;
+
+static build_log read_log(cl_program program, cl_device_id device)
 {
+    build_log log = {"?", ""};
     size_t size = 0;
-    clGetDeviceInfo(device, CL_DEVICE_NAME, 128, name, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof log.name, log.name, NULL);
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char *text = sbn__allocate(size);
     if (text && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, text, NULL) ==
                     CL_SUCCESS)
-        snprintf(log, 256, "%s", text);
+        snprintf(log.text, sizeof log.text, "%s", text);
     sbn__free(text);
+    return log;
 }
 
 static int fail_build(cl_program program, cl_device_id device, cl_int code)
 {
-    char name[128] = "?", log[256] = "";
-    read_log(program, device, name, log);
-    return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s", name,
-                     sbn_strerror(code), log);
+    const build_log log = read_log(program, device);
+    return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s",
+                     log.name, sbn_strerror(code), log.text);
 }
 
 /* A build has failed. Are the caller's options to blame, with which no program can be built? */
 static int blame_options(const sbn_program *owner)
 {
     const char *least = "kernel void nothing(void) {}";
-    char name[128] = "?", log[256] = "";
     cl_int code;
     cl_program program = clCreateProgramWithSource(owner->context, 1, &least, NULL, &code);
     int status;
     if (code == CL_SUCCESS &&
         clBuildProgram(program, 1, &owner->device, owner->options, NULL, NULL) != CL_SUCCESS) {
-        read_log(program, owner->device, name, log);
-        const size_t blank = strspn(log, "\r\n");
+        const build_log log = read_log(program, owner->device);
+        const char *text = log.text + strspn(log.text, "\r\n");
         status =
             sbn__fail(SBN_INVALID_ARGUMENT,
                       "build_options: the compiler of device \"%s\" does not take \"%s\": %.*s",
-                      name, owner->options, (int)strcspn(log + blank, "\r\n"), log + blank);
+                      log.name, owner->options, (int)strcspn(text, "\r\n"), text);
     } else {
         status = sbn__fail(SBN_UNSUPPORTED_DEVICE, "%s (build_options: %s)", sbn_last_error(),
                            owner->options);
@@ -141,7 +145,7 @@ static int build(sbn_program *owner, int which, int cache, const sbn_group_confi
 {
     cl_program *program = &owner->programs[which];
     sbn_program_text text;
-    sbn_bytes key = {NULL, 0}, binary = {NULL, 0};
+    sbn_bytes key = {0}, binary = {0};
     int status = SBN_SUCCESS;
     sbn__program_text(&text, which, owner->form, owner->type, owner->fusion, owner->part,
                       owner->without, owner->compiler, owner->options);

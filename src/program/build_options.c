@@ -64,12 +64,12 @@ static const refused_option *find(const char *word, size_t length)
 
 int sbn__build_options_check(const char *options)
 {
-    const size_t length_of_all = options ? strlen(options) : 0;
+    const size_t length_of_all = strlen(options);
     if (length_of_all > SBN_MAX_BUILD_OPTIONS)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "build_options: expected at most %d characters, got %zu",
                          SBN_MAX_BUILD_OPTIONS, length_of_all);
-    for (const char *at = options; at && *at; at += strcspn(at, blanks)) {
+    for (const char *at = options; *at; at += strcspn(at, blanks)) {
         at += strspn(at, blanks);
         const char *word = at + strspn(at, quotes);
         const size_t length = strcspn(word, ends);

@@ -14,35 +14,31 @@
 
 /* --- the folder ------------------------------------------------------------------------- */
 
-/* 1 if only this user can have written it. */
-static int is_private(int file, mode_t type, off_t *size)
+/* What was opened, if only this user can have written it; else -1, and it is closed. */
+static int private_one(int file, mode_t type, struct stat *found)
 {
-    struct stat found;
-    if (fstat(file, &found) != 0 || (found.st_mode & S_IFMT) != type || found.st_uid != geteuid() ||
-        found.st_mode & (S_IWGRP | S_IWOTH))
-        return 0;
-    *size = found.st_size;
-    return 1;
+    if (file >= 0 && (fstat(file, found) != 0 || (found->st_mode & S_IFMT) != type ||
+                      found->st_uid != geteuid() || found->st_mode & (S_IWGRP | S_IWOTH))) {
+        close(file);
+        return -1;
+    }
+    return file;
 }
 
 static int open_folder(const char *path, int make)
 {
-    off_t size;
+    struct stat found;
     if (make)
         mkdir(path, S_IRWXU); /* if it exists, the check below decides */
     const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder >= 0 && !is_private(folder, S_IFDIR, &size)) {
-        close(folder);
-        return -1;
-    }
-    return folder;
+    return private_one(folder, S_IFDIR, &found);
 }
 
-/* `parent`/`name`, and `parent` too if it is missing. */
-static int open_below(const char *parent, const char *name, int make)
+/* syncbn in a folder, which is made, too, if it is missing. */
+static int open_below(const char *parent, int make)
 {
     char path[4096];
-    const int length = snprintf(path, sizeof path, "%s/%s", parent, name);
+    const int length = snprintf(path, sizeof path, "%s/syncbn", parent);
     if (parent[0] != '/' || (size_t)length >= sizeof path)
         return -1;
     if (make)
@@ -56,11 +52,11 @@ static int open_cache(const char *folder, int make)
         return *folder ? open_folder(folder, make) : -1;
     const char *cache = secure_getenv("XDG_CACHE_HOME");
     if (cache && *cache)
-        return open_below(cache, "syncbn", make);
+        return open_below(cache, make);
     const char *home = secure_getenv("HOME");
     char path[4096];
     const int length = snprintf(path, sizeof path, "%s/.cache", home ? home : "");
-    return home && (size_t)length < sizeof path ? open_below(path, "syncbn", make) : -1;
+    return home && (size_t)length < sizeof path ? open_below(path, make) : -1;
 }
 
 int sbn__cache_open(const char *folder)
@@ -80,18 +76,6 @@ void sbn__cache_close(int folder)
 }
 
 /* --- its files -------------------------------------------------------------------------- */
-
-/* A descriptor of a file to be read, and its size; -1: none that only this user can have written. */
-static int open_file(int folder, const char *name, off_t *size)
-{
-    /* Non-blocking, in case it is a pipe. */
-    const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (file >= 0 && !is_private(file, S_IFREG, size)) {
-        close(file);
-        return -1;
-    }
-    return file;
-}
 
 /* In one call: a file that is read or written in part counts as missing. */
 static int read_all(int file, void *to, size_t size)
@@ -116,7 +100,7 @@ static const char magic[] = "syncbn cache 001";
 void sbn__bytes_free(sbn_bytes *bytes)
 {
     sbn__free(bytes->at);
-    *bytes = (sbn_bytes){NULL, 0};
+    *bytes = (sbn_bytes){0};
 }
 
 void sbn__cache_name(char name[SBN_CACHE_NAME], const char *what, const sbn_bytes *key)
@@ -131,13 +115,12 @@ static uint64_t checksum(const sbn_bytes *key, const sbn_bytes *value)
     return sbn__digest(of_key, value->at, value->size);
 }
 
-/* Reads a file into new blocks, after checking its sizes. */
-static int read_file(int file, off_t size, head *h, sbn_bytes *key, sbn_bytes *value)
+/* Reads a file with a key of this size into new blocks, after checking its sizes. */
+static int read_file(int file, off_t size, size_t of_key, head *h, sbn_bytes *key, sbn_bytes *value)
 {
-    if (!read_all(file, h, sizeof *h) || memcmp(h->magic, magic, sizeof h->magic) != 0)
-        return 0;
     const uint64_t left = (uint64_t)size - sizeof *h;
-    if (h->key_size > left || h->value_size != left - h->key_size)
+    if (!read_all(file, h, sizeof *h) || memcmp(h->magic, magic, sizeof h->magic) != 0 ||
+        h->key_size != of_key || h->key_size > left || h->value_size != left - h->key_size)
         return 0;
     *key = (sbn_bytes){sbn__allocate((size_t)h->key_size), (size_t)h->key_size};
     *value = (sbn_bytes){sbn__allocate((size_t)h->value_size), (size_t)h->value_size};
@@ -148,15 +131,18 @@ static int read_file(int file, off_t size, head *h, sbn_bytes *key, sbn_bytes *v
 int sbn__cache_load(int folder, const char *what, const sbn_bytes *key, sbn_bytes *value)
 {
     char name[SBN_CACHE_NAME];
-    off_t size;
-    *value = (sbn_bytes){NULL, 0};
+    struct stat s;
+    *value = (sbn_bytes){0};
     sbn__cache_name(name, what, key);
-    const int file = open_file(folder, name, &size);
+    /* Non-blocking, in case it is a pipe. */
+    const int file = private_one(openat(folder, name,
+                                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC),
+                                 S_IFREG, &s);
     if (file < 0)
         return 0;
     head h;
-    sbn_bytes found = {NULL, 0};
-    const int good = read_file(file, size, &h, &found, value) && found.size == key->size &&
+    sbn_bytes found = {0};
+    const int good = read_file(file, s.st_size, key->size, &h, &found, value) &&
                      memcmp(found.at, key->at, key->size) == 0 &&
                      h.checksum == checksum(key, value);
     close(file);

@@ -10,15 +10,11 @@ int sbn__identity_of(cl_device_id device, sbn_identity *identity)
                                             CL_PLATFORM_VERSION};
     cl_platform_id platform;
     memset(identity, 0, sizeof *identity);
-    if (clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL) != CL_SUCCESS)
-        return 0;
-    int known = 1;
-    for (int i = 0; i < 4; ++i)
-        known = known && clGetDeviceInfo(device, of_device[i], SBN_IDENTITY_SIZE,
-                                         identity->names[i], NULL) == CL_SUCCESS;
-    for (int i = 0; i < 3; ++i)
-        known = known &&
-                clGetPlatformInfo(platform, of_platform[i], SBN_IDENTITY_SIZE,
-                                  identity->names[SBN_IDENTITY_PLATFORM + i], NULL) == CL_SUCCESS;
-    return known;
+    cl_int code = clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    for (int i = 0; i < 4 && code == CL_SUCCESS; ++i)
+        code = clGetDeviceInfo(device, of_device[i], SBN_IDENTITY_SIZE, identity->names[i], NULL);
+    for (int i = 0; i < 3 && code == CL_SUCCESS; ++i)
+        code = clGetPlatformInfo(platform, of_platform[i], SBN_IDENTITY_SIZE,
+                                 identity->names[SBN_IDENTITY_PLATFORM + i], NULL);
+    return code == CL_SUCCESS;
 }

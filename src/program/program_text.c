@@ -33,11 +33,9 @@ const char *sbn__program_name(int program)
 int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int part)
 {
     /* Whole passes: every fusion changes them. */
-    if (form == SBN_FORM_CPU)
+    if (form == SBN_FORM_CPU || program == SBN_PROGRAM_APPLY)
         return part == 0;
-    if (program == SBN_PROGRAM_APPLY || part == 0)
-        return program == SBN_PROGRAM_APPLY && part == 0;
-    return kinds[program].is_backward == sbn__part_is_backward(part) &&
+    return part > 0 && kinds[program].is_backward == sbn__part_is_backward(part) &&
            (!fusion || (sbn__part_is_backward(part) && sbn__fusion_sums(fusion)));
 }
 

@@ -31,7 +31,7 @@ void checks(void)
         {CL_DEVICE_PROFILE, TEXT("EMBEDDED_PROFILE"), "EMBEDDED_PROFILE|FULL_PROFILE is needed"},
         {CL_DEVICE_VERSION, TEXT("OpenCL 1.1 old"), "OpenCL 1.1 old|1.2 or later"},
         {CL_DEVICE_VERSION, TEXT("OpenCL 1.0"), "OpenCL 1.0|1.2 or later"},
-        {CL_DEVICE_VERSION, TEXT("CLOpen 3.0"), "CLOpen 3.0|1.2 or later"},
+        {CL_DEVICE_VERSION, TEXT("OpenCL-3.0"), "OpenCL-3.0|1.2 or later"},
         {CL_DEVICE_AVAILABLE, &no, sizeof no, "not available"},
         {CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no, "no compiler"},
         {CL_DEVICE_ENDIAN_LITTLE, &no, sizeof no, "big-endian"},
@@ -48,12 +48,13 @@ void checks(void)
     }
 
     /* Kernels whose work-groups do not fit the device, or have no fixed size. */
-    const size_t one = 1, sizes[][3] = {{63, 1024, 1024}, {64, 1, 1}};
-    const cl_uint width = 1;
+    const size_t one = 1, sizes[][3] = {{63, 1 << 20, 1}, {64, 1, 1}};
+    cl_uint width = 2;
     wraps_device_says(CL_DEVICE_MAX_WORK_GROUP_SIZE, &one, sizeof one);
+    wraps_device_says(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &width, sizeof width);
     refuse("the device has work-groups of 1 work-items at most; kernels need 64", "");
     /* A CPU without vectors has the GPU form. */
-    wraps_device_says(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, &width, sizeof width);
+    width = 1;
     refuse("the device has work-groups of 1 work-items at most; kernels need 256", "");
     wraps_device_says(0, NULL, 0);
     wraps_device_says(CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes[0], sizeof *sizes);
@@ -76,7 +77,7 @@ void checks(void)
     wraps_device_says(CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes[1], sizeof *sizes);
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "OpenCL 1.2, 64 work-items");
     wraps_device_says(0, NULL, 0);
-    static const char long_version[600] = "OpenCL 3.0 with all that a driver could say";
+    static const char long_version[1024] = "OpenCL 3.0 with all that a driver could say";
     wraps_device_says(CL_DEVICE_VERSION, long_version, sizeof long_version);
     expect(sbn_device_check(device.device), SBN_SUCCESS, "", "a long version");
     wraps_device_says(0, NULL, 0);
