@@ -16,8 +16,8 @@ static INLINED void combine_strip(local long *memory, uint log2_strip, uint chan
     const uint item = anew(get_local_id(0)), c = (anew(get_group_id(0)) << log2_strip) + item;
     if (!is_to_combine(memory, log2_strip, channels, partial, wide, tail))
         return;
-    combine_backward(ONE_SOURCE(partial, 1, wide), wide, true, channels, memory + item * WIDE_ROOM, c,
-                     c + 1, NAMES(COMBINE_ARGUMENTS), NAMES(BACKWARD_COMBINE_ARGUMENTS), partial, 0,
-                     0);
+    combine_backward(ONE_SOURCE(partial, 1, wide), wide, true, channels, memory + item * WIDE_ROOM,
+                     c, c + 1, NAMES(COMBINE_ARGUMENTS), NAMES(BACKWARD_COMBINE_ARGUMENTS), partial,
+                     0, 0);
     store_gradients_of(c, c + 1, channels, gradients, NAMES(STORE_ARGUMENTS));
 }

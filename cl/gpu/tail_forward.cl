@@ -16,7 +16,7 @@ static INLINED void combine_strip(local long *memory, uint log2_strip, uint chan
     const uint item = anew(get_local_id(0)), c = (anew(get_group_id(0)) << log2_strip) + item;
     if (!is_to_combine(memory, log2_strip, channels, partial, wide, tail))
         return;
-    combine_forward(ONE_SOURCE(partial, 1, wide), wide, true, channels, memory + item * WIDE_ROOM, c,
-                    c + 1, NAMES(COMBINE_ARGUMENTS), NAMES(FORWARD_COMBINE_ARGUMENTS));
+    combine_forward(ONE_SOURCE(partial, 1, wide), wide, true, channels, memory + item * WIDE_ROOM,
+                    c, c + 1, NAMES(COMBINE_ARGUMENTS), NAMES(FORWARD_COMBINE_ARGUMENTS));
     track(c, c + 1, channels, moments, NAMES(TRACKING_ARGUMENTS));
 }

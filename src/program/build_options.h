@@ -5,10 +5,7 @@
 /* Characters. */
 enum { SBN_MAX_BUILD_OPTIONS = 1000 };
 
-/*
- * Refuses options that are too long or relax the arithmetic, with a sentence that names the first of these.
- * NULL: none.
- */
+/* Refuses options that are too long or relax the arithmetic; the sentence has the first. */
 int sbn__build_options_check(const char *options);
 
 #endif
