@@ -62,13 +62,12 @@ static void add_wide(global long *limbs, int low, uint n, float a, float b)
     const uint at = (uint)max(place, 0), shift = at & (WIDE_BITS - 1);
     const bool negative = (int)(bits_a ^ bits_b) < 0;
     limbs += quotient(at, WIDE_BITS);
-    ulong digit = m << shift & 0xffffffffUL, above = m >> (WIDE_BITS - shift);
     /* Three limbs have all 57 bits. */
     ONE_BY_ONE for (int i = 0; i < 3; ++i) {
+        const int down = WIDE_BITS * i - (int)shift;
+        const ulong digit = (down < 0 ? m << shift : m >> min(down, 63)) & 0xffffffffUL;
         if (digit != 0)
             add_word(limbs + i, negative ? -(long)digit : (long)digit);
-        digit = above & 0xffffffffUL;
-        above >>= WIDE_BITS;
     }
 }
 

@@ -49,6 +49,8 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
     zero_limbs(limbs, MOST_LIMBS);
     if (item < SLOTS)
         all_flags[item] = 0;
+    if (item == 0)
+        *some_poor = 0;
     for (uint sweep = 0; sweep < tasks; sweep += SWEEP * TASKS) {
         uint missed = 0;
         UNROLL for (uint a = 0; a < AT_ONCE; ++a)
@@ -69,7 +71,9 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                                      turn < TURNS(LOG2_AT_ONCE) && from + turn * OF_TURN < tasks;
                                      ++turn)
             {
-                local float *rows = pivot_rows + ((turn & 1) * SLOTS + slot) * PIVOTS;
+                local float *rows = pivot_rows +
+                                    (TURNS(LOG2_AT_ONCE) > 1 ? (turn & 1) * SLOTS * PIVOTS : 0) +
+                                    slot * PIVOTS;
                 UNROLL for (uint a = 0; a < AT_ONCE; ++a)
                 {
                     rows[a * SLOTS * PIVOTS + lane] =
@@ -104,15 +108,14 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
             }
             const uint task = from + own_task;
             const bool owns = task < tasks && task_channel < channels;
-            if (item == 0)
-                *some_poor = 0;
-            _Pragma("unroll 1") for (bool again = false, ends = false; !ends; again = true)
+            _Pragma("unroll 1") for (uint trip = 0, trips = 1; trip < trips; ++trip)
             {
                 barrier(CLK_LOCAL_MEM_FENCE);
-                if (part < PASS_SUMS)
-                    folded[item] = pass_fold(part, lanes + part * LANES_SIZE + own_task * BANKS);
+                for (uint i = item; i < PASS_SUMS * TASKS; i += ITEMS)
+                    folded[i] = pass_fold(i >> LOG2_TASKS, lanes + (i >> LOG2_TASKS) * LANES_SIZE +
+                                                               own_task * BANKS);
                 barrier(CLK_LOCAL_MEM_FENCE);
-                if (!again && part == 0) {
+                if (trip == 0 && part == 0) {
                     float pivot = pivots[own_task], largest = 0.0f;
                     uint n;
                     pass_sums sums;
@@ -123,15 +126,18 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                     poor[own_task] = moves;
                     if (moves) {
                         pivots[own_task] = pivot;
-                        atomic_inc(some_poor);
+                        atomic_or(some_poor, 1);
                     }
                 }
+                if (trip > 0 && item == 0)
+                    *some_poor = 0;
                 barrier(CLK_LOCAL_MEM_FENCE);
-                ends = again || *some_poor == 0;
-                _Pragma("unroll 1") for (uint at = slot; at < (ends ? 0 : TASKS); at += SLOTS)
-                    if (poor[at])
+                if (*some_poor) {
+                    _Pragma("unroll 1") for (uint at = slot; at < TASKS; at += SLOTS) if (poor[at])
                         sum_again(lanes, at * BANKS + lane, tensors, &all, from + at, lane_channel,
                                   pivots[at], lane_line);
+                    trips = 2;
+                }
             }
             if (owns) {
                 uint n;
