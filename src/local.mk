@@ -8,8 +8,6 @@ libsyncbn_core_la_SOURCES = \
 	src/base/digest.h \
 	src/base/error.c \
 	src/base/error.h \
-	src/base/sort.c \
-	src/base/sort.h \
 	src/base/memory.c \
 	src/base/memory.h \
 	src/base/object.c \

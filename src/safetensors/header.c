@@ -2,12 +2,12 @@
 #include "safetensors/header.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sort.h"
 #include "safetensors/parse.h"
 
 int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, const char *path,
@@ -41,24 +41,27 @@ typedef struct parsing {
 
 static const char metadata_name[] = "__metadata__";
 
+/* What the keys that a thread sorts are places in. */
+static _Thread_local const char *text_of_keys;
+
 /* By hash, then by text: hashes are in the array, texts are elsewhere. */
-static int by_key(const void *text, const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
     const metadata_key *one = a, *two = b;
     if (one->hash != two->hash)
         return one->hash < two->hash ? -1 : 1;
-    return strcmp((const char *)text + one->at, (const char *)text + two->at);
+    return strcmp(text_of_keys + one->at, text_of_keys + two->at);
 }
 
 static int check_keys(const parsing *p)
 {
-    const char *text = p->parse.reader.begin;
     const size_t count = p->header->metadata.count;
-    sbn__sort(p->keys, count, sizeof *p->keys, by_key, text);
+    text_of_keys = p->parse.reader.begin;
+    qsort(p->keys, count, sizeof *p->keys, by_key);
     for (size_t i = 1; i < count; ++i)
-        if (by_key(text, &p->keys[i - 1], &p->keys[i]) == 0)
+        if (by_key(&p->keys[i - 1], &p->keys[i]) == 0)
             return sbn__fail(SBN_INVALID_FILE, "%s: __metadata__: \"%s\" is a duplicate key",
-                             p->parse.path, sbn__show(text + p->keys[i].at).text);
+                             p->parse.path, sbn__show(text_of_keys + p->keys[i].at).text);
     return SBN_SUCCESS;
 }
 
@@ -104,18 +107,16 @@ static int parse_metadata(parsing *p)
 
 /* --- tensors ------------------------------------------------------------------------- */
 
-static int by_place(const void *context, const void *a, const void *b)
+static int by_place(const void *a, const void *b)
 {
     const sbn_tensor *one = a, *two = b;
-    (void)context;
     if (one->begin != two->begin)
         return one->begin < two->begin ? -1 : 1;
     return (one->end > two->end) - (one->end < two->end);
 }
 
-static int by_name(const void *context, const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
-    (void)context;
     return strcmp(((const sbn_tensor *)a)->name, ((const sbn_tensor *)b)->name);
 }
 
@@ -141,11 +142,11 @@ static int check_places(const sbn_tensor_header *header, uint64_t data_size, con
 static int sort_tensors(sbn_tensor_header *header, uint64_t data_size, const char *path)
 {
     sbn_tensor *tensors = header->tensors;
-    sbn__sort(tensors, header->count, sizeof *tensors, by_place, NULL);
+    qsort(tensors, header->count, sizeof *tensors, by_place);
     const int status = check_places(header, data_size, path);
     if (status)
         return status;
-    sbn__sort(tensors, header->count, sizeof *tensors, by_name, NULL);
+    qsort(tensors, header->count, sizeof *tensors, by_name);
     for (size_t i = 1; i < header->count; ++i)
         if (strcmp(tensors[i - 1].name, tensors[i].name) == 0)
             return sbn__parse_fail(path, tensors[i].name, "it is a duplicate key");

@@ -2,11 +2,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sort.h"
 #include "safetensors/draft.h"
 
 /* --- the header: measured first, then written to one block ------------------------------- */
@@ -111,10 +111,9 @@ char *sbn__tensor_header_text(const sbn_tensor_metadata *metadata, const sbn_new
 /* --- the file --------------------------------------------------------------------------- */
 
 /* Larger types first: all data is aligned, as it begins at a multiple of 8. */
-static int by_alignment(const void *context, const void *a, const void *b)
+static int by_alignment(const void *a, const void *b)
 {
     const sbn_new_tensor *one = a, *two = b;
-    (void)context;
     if (one->type->bits != two->type->bits)
         return one->type->bits > two->type->bits ? -1 : 1;
     return strcmp(one->name, two->name);
@@ -159,7 +158,7 @@ int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base,
 {
     sbn_draft d;
     int status = sbn__draft_open(&d, path);
-    sbn__sort(tensors, count, sizeof *tensors, by_alignment, NULL);
+    qsort(tensors, count, sizeof *tensors, by_alignment);
     if (!status)
         status = write_header(&d, metadata, tensors, count);
     for (size_t i = 0; i < count && !status; ++i)
