@@ -14,16 +14,6 @@ static float bits_of(unsigned seed, size_t n, size_t c, size_t i)
     return (float)(mix(mix(mix(seed, n), c), i) >> 40);
 }
 
-float batch_x(unsigned seed, size_t n, size_t c, size_t i)
-{
-    return (float)c * 0.75f + bits_of(2 * seed, n, c, i) * 0x1p-22f;
-}
-
-float batch_dy(unsigned seed, size_t n, size_t c, size_t i)
-{
-    return bits_of(2 * seed + 1, n, c, i) * 0x1p-23f - 0.875f;
-}
-
 /* Ends the program where there is no memory. */
 static float *room_for(size_t floats)
 {
@@ -71,8 +61,8 @@ void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first
     float *weight = room_for(channels), *bias = room_for(channels);
     for (size_t k = 0; k < elements; ++k) {
         const size_t n = k / plane / channels, c = k / plane % channels, i = k % plane;
-        x[k] = batch_x(seed, first + n, c, i);
-        dy[k] = batch_dy(seed, first + n, c, i);
+        x[k] = (float)c * 0.75f + bits_of(2 * seed, first + n, c, i) * 0x1p-22f;
+        dy[k] = bits_of(2 * seed + 1, first + n, c, i) * 0x1p-23f - 0.875f;
     }
     for (size_t c = 0; c < channels; ++c) {
         weight[c] = 0.5f + 0.125f * (float)(c % 7);

@@ -34,10 +34,6 @@ void slices_open(slice *slices, sbn_shard *shards, size_t count, const fixture *
 void slice_close(slice *s);
 void slices_close(slice *slices, size_t count);
 
-/* The values of x and dy on the host: sample n, channel c, position i. */
-float batch_x(unsigned seed, size_t n, size_t c, size_t i);
-float batch_dy(unsigned seed, size_t n, size_t c, size_t i);
-
 /* Memory of a device, with these contents unless they are NULL. */
 cl_mem fixture_buffer(const fixture *f, size_t size, void *contents);
 
