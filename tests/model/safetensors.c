@@ -55,17 +55,31 @@ static void check_lengths(void)
         refuse(SBN_INVALID_FILE, lies[i].words, lies[i].what);
     }
     /* Cut at every length: none is a whole file. */
-    const char *header = "{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}";
-    const size_t whole = 8 + strlen(header) + 4;
+    static const char header[] =
+        "{\"\\n\\u00e9\\ud83d\\ude00\xc3\xa9\":{\"dtype\":\"U8\",\"shape\":[4 "
+        ",25],\"data_offsets\":[0,100]}}  ";
+    const size_t whole = 8 + strlen(header) + 100;
     int refused = 0;
     for (size_t size = 0; size < whole; ++size) {
         sbn_tensor_file file;
-        vectors_write(path, header, strlen(header), 0, 4);
+        vectors_write(path, header, strlen(header), 0, 100);
         if (truncate(path, (off_t)size) == 0)
             refused += sbn__tensor_file_open(&file, path) == SBN_INVALID_FILE &&
                        (size < 2 || !strstr(sbn_last_error(), "at least 8 bytes") == (size >= 8));
     }
     tap_ok(refused == (int)whole, "%d of %d truncated files are refused", refused, (int)whole);
+    int wrong = 0; /* a text behind whose end another goes on: two spaces, at last */
+    for (size_t length = 1; length < sizeof header; ++length) {
+        char text[sizeof header];
+        sbn_tensor_header cut = {0};
+        size_t byte = length + 1;
+        strcpy(text, header);
+        if (sbn__tensor_header_parse(&cut, text, length, 100, "a"))
+            sscanf(sbn_last_error(), "a: its header is no JSON: byte %zu", &byte);
+        wrong += length + 3 < sizeof header ? byte > length : !cut.count;
+        sbn__tensor_header_free(&cut);
+    }
+    tap_ok(!wrong, "headers are read to their ends: %d are not", wrong);
 }
 
 static void check_places(void)
@@ -156,7 +170,7 @@ static void check_json(void)
     const sbn_tensor *tensor =
         sbn__tensor_header_find(read, "\xc3\xa9\xf0\x9f\x98\x80\xf0\x90\x80\x80/\"");
     tap_ok(tensor && strcmp(tensor->shape, "[2,3]") == 0 && sbn__shape_dims(tensor->shape) == 2 &&
-               tensor->elements == 6,
+               sbn__shape_dims("[]") == 0 && tensor->elements == 6,
            "the name is in UTF-8, the shape without spaces");
     static const char pairs[] =
         "k\t\xc2\x80\xe0\xa0\x80\0\b \f\n\0\0\xc3\xa9\xee\x80\x80\xf4\x8f\xbf\xbf";
