@@ -48,9 +48,8 @@ static _Thread_local const char *text_of_keys;
 static int by_key(const void *a, const void *b)
 {
     const metadata_key *one = a, *two = b;
-    if (one->hash != two->hash)
-        return one->hash < two->hash ? -1 : 1;
-    return strcmp(text_of_keys + one->at, text_of_keys + two->at);
+    const int order = (one->hash > two->hash) - (one->hash < two->hash);
+    return order ? order : strcmp(text_of_keys + one->at, text_of_keys + two->at);
 }
 
 static int check_keys(const parsing *p)
@@ -71,8 +70,8 @@ static int check_keys(const parsing *p)
  */
 static void pack(const parsing *p, char **to)
 {
-    memmove(*to, p->parse.reader.string, p->parse.reader.length + 1);
-    *to += p->parse.reader.length + 1;
+    memmove(*to, p->parse.reader.string, p->parse.reader.size);
+    *to += p->parse.reader.size;
 }
 
 static int parse_metadata(parsing *p)
@@ -81,18 +80,18 @@ static int parse_metadata(parsing *p)
     sbn_tensor_metadata *metadata = &p->header->metadata;
     if (metadata->strings)
         return sbn__parse_fail(p->parse.path, metadata_name, "it is a duplicate key");
-    int more, status = sbn__parse_expect(&p->parse, '{', metadata_name, wanted);
+    int more = 0, status = sbn__parse_expect(&p->parse, '{', metadata_name, wanted);
     if (status)
         return status;
     char *to = p->parse.reader.token;
     metadata->strings = to;
-    for (int first = 1; !(status = sbn__parse_key(&p->parse, first, &more)) && more; first = 0) {
+    while (!(status = sbn__parse_key(&p->parse, &more)) && more) {
         if ((char *)p->keys < (char *)(p->header->tensors + p->header->count) + sizeof *p->keys)
             return sbn__parse_fail(p->parse.path, metadata_name,
                                    "too many keys: there are duplicates");
         *--p->keys = (metadata_key){
             .hash = (uint32_t)sbn__digest(SBN_DIGEST_START, p->parse.reader.string,
-                                          p->parse.reader.length),
+                                          p->parse.reader.size),
             .at = (uint32_t)(to - p->parse.reader.begin),
         };
         pack(p, &to);
@@ -110,9 +109,8 @@ static int parse_metadata(parsing *p)
 static int by_place(const void *a, const void *b)
 {
     const sbn_tensor *one = a, *two = b;
-    if (one->begin != two->begin)
-        return one->begin < two->begin ? -1 : 1;
-    return (one->end > two->end) - (one->end < two->end);
+    const int order = (one->begin > two->begin) - (one->begin < two->begin);
+    return order ? order : (one->end > two->end) - (one->end < two->end);
 }
 
 static int by_name(const void *a, const void *b)
@@ -168,10 +166,10 @@ static int check_padding(sbn_parse *p)
 static int parse_root(parsing *p)
 {
     sbn_tensor_header *header = p->header;
-    int more, status = sbn__parse_expect(&p->parse, '{', NULL, "expected {");
+    int more = 0, status = sbn__parse_expect(&p->parse, '{', NULL, "expected {");
     if (status)
         return status;
-    for (int first = 1; !(status = sbn__parse_key(&p->parse, first, &more)) && more; first = 0) {
+    while (!(status = sbn__parse_key(&p->parse, &more)) && more) {
         if (strcmp(p->parse.reader.string, metadata_name) == 0)
             status = parse_metadata(p);
         else
@@ -191,25 +189,25 @@ static int parse_root(parsing *p)
  * been checked, the keys of the metadata from its end. Tensors fit: none has a shorter text than
  * `"":{"dtype":"U8","shape":[],"data_offsets":[0,1]},` but for the last one's comma, which the
  * braces around make up for. Keys, of 8 bytes each, fit as long as they differ: only `"":"",` has 6
- * bytes, and each of the less than 128 keys of one byte has 7. SLACK is for those, and for a tensor
- * that is cut short.
+ * bytes, and each of the less than 128 keys of one byte has 7. SLACK, in keys, is for those, and for a
+ * tensor that is cut short.
  */
-enum { SLACK = 256 };
+enum { SLACK = 32 };
 _Static_assert(sizeof(sbn_tensor) <= 50 && sizeof(metadata_key) == 8, "shorter than the text");
 
 int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t length,
                              uint64_t data_size, const char *path)
 {
-    const size_t room = length / 8 * 8 + SLACK;
+    const size_t room = length / sizeof(metadata_key) + SLACK;
     if (*text != '{')
         return sbn__fail(SBN_INVALID_FILE, "%s: its header does not begin with {", path);
-    header->tensors = sbn__allocate(room);
+    header->tensors = sbn__allocate(sizeof(metadata_key) * room);
     if (!header->tensors)
         return sbn__fail_memory("a file's header");
     parsing p = {
         .parse = {sbn__json_read(text, length), data_size, path},
         .header = header,
-        .keys = (metadata_key *)((char *)header->tensors + room),
+        .keys = (metadata_key *)header->tensors + room,
     };
     const int status = parse_root(&p);
     if (status)

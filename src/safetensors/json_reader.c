@@ -123,8 +123,8 @@ static int read_string(sbn_json_reader *r)
     if (error)
         return fail(r, error);
     ++r->at;
-    *to = '\0';
-    r->length = (size_t)(to - r->string);
+    *to++ = '\0';
+    r->size = (size_t)(to - r->string);
     return SBN_JSON_STRING;
 }
 

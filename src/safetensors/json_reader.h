@@ -24,7 +24,7 @@ typedef struct sbn_json_reader {
     char *at;          /* behind the last token */
     char *token;       /* where the last token began */
     char *string;      /* UTF-8 without a NUL but that at its end */
-    size_t length;     /* of `string` */
+    size_t size;       /* of `string`, with its NUL */
     uint64_t natural;
     const char *error;
 } sbn_json_reader;

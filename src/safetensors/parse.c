@@ -35,8 +35,9 @@ int sbn__parse_expect(sbn_parse *p, int wanted, const char *name, const char *wh
     return token == wanted ? SBN_SUCCESS : refuse(p, token, name, what);
 }
 
-int sbn__parse_key(sbn_parse *p, int first, int *more)
+int sbn__parse_key(sbn_parse *p, int *more)
 {
+    const int first = !*more;
     int token = sbn__json_next(&p->reader);
     *more = token != '}';
     if (!*more)
@@ -49,23 +50,22 @@ int sbn__parse_key(sbn_parse *p, int first, int *more)
                                     : refuse(p, token, NULL, "expected a key");
 }
 
-/* a *= b; 0 if that would overflow. */
+/* a *= b; 0 if that overflows. */
 static int multiply(uint64_t *a, uint64_t b)
 {
-    if (b != 0 && *a > UINT64_MAX / b)
-        return 0;
+    const int fits = !b || *a <= UINT64_MAX / b;
     *a *= b;
-    return 1;
+    return fits;
 }
 
-/* The text without spaces is not longer; it is moved one byte ahead to make room for its NUL. */
+/* The text without spaces is not longer; it takes the place of the field's name. */
 static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
 {
     sbn_json_reader *r = &p->reader;
     const int status = sbn__parse_expect(p, '[', tensor->name, "shape: expected an array");
     if (status)
         return status;
-    char *to = r->token - 1;
+    char *to = r->string;
     tensor->shape = to;
     tensor->elements = 1;
     *to++ = '[';
@@ -140,12 +140,12 @@ int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor)
     static const char *const names[] = {"dtype", "shape", "data_offsets"};
     static int (*const parsers[])(sbn_parse *, sbn_tensor *) = {parse_type, parse_shape,
                                                                 parse_offsets};
-    int seen[3] = {0}, more;
+    int seen[3] = {0}, more = 0;
     *tensor = (sbn_tensor){.name = p->reader.string};
     int status = sbn__parse_expect(p, '{', tensor->name, fields);
     if (status)
         return status;
-    for (int first = 1; !(status = sbn__parse_key(p, first, &more)) && more; first = 0) {
+    while (!(status = sbn__parse_key(p, &more)) && more) {
         int which = 0;
         while (which < 3 && strcmp(p->reader.string, names[which]) != 0)
             ++which;

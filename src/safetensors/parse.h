@@ -21,8 +21,8 @@ int sbn__parse_fail_json(const sbn_parse *p, const char *what);
  */
 int sbn__parse_expect(sbn_parse *p, int wanted, const char *name, const char *what);
 
-/* The next key of an object, into the reader's string; *more is 0 if the object has ended. */
-int sbn__parse_key(sbn_parse *p, int first, int *more);
+/* The next key of an object, into the reader's string. *more is 0 before the first, and at the end. */
+int sbn__parse_key(sbn_parse *p, int *more);
 
 /* The value of a tensor; its name is the reader's string. */
 int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor);
