@@ -114,9 +114,8 @@ char *sbn__tensor_header_text(const sbn_tensor_metadata *metadata, const sbn_new
 static int by_alignment(const void *a, const void *b)
 {
     const sbn_new_tensor *one = a, *two = b;
-    if (one->type->bits != two->type->bits)
-        return one->type->bits > two->type->bits ? -1 : 1;
-    return strcmp(one->name, two->name);
+    const int order = (one->type->bits < two->type->bits) - (one->type->bits > two->type->bits);
+    return order ? order : strcmp(one->name, two->name);
 }
 
 static int write_header(const sbn_draft *d, const sbn_tensor_metadata *metadata,
