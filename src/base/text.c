@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 void sbn__text_add(char *text, size_t size, const char *format, ...)
 {
     const size_t used = strlen(text);
@@ -11,6 +13,12 @@ void sbn__text_add(char *text, size_t size, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text + used, size - used, format, arguments);
     va_end(arguments);
+}
+
+char *sbn__text_copy(const char *text, size_t length)
+{
+    char *copy = sbn__allocate(length + 1);
+    return copy ? memcpy(copy, text, length) : NULL;
 }
 
 /* A continuation byte of UTF-8. */

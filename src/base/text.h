@@ -11,6 +11,9 @@ __attribute__((format(printf, 3, 4)))
 #endif
 void sbn__text_add(char *text, size_t size, const char *format, ...);
 
+/* A block of sbn__allocate's with the first `length` bytes and a NUL; NULL without memory. */
+char *sbn__text_copy(const char *text, size_t length);
+
 /* The length of the UTF-8 character at the start of `size` bytes, at least 1; 0: there is none. */
 size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/versioned_struct.h"
 #include "device/commands.h"
 #include "device/host_memory.h"
@@ -139,11 +140,8 @@ static int keep(char **kept, const char *text)
 {
     if (!text)
         return SBN_SUCCESS;
-    *kept = sbn__allocate(strlen(text) + 1);
-    if (!*kept)
-        return sbn__fail_memory("the build options");
-    strcpy(*kept, text);
-    return SBN_SUCCESS;
+    *kept = sbn__text_copy(text, strlen(text));
+    return *kept ? SBN_SUCCESS : sbn__fail_memory("the build options");
 }
 
 int sbn_group_create(const sbn_group_config *given, sbn_group **group)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/object.h"
+#include "base/text.h"
 #include "base/versioned_struct.h"
 #include "model/keys.h"
 #include "safetensors/file.h"
@@ -79,10 +80,9 @@ static int find_layers(sbn_checkpoint *checkpoint)
         found *layer = &checkpoint->layers[checkpoint->size];
         if (sbn__key_split(header->tensors[i].name, &length) != SBN_VAR)
             continue;
-        layer->name = sbn__allocate(length + 1);
+        layer->name = sbn__text_copy(header->tensors[i].name, length);
         if (!layer->name)
             return sbn__fail_memory("a checkpoint");
-        memcpy(layer->name, header->tensors[i].name, length);
         status = find_tensors(header, layer);
         if (!status && layer->tensors[SBN_MEAN])
             ++checkpoint->size;

@@ -8,6 +8,7 @@
 #include <syncbn/checkpoint.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "model/keys.h"
 #include "model/model.h"
 #include "safetensors/file.h"
@@ -52,11 +53,10 @@ static const sbn_entry *find_entry(const sbn_model *model, const char *name, siz
  */
 static int find_layer(const load *l, const char *key, size_t length, int *found)
 {
-    char *name = sbn__allocate(length + 1);
+    char *name = sbn__text_copy(key, length);
     int status = name ? SBN_SUCCESS : sbn__fail_memory("a key");
     *found = 1;
     for (int which = SBN_MEAN; which <= SBN_VAR && *found && !status; ++which) {
-        memcpy(name, key, length);
         char *whole = sbn__key(name, which);
         if (whole)
             *found = sbn__tensor_header_find(&l->file.header, whole) != NULL;
@@ -192,7 +192,6 @@ int sbn_load_config_init(sbn_load_config *config, size_t size)
 int sbn_model_load(sbn_model *model, const char *path, const sbn_load_config *config)
 {
     load l = {.model = model, .config = SBN_LOAD_CONFIG_INIT};
-    sbn__error_clear();
     int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
     if (!status && config)
         status = sbn__struct_read(&l.config, config, SBN_STRUCT(sbn_load_config), "config");

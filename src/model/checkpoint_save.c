@@ -9,9 +9,8 @@
 #include "model/model.h"
 #include "safetensors/write.h"
 
-/* "[18446744073709551615]" */
 typedef struct extent {
-    char text[24];
+    char text[sizeof "[18446744073709551615]"];
 } extent;
 
 typedef struct save {
@@ -27,10 +26,9 @@ typedef struct save {
 
 static int encode_all(sbn_new_tensor *tensor, const float *values, size_t count)
 {
-    const size_t each = tensor->type->bits / 8;
     unsigned char *bytes = tensor->data;
     for (size_t i = 0; i < count; ++i)
-        if (!sbn__tensor_encode(tensor->type, values[i], bytes + each * i))
+        if (!sbn__tensor_encode(tensor->type, values[i], bytes + sbn__tensor_size(tensor->type, i)))
             return sbn__fail(SBN_KEY_MISMATCH,
                              "\"%s\": %g is too large for %s, its type in the file",
                              sbn__show(tensor->name).text, (double)values[i], tensor->type->name);
@@ -56,7 +54,7 @@ static int add_tensor(save *s, size_t index, int which, sbn_new_tensor **added)
     ++s->count;
     if (old)
         s->used[old - s->base->header.tensors] = 1;
-    tensor->size = tensor->type->bits / 8 * (which == SBN_BATCHES ? 1 : (uint64_t)channels);
+    tensor->size = sbn__tensor_size(tensor->type, which == SBN_BATCHES ? 1 : channels);
     tensor->data = sbn__allocate((size_t)tensor->size);
     return tensor->data ? SBN_SUCCESS : sbn__fail_memory("a tensor");
 }

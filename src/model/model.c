@@ -44,8 +44,8 @@ static int reserve(sbn_model *model)
     sbn_entry *entries = sbn__allocate(sizeof *entries * (model->size + 1));
     if (!entries)
         return sbn__fail_memory("a model");
-    if (model->size > 0)
-        memcpy(entries, model->entries, sizeof *entries * model->size);
+    for (size_t i = 0; i < model->size; ++i)
+        entries[i] = model->entries[i];
     sbn__free(model->entries);
     model->entries = entries;
     return SBN_SUCCESS;
@@ -92,7 +92,7 @@ int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
     if (status)
         return status;
     sbn_entry entry = {.layer = layer, .replicas = layer->group->replica_count};
-    entry.name = sbn__allocate(strlen(name) + 1);
+    entry.name = sbn__text_copy(name, strlen(name));
     if (!entry.name)
         status = sbn__fail_memory("a model");
     if (!status && parameters)
@@ -101,7 +101,6 @@ int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
         free_entry(&entry);
         return status;
     }
-    strcpy(entry.name, name);
     model->entries[model->size++] = entry;
     ++layer->models;
     return SBN_SUCCESS;

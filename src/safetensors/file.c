@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "safetensors/file_kind.h"
 
 static int fail(const char *path, const char *what)
@@ -22,15 +23,15 @@ static int read_at(const sbn_tensor_file *file, uint64_t offset, void *to, size_
     unsigned char *place = to;
     while (size > 0) {
         const ssize_t got = pread(file->file, place, size, (off_t)offset);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail(file->path, "reading it");
-        if (got == 0)
+        if (got > 0) {
+            place += got;
+            offset += (uint64_t)got;
+            size -= (size_t)got;
+        } else if (got == 0) {
             return sbn__fail(SBN_INVALID_FILE, "%s: it has become shorter", file->path);
-        place += got;
-        offset += (uint64_t)got;
-        size -= (size_t)got;
+        } else if (errno != EINTR) {
+            return fail(file->path, "reading it");
+        }
     }
     return SBN_SUCCESS;
 }
@@ -123,10 +124,9 @@ int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)
     *file = (sbn_tensor_file){.file = -1};
     if (!path)
         return sbn__fail(SBN_INVALID_ARGUMENT, "path: expected a file's name, got NULL");
-    file->path = sbn__allocate(strlen(path) + 1);
+    file->path = sbn__text_copy(path, strlen(path));
     if (!file->path)
         return sbn__fail_memory("a file's name");
-    strcpy(file->path, path);
     /* Non-blocking, in case it is a pipe. */
     file->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const int status = file->file < 0 ? fail(path, "opening it") : read_header(file);
@@ -153,13 +153,13 @@ int sbn__tensor_read(const sbn_tensor_file *file, const sbn_tensor *tensor, uint
 
 int sbn__tensor_read_floats(const sbn_tensor_file *file, const sbn_tensor *tensor, float *to)
 {
-    const size_t size = (size_t)(tensor->end - tensor->begin), each = tensor->type->bits / 8;
+    const size_t size = (size_t)(tensor->end - tensor->begin);
     unsigned char *bytes = sbn__allocate(size);
     if (!bytes)
         return sbn__fail_memory("a tensor");
     const int status = sbn__tensor_read(file, tensor, 0, bytes, size);
     for (size_t i = 0; !status && i < tensor->elements; ++i)
-        to[i] = sbn__tensor_decode(tensor->type, bytes + each * i);
+        to[i] = sbn__tensor_decode(tensor->type, bytes + sbn__tensor_size(tensor->type, i));
     sbn__free(bytes);
     return status;
 }

@@ -23,6 +23,11 @@ const sbn_tensor_type *sbn__tensor_type_named(const char *name)
     return NULL;
 }
 
+uint64_t sbn__tensor_size(const sbn_tensor_type *type, uint64_t elements)
+{
+    return elements * type->bits / 8;
+}
+
 int sbn__tensor_is_real(const sbn_tensor *tensor)
 {
     const char *name = tensor->type->name;
@@ -47,7 +52,7 @@ void sbn__put_little_endian(unsigned char *bytes, uint64_t value, size_t size)
 
 float sbn__tensor_decode(const sbn_tensor_type *type, const unsigned char *bytes)
 {
-    const uint32_t bits = (uint32_t)sbn__little_endian(bytes, type->bits / 8);
+    const uint32_t bits = (uint32_t)sbn__little_endian(bytes, sbn__tensor_size(type, 1));
     float value;
     if (type->bits == 32)
         memcpy(&value, &bits, sizeof value);
@@ -71,7 +76,7 @@ int sbn__tensor_encode(const sbn_tensor_type *type, float value, unsigned char *
         bits = sbn__half_of_float(value);
         back = sbn__float_of_half((uint16_t)bits);
     }
-    sbn__put_little_endian(bytes, bits, type->bits / 8);
+    sbn__put_little_endian(bytes, bits, sbn__tensor_size(type, 1));
     return !isfinite(value) || isfinite(back);
 }
 

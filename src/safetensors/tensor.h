@@ -21,6 +21,9 @@ typedef struct sbn_tensor {
     uint64_t begin, end; /* in bytes from the data's start */
 } sbn_tensor;
 
+/* In bytes, of types of whole bytes. */
+uint64_t sbn__tensor_size(const sbn_tensor_type *type, uint64_t elements);
+
 /* 1 if the type is F32, F16 or BF16. */
 int sbn__tensor_is_real(const sbn_tensor *tensor);
 
