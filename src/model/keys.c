@@ -11,7 +11,7 @@ static const char *const leaves[SBN_KEYS] = {"weight", "bias", "running_mean", "
 char *sbn__key(const char *layer, int which)
 {
     const size_t length = strlen(layer);
-    char *key = sbn__allocate(length + sizeof ".num_batches_tracked"); /* the longest */
+    char *key = sbn__allocate(length + 1 + strlen(leaves[which]) + 1);
     if (key) {
         strcpy(key, layer);
         strcpy(key + length, length ? "." : "");
