@@ -209,9 +209,13 @@ def main():
     restore()
     faults = list(listed() if named else drawn())
     reasons = open(os.path.join(source, 'tests/mutants.equivalent'))
-    equivalent = {line.split(' because ')[0] for line in reasons}
-    known = {str(fault): 'equivalent' for fault in faults
-             if re.sub(r':\d+', '', str(fault), count=1) in equivalent}
+    equivalent = {f'{old} => {new}' for line in reasons
+                  for old, *all_new in [line.split(' because ')[0].split(' => ')] for new in all_new}
+    known = {}
+    for fault in faults:
+        line = f'{fault.file}: {fault.old.strip()} => '
+        if equivalent & {line + fault.new.strip(), line + '*'}:
+            known[str(fault)] = 'equivalent'
     if os.path.exists(results):
         known.update(json.loads(line) for line in open(results))
 

@@ -39,14 +39,14 @@ static inline void add_channels(const int64_t *from, size_t channels, int limbs1
 void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t channels,
                            int64_t *sums)
 {
-    const sbn_accumulators form = sbn__accumulators_at(sums, format);
     /* The narrow formats, as constants: the loops over limbs are unrolled. */
-    if (form.limbs1 == 3 && form.limbs2 == 4)
+    if (format == &sbn_forward_narrow)
         add_channels(from, channels, 3, 4, SBN_LIMB_BITS, sums);
-    else if (form.limbs1 == 4 && form.limbs2 == 4)
+    else if (format == &sbn_backward_narrow)
         add_channels(from, channels, 4, 4, SBN_LIMB_BITS, sums);
     else
-        add_channels(from, channels, form.limbs1, form.limbs2, format->limb_bits, sums);
+        add_channels(from, channels, sbn__limbs1(format), sbn__limbs2(format), format->limb_bits,
+                     sums);
 }
 
 /* Adds limbs of a narrow sum to those of a wide one, whose lowest is worth 2^-up of the other's. */
@@ -64,17 +64,17 @@ void sbn__accumulators_widen(const sbn_accumulators *narrow, size_t channels,
                              const unsigned char *only, const int64_t *limbs, int64_t *wide)
 {
     const sbn_format *format = narrow->format;
-    const size_t length = sbn__accumulator_length(&sbn_wide);
-    for (size_t c = 0; c < channels; ++c, limbs += length - 1) {
+    const size_t length = sbn__wide_limbs();
+    for (size_t c = 0; c < channels; ++c, limbs += length) {
         if (!only[c])
             continue;
         const int64_t *from = sbn__accumulator_limbs(narrow, c);
-        memcpy(wide, limbs, sizeof *wide * (length - 1));
+        memcpy(wide, limbs, sizeof *wide * length);
         widen_limbs(from, narrow->limbs1, sbn_wide.low1 - format->low1, wide);
         widen_limbs(from + narrow->limbs1, narrow->limbs2, sbn_wide.low2 - format->low2,
                     wide + sbn__limbs1(&sbn_wide));
-        wide[length - 1] = sbn__accumulator_flags(narrow, c);
-        wide += length;
+        wide[length] = sbn__accumulator_flags(narrow, c);
+        wide += length + 1;
     }
 }
 
@@ -102,7 +102,7 @@ static inline void convert_flags(int64_t *accumulators, const sbn_format *format
     const size_t per_channel = sbn__accumulator_length(format);
     int64_t *flags = accumulators + per_channel - 1;
     for (size_t c = 0; c < channels; ++c, flags += per_channel)
-        if (*flags != 0)
+        if (*flags)
             *flags = convert(*flags);
 }
 

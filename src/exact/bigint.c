@@ -32,14 +32,13 @@ void sbn__bigint_from_limbs(sbn_bigint *result, const int64_t *limbs, int count,
         /* bits is a multiple of 16, so a limb of up to 48 reaches at most two limbs. */
         const uint64_t part = ((uint64_t)carry & mask) << (place % 32);
         result->limb[place / 32] |= (uint32_t)part;
-        result->limb[place / 32 + 1] |= (uint32_t)(part >> 32);
+        result->limb[place / 32 + 1] = (uint32_t)(part >> 32);
         carry >>= bits;
     }
-    /* The remaining carry has 64 - bits bits, its sign among them. */
-    const int top = place / 32, shift = place % 32;
-    result->limb[top] |= (uint32_t)((uint64_t)carry << shift);
-    result->limb[top + 1] = (uint32_t)(carry >> (32 - shift));
-    result->length = top + 2;
+    /* The remaining carry has 64 - bits bits, its sign among them: what is left of one limb. */
+    const int top = place / 32;
+    result->limb[top] |= (uint32_t)((uint64_t)carry << place % 32);
+    result->length = top + 1;
     result->negative = carry < 0;
     if (result->negative)
         negate_limbs(result->limb, result->length);
@@ -56,8 +55,7 @@ void sbn__bigint_multiply(sbn_bigint *result, const sbn_bigint *a, const sbn_big
             result->limb[i + j] = (uint32_t)carry;
             carry >>= 32;
         }
-        if (carry)
-            result->limb[i + b->length] = (uint32_t)carry;
+        result->limb[i + b->length] = (uint32_t)carry;
     }
     result->length = a->length + b->length;
     result->negative = a->negative ^ b->negative;
@@ -77,8 +75,7 @@ void sbn__bigint_shift_left(sbn_bigint *result, const sbn_bigint *a, int bits)
     for (int i = 0; i < a->length; ++i) {
         const uint64_t part = (uint64_t)a->limb[i] << shift;
         result->limb[i + moved] |= (uint32_t)part;
-        if (part >> 32)
-            result->limb[i + moved + 1] = (uint32_t)(part >> 32);
+        result->limb[i + moved + 1] = (uint32_t)(part >> 32);
     }
     result->length = a->length + moved + 1;
     result->negative = a->negative;
@@ -87,19 +84,16 @@ void sbn__bigint_shift_left(sbn_bigint *result, const sbn_bigint *a, int bits)
 
 void sbn__bigint_subtract(sbn_bigint *result, const sbn_bigint *a, const sbn_bigint *b)
 {
-    memset(result->limb, 0, sizeof result->limb);
-    const int length = a->length > b->length ? a->length : b->length;
     int64_t carry = 0;
-    for (int i = 0; i < length; ++i) {
-        carry += (i < a->length ? (int64_t)a->limb[i] : 0) -
-                 (i < b->length ? (int64_t)b->limb[i] : 0);
+    for (int i = 0; i < SBN_BIGINT_LIMBS; ++i) {
+        carry += (int64_t)a->limb[i] - b->limb[i];
         result->limb[i] = (uint32_t)carry;
         carry >>= 32;
     }
-    result->length = length;
+    result->length = SBN_BIGINT_LIMBS;
     result->negative = carry < 0;
     if (result->negative)
-        negate_limbs(result->limb, length);
+        negate_limbs(result->limb, result->length);
     trim(result);
 }
 

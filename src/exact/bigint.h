@@ -11,7 +11,7 @@
 #define SBN_BIGINT_LIMBS 32
 
 typedef struct sbn_bigint {
-    uint32_t limb[SBN_BIGINT_LIMBS]; /* magnitude, least significant first */
+    uint32_t limb[SBN_BIGINT_LIMBS]; /* magnitude, least significant first; behind `length`: 0 */
     int length;                      /* limbs in use; the highest is not zero */
     int negative;
 } sbn_bigint;

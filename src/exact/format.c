@@ -5,9 +5,9 @@
 /* 256 p < 2^26, 256 p^2 < 2^44, 2 p A < 2^47, all below 2^48. */
 const sbn_format sbn_forward_narrow = {
     .low1 = 64,
-    .bits1 = 96,
+    .terms1 = 2,
     .low2 = 80,
-    .bits2 = 128,
+    .terms2 = 3,
     .limit_pivot = 18,
     .limit_sum = 28,
     .limit_second = 47,
@@ -19,9 +19,9 @@ const sbn_format sbn_forward_narrow = {
 /* Gradients are smaller: everything below 2^32, down to 2^-96. */
 const sbn_format sbn_backward_narrow = {
     .low1 = 96,
-    .bits1 = 128,
+    .terms1 = 3,
     .low2 = 96,
-    .bits2 = 128,
+    .terms2 = 3,
     .limit_pivot = 20,
     .limit_sum = 31,
     .limit_second = 31,
@@ -36,26 +36,21 @@ const sbn_format sbn_backward_narrow = {
  */
 const sbn_format sbn_wide = {
     .low1 = 149,
-    .bits1 = 256,
+    .terms1 = 8,
     .low2 = 160,
-    .bits2 = 416,
+    .terms2 = 13,
     .limb_bits = SBN_WIDE_LIMB_BITS,
     .wide = 1,
 };
 
-static int limbs_of(const sbn_format *format, int bits)
-{
-    return (bits + format->limb_bits - 1) / format->limb_bits;
-}
-
 int sbn__limbs1(const sbn_format *format)
 {
-    return limbs_of(format, format->bits1 + 32);
+    return format->terms1 + 1;
 }
 
 int sbn__limbs2(const sbn_format *format)
 {
-    return limbs_of(format, format->bits2 + 32);
+    return format->terms2 + 1;
 }
 
 size_t sbn__accumulator_length(const sbn_format *format)
@@ -89,7 +84,7 @@ int sbn__format_macros(const sbn_format *format, char *out, size_t size)
                     "-D PASS_LOW2=%d -D PASS_TERM_LIMBS2=%d -D PASS_LIMBS2=%d "
                     "-D PASS_LIMIT_PIVOT=0x1p%df -D PASS_LIMIT_SUM=0x1p%df "
                     "-D PASS_LIMIT_SECOND=0x1p%df -D PASS_CLEAR=0x1p%df ",
-                    format->low1, limbs_of(format, format->bits1), sbn__limbs1(format),
-                    format->low2, limbs_of(format, format->bits2), sbn__limbs2(format),
-                    format->limit_pivot, format->limit_sum, format->limit_second, format->clear);
+                    format->low1, format->terms1, sbn__limbs1(format), format->low2, format->terms2,
+                    sbn__limbs2(format), format->limit_pivot, format->limit_sum,
+                    format->limit_second, format->clear);
 }

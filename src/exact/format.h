@@ -42,9 +42,9 @@ enum {
 };
 
 typedef struct sbn_format {
-    int low1, bits1; /* first sum: bits of a term, the lowest worth 2^-low1 */
-    int low2, bits2; /* second sum */
-    int limit_pivot; /* a block fits below 2^these */
+    int low1, terms1; /* first sum: limbs of a term, the lowest bit worth 2^-low1 */
+    int low2, terms2; /* second sum */
+    int limit_pivot;  /* a block fits below 2^these */
     int limit_sum, limit_second;
     int clear;       /* a block is clear of the lowest bit from 2^this on, */
     double thin_eps; /* ... or later where eps is smaller than this */
@@ -57,7 +57,7 @@ extern const sbn_format sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 /* The int64s of a channel's wide accumulator on a device, which has no flags there. */
 size_t sbn__wide_limbs(void);
 
-/* Limbs of the two sums: room for their terms' bits, 2^31 blocks of them and a sign. */
+/* Limbs of the two sums: one above a term's, with room for 2^31 blocks of them and a sign. */
 int sbn__limbs1(const sbn_format *format);
 int sbn__limbs2(const sbn_format *format);
 

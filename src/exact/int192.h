@@ -53,10 +53,10 @@ static inline double sbn__power_of_two(int exponent)
 }
 
 /*
- * (high 2^64 + low + sticky) 2^exponent, rounded once to nearest, ties to even: 63 bits, the lowest
- * of them a 1 for anything below it.
+ * (high 2^64 + low, and `rest` far below) 2^exponent, rounded once to nearest, ties to even: 63 bits,
+ * the lowest of them a 1 for anything below it.
  */
-static inline double sbn__round_to_double(uint64_t high, uint64_t low, int sticky, int exponent)
+static inline double sbn__round_to_double(uint64_t high, uint64_t low, uint64_t rest, int exponent)
 {
     const int shift = __builtin_clzll(high) - 1;
     uint64_t head;
@@ -67,7 +67,7 @@ static inline double sbn__round_to_double(uint64_t high, uint64_t low, int stick
         head = shift ? high << shift | low >> (64 - shift) : high;
         low = low << shift;
     }
-    head |= (low | (unsigned)sticky) != 0;
+    head |= (low | rest) != 0;
     return (double)(int64_t)head * sbn__power_of_two(exponent + 64 - shift);
 }
 
@@ -75,9 +75,9 @@ static inline double sbn__round_to_double(uint64_t high, uint64_t low, int stick
 static inline double sbn__uint256_to_double(const uint64_t *limb, int exponent)
 {
     if (limb[3])
-        return sbn__round_to_double(limb[3], limb[2], (limb[1] | limb[0]) != 0, exponent + 128);
+        return sbn__round_to_double(limb[3], limb[2], limb[1] | limb[0], exponent + 128);
     if (limb[2])
-        return sbn__round_to_double(limb[2], limb[1], limb[0] != 0, exponent + 64);
+        return sbn__round_to_double(limb[2], limb[1], limb[0], exponent + 64);
     if (limb[1])
         return sbn__round_to_double(limb[1], limb[0], 0, exponent);
     return limb[0] ? sbn__round_to_double(limb[0], 0, 0, exponent - 64) : 0.0;
@@ -87,12 +87,12 @@ static inline double sbn__uint256_to_double(const uint64_t *limb, int exponent)
 static inline double sbn__int192_to_double(sbn_int192 a, int exponent)
 {
     /* Branch-free, because signs cannot be predicted. */
-    const uint64_t sign = (uint64_t)(a.high >> 127);
+    const uint64_t sign = -(uint64_t)(a.high < 0);
     const uint64_t low = (a.low ^ sign) - sign;
     const sbn_uint128 high = ((sbn_uint128)a.high ^ ((sbn_uint128)sign << 64 | sign)) +
                              ((low == 0) & sign);
     const uint64_t limb[4] = {low, (uint64_t)high, (uint64_t)(high >> 64), 0};
-    return copysign(sbn__uint256_to_double(limb, exponent), 0.5 - (double)(sign & 1));
+    return copysign(sbn__uint256_to_double(limb, exponent), (double)(int64_t)sign);
 }
 
 /*

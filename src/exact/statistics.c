@@ -109,7 +109,10 @@ static inline int int192_sums(const sbn_accumulators *accumulators, size_t c, sb
            sbn__int192_from_limbs(second, limbs + accumulators->limbs1, accumulators->limbs2);
 }
 
-/* The same for a channel of a narrow format without special flags; 0 where a number is too long. */
+/*
+ * The same for a channel of the narrow formats, moments of the forward one, without special flags;
+ * 0 where a number is too long.
+ */
 static inline int int192_moments(const sbn_accumulators *accumulators, size_t c, uint64_t count,
                                  sbn_moments *result)
 {
@@ -118,7 +121,7 @@ static inline int int192_moments(const sbn_accumulators *accumulators, size_t c,
     const double n = (double)count;
     sbn_int192 sum, squares;
     double n2_variance;
-    if (!int192_sums(accumulators, c, &sum, &squares) || shift > 63 ||
+    if (!int192_sums(accumulators, c, &sum, &squares) ||
         !sbn__int192_n2_variance(sum, squares, count, shift, -2 * format->low1, &n2_variance))
         return 0;
     *result = (sbn_moments){sbn__int192_to_double(sum, -format->low1) / n, n2_variance / n / n};
@@ -152,7 +155,8 @@ void sbn__moments_of(const sbn_accumulators *accumulators, size_t channels,
         if (only && !only[c])
             continue;
         sbn_moments moments;
-        if (accumulators->format->wide || sbn__accumulator_flags(accumulators, at) & SPECIAL ||
+        if (accumulators->format != &sbn_forward_narrow ||
+            sbn__accumulator_flags(accumulators, at) & SPECIAL ||
             !int192_moments(accumulators, at, count, &moments))
             moments = sbn__bigint_moments(accumulators, at, count);
         ++at;

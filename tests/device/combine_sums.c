@@ -96,7 +96,8 @@ static int64_t random_flags(size_t c)
 /* Terms of one source and slice in channel c, of kind c mod 7; one kind has but one term. */
 static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c, int first)
 {
-    const int limbs1 = sbn__limbs1(f), bits = f->bits1 + 25, bits2 = f->bits2 + 25;
+    const int limbs1 = sbn__limbs1(f), bits = f->limb_bits * f->terms1 + 9;
+    const int bits2 = f->limb_bits * f->terms2 + 9;
     int64_t *second = accumulator + limbs1;
     switch (c % 7) {
     case 0: break; /* zeros */

@@ -55,6 +55,7 @@ static void largest(const char *name, const sbn_format *format)
     const sbn_accumulators from = sbn__accumulators_at(accumulators, format);
     for (int r = 0; r < REPLICAS; ++r)
         sbn__accumulators_add(accumulators, format, 1, wire);
+    sbn__accumulators_add(accumulators, format, 0, wire);
     sbn__accumulators_encode(wire, format, 1);
     const sbn_accumulators of_rank = sbn__accumulators_at(wire, format);
     const int small = small_limbs(&of_rank);
@@ -81,6 +82,7 @@ static void flags_of_ranks(void)
         for (size_t c = 0; c < CHANNELS; ++c)
             wire[(c + 1) * length - 1] = (int64_t)c / 2;
         sbn__accumulators_encode(one, format, 1);
+        sbn__accumulators_encode(one, format, 0);
         sbn__accumulators_encode(wire, format, CHANNELS);
         for (size_t c = 1; c <= CHANNELS; ++c)
             wire[c * length - 1] = wire[c * length - 1] * (RANKS - 1) + one[length - 1];
@@ -106,7 +108,10 @@ static void longest_numbers(void)
     sbn__bigint_subtract(&rest, &difference, &one);
     sbn__bigint_shift_left(&power, &one, 449);
     sbn__bigint_subtract(&one, &power, &rest);
-    tap_ok(sbn__bigint_to_double(&rest, -449) == 1.0 && sbn__bigint_to_double(&one, 0) == 2.0,
+    sbn__bigint_multiply(&difference, &one, &one);
+    tap_ok(sbn__bigint_to_double(&rest, -449) == 1.0 && sbn__bigint_to_double(&one, 0) == 2.0 &&
+               sbn__bigint_to_double(&power, -449) == 1.0 &&
+               sbn__bigint_to_double(&difference, 0) == 4.0,
            "2^896 - (2^448 - 1)^2 - 1 = 2^449 - 2");
     sbn__bigint_subtract(&rest, &square, &square);
     tap_ok(rest.length == 0 && !rest.negative, "a - a is zero, without a sign");

@@ -2,6 +2,7 @@
  * What is derived from accumulators (src/exact/statistics.h): which channels have wide ones, the inverse deviation, a
  * double as two floats. Statistics of sums and flags: int192.c and, against kernels, tests/device/combine.c.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,8 +16,8 @@ static const sbn_eps plain = {1e-5, 0}, clamp = {1e-5, 1};
 static void needs_wide(void)
 {
     enum { INF = SBN_FLAG_PLUS_INF, OVER = SBN_FLAG_OVERFLOW, WIDE = SBN_FLAG_WIDE };
-    static const int64_t flags[] = {0, WIDE, WIDE | OVER, INF, INF | WIDE, 0, WIDE};
-    static const unsigned char expected[] = {0, 1, 1, 0, 0, 0, 1};
+    static const int64_t flags[] = {WIDE, 0, WIDE | OVER, INF, INF | WIDE, 0, WIDE};
+    static const unsigned char expected[] = {1, 0, 1, 0, 0, 0, 1};
     enum { CHANNELS = sizeof expected };
     const size_t length = sbn__accumulator_length(&sbn_forward_narrow);
     int64_t wire[CHANNELS * LENGTH] = {0};
@@ -25,7 +26,8 @@ static void needs_wide(void)
         wire[(c + 1) * length - 1] = flags[c];
     const sbn_accumulators accumulators = sbn__accumulators_at(wire, &sbn_forward_narrow);
     const size_t count = sbn__needs_wide(&accumulators, CHANNELS, wide);
-    tap_ok(count == 3 && memcmp(wide, expected, CHANNELS) == 0,
+    tap_ok(count == 3 && memcmp(wide, expected, CHANNELS) == 0 &&
+               sbn__needs_wide(&accumulators, 0, wide) == 0,
            "wide accumulators count where there are terms in them and the sums are finite");
 }
 
@@ -45,6 +47,12 @@ static void small_slices(void)
     }
     const sbn_double_float infinite = sbn__split_double(1e300);
     tap_ok(isinf(infinite.high) && infinite.low == 0.0f, "two floats for 1e300: Inf and 0");
+    int64_t wire[LENGTH] = {0};
+    wire[sbn__limbs1(&sbn_wide) + 8] = INT64_C(0xffffff) << 8; /* of one value: 2^128 - 2^104 */
+    const sbn_accumulators largest = sbn__accumulators_at(wire, &sbn_wide);
+    double mean, var;
+    sbn__moments_of(&largest, 1, NULL, 1, &mean, &var);
+    tap_ok(var == FLT_MAX, "the largest float is a finite variance: %g", var);
 }
 
 int main(void)
