@@ -39,17 +39,7 @@ TESTS += tests/storeys.sh
 EXTRA_DIST += tests/gpu.sh
 
 # Problems: what syncbn check, tests/mpi/problems and the benchmark's readers are given.
-EXTRA_DIST += \
-	tests/inputs/data_hard \
-	tests/inputs/fusions \
-	tests/inputs/output \
-	tests/inputs/settings \
-	tests/inputs/shapes_basic \
-	tests/inputs/shapes_hard \
-	tests/inputs/shapes_large_images \
-	tests/inputs/shapes_regressions \
-	tests/inputs/shards \
-	tests/inputs/views
+EXTRA_DIST += tests/inputs
 
 # The order of timed and patient tests, by order-only prerequisites of their logs (GNU make). Of patient tests as many
 # run at once as there are processors: make comes back to a timed one that has to wait only after it has started all

@@ -28,13 +28,9 @@ ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedde
 	tests/device/shared_programs tests/device/tuned_plans \
 	tests/device/tuning
 
-# What the kernels' source must not say.
-dist_check_SCRIPTS += tests/device/source.sh
-TESTS += tests/device/source.sh
-
-# That each program compiles.
-dist_check_SCRIPTS += tests/device/syntax.sh
-TESTS += tests/device/syntax.sh
+# What the kernels' source must not say, and that each program compiles.
+dist_check_SCRIPTS += tests/device/source.sh tests/device/syntax.sh
+TESTS += tests/device/source.sh tests/device/syntax.sh
 
 # Options that would break the contract; devices that do.
 check_PROGRAMS += tests/device/build_options tests/device/compiler_options tests/device/self_test

@@ -24,15 +24,7 @@ tests_model_safetensors_SOURCES = \
 TESTS += $(model_tests)
 ASAN_TESTS += $(model_tests)
 
-EXTRA_DIST += \
-	tests/model/data/folded.safetensors \
-	tests/model/data/make_files.py \
-	tests/model/data/network_bf16.safetensors \
-	tests/model/data/network_f16.safetensors \
-	tests/model/data/network_f32.safetensors \
-	tests/model/data/network_v1.safetensors \
-	tests/model/data/read_files.py \
-	tests/model/data/troubled.safetensors
+EXTRA_DIST += tests/model/data
 
 # The reference implementation reads what tests/model/rewrite wrote; the command's view of files.
 check_PROGRAMS += tests/model/rewrite
