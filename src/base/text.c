@@ -40,7 +40,7 @@ size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character)
                                                    : 0;
     if (length == 0 || length > size)
         return 0;
-    uint32_t value = length == 1 ? first : first & (0x7fu >> length);
+    uint32_t value = first & (0xffu >> length);
     for (size_t i = 1; i < length; ++i) {
         if (!is_continuation(bytes[i]))
             return 0;
@@ -90,9 +90,9 @@ static int is_printable(uint32_t c)
 
 size_t sbn__printable(const char *text, char to[5])
 {
-    uint32_t character = 0;
+    uint32_t character = 0; /* a control character */
     const size_t length = sbn__utf8_decode(text, strnlen(text, 4), &character);
-    if (length > 0 && is_printable(character)) {
+    if (is_printable(character)) {
         memcpy(to, text, length);
         to[length] = '\0';
     } else {

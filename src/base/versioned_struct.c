@@ -14,8 +14,8 @@ typedef struct fault {
 
 static int find_fault(const void *array, size_t count, size_t known, int filled, fault *found)
 {
-    const size_t stride = count > 0 ? sbn__struct_size(array) : 0;
     for (size_t i = 0; i < count; ++i) {
+        const size_t stride = sbn__struct_size(array);
         const char *one = (const char *)array + i * stride;
         *found = (fault){i, sbn__struct_size(one), 0};
         if (!sbn__struct_size_is_possible(found->size) || found->size != stride)
@@ -43,12 +43,12 @@ static int refuse(const fault *f, const void *array, size_t count, size_t known,
     char which[32] = "", macro[64];
     if (count > 1)
         snprintf(which, sizeof which, "[%zu]", f->index);
-    if (f->offset > 0)
+    if (f->offset)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s%s: size: this library's %s has %zu bytes; expected zeros beyond them "
                          "in one of size %zu, got another value at offset %zu",
                          argument, which, type, known, f->size, f->offset);
-    if (f->index > 0)
+    if (f->index)
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s%s: size: expected %zu as in element 0, got %zu",
                          argument, which, sbn__struct_size(array), f->size);
     name_macro(type, macro, sizeof macro);

@@ -46,7 +46,7 @@ static int combine_by(launch *enqueue, size_t slices, sbn_layer_pass *lp, sbn_re
     int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
     if (!status)
         status = sbn__reserve(replica, &work->partial, bytes);
-    work->reduced = (sbn_reduced){work->partial.mem, 1};
+    work->reduced.mem = work->partial.mem;
     if (!status)
         status = sbn__combining_begin(&combining, lp, replica, tracks, &wait);
     if (!status)

@@ -31,8 +31,7 @@ void sbn__layer_pass_destroy(sbn_layer_pass *lp)
     sbn__free(lp->last);
     sbn__free(lp->work);
     sbn__free(lp->wide);
-    for (int i = 0; i < SBN_COLUMNS; ++i)
-        sbn__free(lp->columns[i]);
+    sbn__free(lp->columns[0]);
     sbn__free(lp);
 }
 
@@ -67,7 +66,6 @@ void sbn__layer_pass_release(sbn_layer_pass *lp)
     if (lp->layer)
         --lp->layer->under_way;
     lp->saved = NULL;
-    lp->layer = NULL;
 }
 
 sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica)

@@ -87,7 +87,7 @@ struct sbn_layer_pass {
 
     unsigned char *wide;          /* per channel: it has terms in a wide accumulator */
     size_t wide_count;            /* of them */
-    double *columns[SBN_COLUMNS]; /* per channel: each kind names its own */
+    double *columns[SBN_COLUMNS]; /* in one block, per channel: each kind names its own */
     sbn_channel_table gradients;  /* backward: SBN_GRADIENT_ROWS */
     size_t channels_size;         /* for which there is room */
 };

@@ -14,7 +14,6 @@ int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn
     int status = sbn__reserve(replica, &work->wide, sizeof(int64_t) * words * lp->layer->channels);
     if (!status && work->wide_is_clear && work->wide.size == before)
         return SBN_SUCCESS;
-    work->wide_is_clear = 0;
     /* Not behind the caller's events: if one fails, later passes that need zeros run all the same. */
     const sbn_wait given = sbn__layer_pass_wait(lp, replica);
     sbn_wait own = {{NULL}, 0};
@@ -22,8 +21,8 @@ int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn
         sbn__wait_add(&own, wait->events[i]);
     if (!status)
         status = sbn__clear(replica, work->wide.mem, work->wide.size, &own, cleared);
+    work->wide_is_clear = !status;
     if (!status) {
-        work->wide_is_clear = 1;
         *wait = given;
         sbn__wait_behind(wait, replica, replica, *cleared);
     }
@@ -36,11 +35,10 @@ int sbn__reduce_kernels(const sbn_layer_pass *lp, sbn_replica *replica, int fusi
     const sbn_shape *g = &lp->shapes[replica->index];
     const sbn_group *group = lp->group;
     const sbn_type type = lp->layer->config.type;
-    const int is_backward = !lp->kind->fills;
-    const int views = g->x_gap != 0 || (is_backward && g->dy_gap != 0);
-    const int last = g->layout == SBN_LAYOUT_NHWC || g->plane == 1;
+    const int views = g->x_gap != 0 || g->dy_gap != 0;
+    const int last = g->layout == SBN_LAYOUT_NHWC;
     const int part = replica->form == SBN_FORM_GPU
-                         ? sbn__part_of_reductions(is_backward, last, views)
+                         ? sbn__part_of_reductions(!lp->kind->fills, last, views)
                          : 0;
     const int status = sbn__replica_load(replica, type, fusion, part, &group->config);
     *kernels = replica->kernels[type][sbn__variant_of(fusion, part)];
@@ -141,8 +139,6 @@ int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica)
         return SBN_SUCCESS;
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     cl_event cleared = NULL;
-    /* Of the pass before, in the same memory. */
-    sbn__wait_behind(&wait, replica, replica, work->last);
     const int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
     if (cleared)
         sbn__move_event(&work->last, &cleared);

@@ -17,10 +17,8 @@ void sbn__work_wait(const sbn_work *work, size_t replicas)
 void sbn__work_clear(sbn_work *work, size_t replicas)
 {
     sbn__work_wait(work, replicas);
-    for (size_t r = 0; r < replicas; ++r) {
+    for (size_t r = 0; r < replicas; ++r)
         sbn__release_event(&work[r].last);
-        sbn__release_event(&work[r].next);
-    }
 }
 
 void sbn__work_close(sbn_work *work, size_t replicas)

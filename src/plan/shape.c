@@ -52,8 +52,7 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
     size_t elements = values;
     fits = multiply(&elements, channels) && fits;
     const size_t blocks = plane / SBN_BLOCK + (plane % SBN_BLOCK != 0);
-    size_t channel_blocks = blocks;
-    fits = multiply(&channel_blocks, shard->shape[0]) && fits;
+    const size_t channel_blocks = blocks * shard->shape[0];
     /* Without elements the other extents may be any. */
     if (!empty && (!fits || plane > INT32_MAX || channel_blocks > SBN_MAX_BLOCKS))
         return sbn__fail(

@@ -79,10 +79,10 @@ static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, siz
                : 0;
 }
 
-/* The CPU form has such kernels, where it can combine. */
+/* The CPU form has such kernels. */
 size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
-    if (replica->form != SBN_FORM_CPU || !sbn__replica_combines(replica))
+    if (replica->form != SBN_FORM_CPU)
         return 0;
     return shape->layout == SBN_LAYOUT_NHWC ? whole_rows(shape, replica, tensors)
                                             : whole_planes(shape, replica, tensors);

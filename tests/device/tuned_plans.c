@@ -148,7 +148,6 @@ static void recorded(void)
         "GPU 1152x1024x1 last: 32x9 of 32x128, tail; r 1x288x1 of 4; 0",
         "GPU 1x800000000x2 first: 50000000x1 of 16x4, tail; p 800000000x1x1 of 1024; 0",
     };
-    sbn_kernels combining = {.forward_combine = {.kernel = (cl_kernel)(void *)&combining}};
     sbn_replica replicas[] = {
         {.form = SBN_FORM_CPU, .compute_units = 4, .cache_size = (size_t)32 << 20},
         {.form = SBN_FORM_GPU,
@@ -159,7 +158,6 @@ static void recorded(void)
         {.form = SBN_FORM_GPU, .compute_units = 304, .counts_slices = 1},
         {.form = SBN_FORM_CPU, .compute_units = 64, .cache_size = (size_t)32 << 20},
     };
-    replicas[0].kernels[SBN_F32][0] = replicas[4].kernels[SBN_F32][0] = &combining;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         size_t extents[3];
         char form[4], layout[6], text[128];

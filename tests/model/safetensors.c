@@ -228,8 +228,9 @@ static void check_shown(void)
     tap_ok(strlen(sbn__show_shape(extents).text) == 97 &&
                strstr(sbn__show_shape(extents).text, "..."),
            "a long shape: %s", sbn__show_shape(extents).text);
-    tap_ok(strcmp(sbn__show("a\xff\xe2\x80\xa8\x7f").text, "a???") == 0,
-           "bytes that are not UTF-8");
+    tap_ok(strcmp(sbn__show("a\xff\xe2\x80\xa8\x7f \xc2\xa0\xe0\xa0\x80").text,
+                  "a??? \xc2\xa0\xe0\xa0\x80") == 0,
+           "bytes that are not UTF-8, and characters beside those that are not shown");
 }
 
 int main(void)

@@ -65,8 +65,8 @@ static void prepare(call *c, size_t layer, size_t batch, kept *on)
     for (size_t r = 0; r < replicas; ++r) {
         sbn_shard *shard = &c->shards[r];
         *shard = slices[batch][r].shard;
-        shard->running_mean = layer ? running[0][r] : (sbn_buffer)SBN_BUFFER_INIT;
-        shard->running_var = layer ? running[1][r] : (sbn_buffer)SBN_BUFFER_INIT;
+        shard->running_mean = layer && r < 2 ? running[0][r] : (sbn_buffer)SBN_BUFFER_INIT;
+        shard->running_var = layer && r < 2 ? running[1][r] : (sbn_buffer)SBN_BUFFER_INIT;
         shard->weight = slices[layer ? 0 : batch][layer ? 0 : r].shard.weight;
         shard->bias = slices[layer ? 0 : batch][layer ? 0 : r].shard.bias;
         if (layer)
@@ -306,11 +306,10 @@ static void open(size_t plane)
             saved[l][k] = (kept){fixture_saved(layers[l]), BATCHES};
     }
     for (size_t r = 0; r < replicas; ++r) {
-        const size_t samples = r ? below(3) : 2;
         for (int i = 0; i < 2; ++i)
             running[i][r] = buffer_of(&device, queues[r], one, CHANNELS);
         for (size_t b = 0; b < BATCHES; ++b)
-            slice_open(&slices[b][r], &device, queues[r], r * 2, samples, CHANNELS, plane,
+            slice_open(&slices[b][r], &device, queues[r], r * 2, r ? below(3) : 2, CHANNELS, plane,
                        (unsigned)b);
     }
     sbn_parameters all[REPLICAS];

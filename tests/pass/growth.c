@@ -294,10 +294,11 @@ static uint64_t run(version of)
 /* Other impossible sizes: tests/pass/arguments. */
 static void check_refused_inits(void)
 {
-    sbn_shard shard;
+    sbn_shard shard, largest[4096 / sizeof(sbn_shard) + 1];
     REFUSED(sbn_shard_init(&shard, 71), "size: expected sizeof(sbn_shard)");
     REFUSED(sbn_shard_init(NULL, sizeof shard), "shard|sbn_shard|got NULL");
-    RIGHT(sbn_shard_init(&shard, sizeof shard));
+    REFUSED(sbn_shard_init(&shard, sizeof(size_t)), "size: expected sizeof(sbn_shard)");
+    RIGHT(sbn_shard_init(largest, 4096));
 }
 
 int main(void)
