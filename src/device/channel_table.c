@@ -60,17 +60,16 @@ float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica)
     return table->host[table->shared ? 0 : replica].at;
 }
 
-int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **host)
+int sbn__channel_table_await(sbn_channel_table *table)
 {
     for (size_t r = 0; r < table->replicas; ++r) {
-        if (!table->written[r] || (!table->shared && r != replica))
+        if (!table->written[r])
             continue;
         const cl_int code = clWaitForEvents(1, &table->written[r]);
         sbn__release_event(&table->written[r]);
         if (code != CL_SUCCESS)
             return sbn__fail(code, "replica %zu: waiting for a table: %s", r, sbn_strerror(code));
     }
-    *host = sbn__channel_table_rows(table, replica);
     return SBN_SUCCESS;
 }
 

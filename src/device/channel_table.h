@@ -29,10 +29,8 @@ void sbn__channel_table_leave(sbn_channel_table *table, size_t replica);
 /* The host copy of a replica. There is none where there are no replicas. */
 float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica);
 
-/*
- * Returns the host copy of a replica, free to be overwritten: it waits for writes still under way.
- */
-int sbn__channel_table_host(sbn_channel_table *table, size_t replica, float **host);
+/* Waits for writes still under way: the copies on the host are then free to be overwritten. */
+int sbn__channel_table_await(sbn_channel_table *table);
 
 /* Enqueues the copy of a replica's host copy to its device. */
 int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica);

@@ -110,6 +110,12 @@ int sbn__marker(const sbn_replica *replica, cl_uint count, const cl_event *event
     return enqueued(replica, "clEnqueueMarkerWithWaitList", code);
 }
 
+int sbn__wait_list_marker(const sbn_replica *replica, cl_uint count, const cl_event *events,
+                          cl_event *event)
+{
+    return count > 0 ? sbn__marker(replica, count, events, event) : SBN_SUCCESS;
+}
+
 int sbn__flush(sbn_replica *replica)
 {
     return sbn__check_cl(replica, "clFlush", clFlush(replica->queue));

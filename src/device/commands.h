@@ -66,6 +66,10 @@ int sbn__clear(sbn_replica *replica, cl_mem buffer, size_t size, const sbn_wait 
 /* Enqueues a marker that waits for a list of any length. */
 int sbn__marker(const sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event);
 
+/* The same of a caller's list: none if that is empty. */
+int sbn__wait_list_marker(const sbn_replica *replica, cl_uint count, const cl_event *events,
+                          cl_event *event);
+
 int sbn__flush(sbn_replica *replica);
 int sbn__finish(const sbn_replica *replica);
 

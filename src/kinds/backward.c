@@ -73,10 +73,9 @@ static const sbn_layer_pass_kind input = {FROZEN, .needs = SBN_BACKWARD_NEEDS, .
 
 static int wants_gradients(const sbn_branch *branch)
 {
-    const sbn_batchnorm *layer = branch->layer;
     const sbn_shard *shards = branch->shards;
-    const size_t replicas = layer->group->replica_count;
-    if (!layer->affine || !shards || !sbn__struct_is_valid(shards, replicas, sizeof *shards))
+    const size_t replicas = branch->layer->group->replica_count;
+    if (!shards || !sbn__struct_is_valid(shards, replicas, sizeof *shards))
         return 0;
     for (size_t r = 0; r < replicas; ++r) {
         const sbn_shard shard = sbn__shard_at(shards, r);
@@ -89,7 +88,9 @@ static int wants_gradients(const sbn_branch *branch)
 /* The kind of a checked call whose saved statistics are constants. */
 static const sbn_layer_pass_kind *frozen_kind(const sbn_branch *branch)
 {
-    if (branch->flags & SBN_GLOBAL_GRADIENTS && branch->layer->affine)
+    if (!branch->layer->affine)
+        return &input;
+    if (branch->flags & SBN_GLOBAL_GRADIENTS)
         return &global;
     return wants_gradients(branch) ? &local : &input;
 }

@@ -22,8 +22,8 @@ static int apply_replica(sbn_batchnorm *layer, sbn_shard shard, sbn_channel_tabl
              sbn_group_rank(layer->group), replica->index);
     int status = sbn__host_open(&host, replica, &shard, shape, sbn__needs_of(layer, APPLY_NEEDS),
                                 layer->affine, who);
-    if (!status && shard.num_wait > 0)
-        status = sbn__marker(replica, shard.num_wait, shard.wait_list, &ready);
+    if (!status)
+        status = sbn__wait_list_marker(replica, shard.num_wait, shard.wait_list, &ready);
     if (!status && shape->elements > 0)
         status = sbn__forward_launch(replica, layer, &shard, shape, coefficients, SBN_NORMALISE,
                                      NULL, ready, &applied);

@@ -27,10 +27,8 @@ static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
     return folding;
 }
 
-/* The buffers of one replica's folding. */
-enum { FOLDING_USES = 6 };
-
-static size_t list_uses(sbn_use uses[FOLDING_USES], const sbn_batchnorm *layer,
+/* Lists the buffers of one replica's folding. */
+static size_t list_uses(sbn_use uses[SBN_MAX_USES], const sbn_batchnorm *layer,
                         const sbn_folding *f, const launches *p)
 {
     const size_t elements = p->of_weight.elements, channels = layer->channels;
@@ -82,7 +80,7 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
     if (!status && f->num_wait > 0 && !f->wait_list)
         status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: wait_list: expected %u events, got NULL", who,
                            f->num_wait);
-    sbn_use uses[FOLDING_USES];
+    sbn_use uses[SBN_MAX_USES];
     const size_t count = list_uses(uses, layer, f, p);
     return status ? status : sbn__check_uses(uses, count, &p->weight, replica, who);
 }
@@ -98,7 +96,7 @@ static int check_apart(const sbn_batchnorm *layer, const sbn_folding *foldings, 
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_folding folding = folding_at(foldings, r);
         const sbn_claim whose = {.operation = "folding", .layer = layer->name, .replica = r};
-        sbn_use uses[FOLDING_USES];
+        sbn_use uses[SBN_MAX_USES];
         sbn__claims_add(&group->claims, &whose, uses, list_uses(uses, layer, &folding, &all[r]));
     }
     return status ? status : sbn__claims_check(group, &branch);
@@ -108,9 +106,7 @@ static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *repli
                   const launches *p)
 {
     cl_event ready = NULL, weight = NULL, bias = NULL, done = NULL;
-    int status = SBN_SUCCESS;
-    if (f->num_wait > 0)
-        status = sbn__marker(replica, f->num_wait, f->wait_list, &ready);
+    int status = sbn__wait_list_marker(replica, f->num_wait, f->wait_list, &ready);
     if (!status)
         status = sbn__running_write(layer, replica);
     if (!status)

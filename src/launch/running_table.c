@@ -40,13 +40,12 @@ int sbn__running_table(sbn_batchnorm *layer)
 static int write_running_coefficients(sbn_batchnorm *layer)
 {
     const sbn_running *running = layer->running;
-    float *host;
     int status = sbn__running_read(layer->running, layer->group, layer->name);
     if (status || layer->table_version == running->version)
         return status;
     status = sbn__running_table(layer);
     if (!status)
-        status = sbn__channel_table_host(&layer->table, 0, &host);
+        status = sbn__channel_table_await(&layer->table);
     if (status)
         return status;
     sbn__coefficients_write_running(&layer->table, running->mean, running->var, layer->eps);

@@ -116,7 +116,7 @@ static int launch(sbn_pass *pass)
         sbn__pass_start_alone(pass);
         if (pass->stage == SBN_STAGE_LOCAL)
             pass->start(pass);
-        return pass->error || pass->stage != SBN_STAGE_SETTLED ? pass->error : pass->status;
+        return pass->error ? pass->error : pass->status;
     }
     if (!pass->error)
         pass->start(pass);

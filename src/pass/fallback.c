@@ -9,11 +9,9 @@
 
 sbn_request *sbn__pass_request(sbn_pass *pass)
 {
-    sbn_request *of[] = {&pass->header, &pass->sums, &pass->mismatch};
-    for (size_t i = 0; i < sizeof of / sizeof *of; ++i)
-        if (of[i]->in_flight)
-            return of[i];
-    return NULL;
+    if (pass->header.in_flight)
+        return &pass->header;
+    return pass->sums.in_flight ? &pass->sums : &pass->mismatch;
 }
 
 static void abandon(sbn_pass *pass)
@@ -53,23 +51,16 @@ void sbn__passes_give_up(sbn_group *group, int status)
     }
 }
 
-/* Starts a request and abandons it: other ranks can complete it, and this rank does not wait. */
-static void leave(sbn_pass *pass, sbn_request *request, int tag, size_t count)
-{
-    sbn_communicator *c = &pass->group->communicator;
-    if (!sbn__request_start(c, request, tag, count))
-        sbn__request_abandon(c, request);
-}
-
 /*
  * Tells ranks that join the pass after this rank has given it up: the header reports an error, and
  * the mismatch says that it is this rank's SBN_TIMEOUT or SBN_ABORTED. They then need not wait for
- * their own timeout, and no request of the pass stays incomplete. Not after sums that went with the header:
+ * their own timeout, and no request of the pass stays incomplete: this rank abandons them with the
+ * header. Not after sums that went with the header:
  * other ranks may have them all, and their next request with SBN_TAG_REPEAT may be another one.
  */
 static void leave_word(sbn_pass *pass)
 {
-    const sbn_communicator *c = &pass->group->communicator;
+    sbn_communicator *c = &pass->group->communicator;
     const size_t words = sbn__mismatch_words(c->transport.world_size);
     sbn_call call = sbn__pass_call(pass);
     if (!pass->header.in_flight || sbn__request_reserve(&pass->mismatch, words, "a mismatch"))
@@ -79,11 +70,11 @@ static void leave_word(sbn_pass *pass)
         call.error = sbn__communicator_is_aborted(c) ? SBN_ABORTED : SBN_TIMEOUT;
         memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
         pass->sums.words[0] = 1;
-        leave(pass, &pass->sums, SBN_TAG_WORDS, pass->sent);
+        sbn__request_start(c, &pass->sums, SBN_TAG_WORDS, pass->sent);
     }
     memset(pass->mismatch.words, 0, sizeof(int64_t) * words);
     sbn__mismatch_fill(pass->mismatch.words, c->transport.rank, &call);
-    leave(pass, &pass->mismatch, SBN_TAG_REPEAT, words);
+    sbn__request_start(c, &pass->mismatch, SBN_TAG_REPEAT, words);
 }
 
 void sbn__passes_time_out(sbn_group *group, sbn_pass *oldest)

@@ -117,15 +117,11 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
         return sbn__fail_memory("a pass");
     /* Not by one assignment: other threads read `object` while they look for theirs. */
     pass->group = group;
-    pass->layer_passes = NULL;
-    pass->at_once = 0;
     pass->stage = SBN_STAGE_HEADER;
     pass->wide = pass->one_request = 0;
     pass->error = pass->status = SBN_SUCCESS;
     pass->culprit = NULL;
-    pass->sent = 0;
     pass->place = 0;
-    pass->sentence[0] = '\0';
     status = sbn__request_reserve(&pass->header, SBN_HEADER_WORDS, "a pass");
     if (!status)
         status = acquire_layer_passes(group, count, &pass->layer_passes);

@@ -60,7 +60,8 @@ void sbn__layer_pass_start(sbn_layer_pass *lp)
 {
     lp->pending = lp->kind->reduce != NULL;
     lp->count = lp->own;
-    lp->result = (sbn_result){sizeof lp->result, 0, !lp->group->communicator.alone, 0};
+    lp->result = (sbn_result){.size = sizeof lp->result,
+                              .synchronised = !lp->group->communicator.alone};
 }
 
 static int prepare_channels(sbn_layer_pass *lp)
@@ -106,7 +107,7 @@ static int prepare_masks(sbn_layer_pass *lp)
     const sbn_group *group = lp->group;
     int status = SBN_SUCCESS;
     if (!lp->kind->has_backward || !sbn__is_masked(lp->layer))
-        return status;
+        return SBN_SUCCESS;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = sbn__mask_prepare(&lp->saved->masks[r], &group->replicas[r], &lp->shapes[r]);
     return status;
@@ -146,9 +147,8 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
             shard->x = needs & SBN_READS_Y ? shard->y : none;
         if (!(needs & SBN_NEEDS_BIAS))
             shard->bias = none;
-        if (shard->num_wait > 0)
-            status = sbn__marker(&group->replicas[r], shard->num_wait, shard->wait_list,
-                                 &lp->ready[r]);
+        status = sbn__wait_list_marker(&group->replicas[r], shard->num_wait, shard->wait_list,
+                                       &lp->ready[r]);
     }
     if (!status)
         sbn__layer_pass_start(lp);

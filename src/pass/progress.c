@@ -139,9 +139,9 @@ static void send(sbn_pass *pass)
  */
 static void fail_alone(sbn_pass *pass)
 {
-    sbn__fail(pass->error, "%s", pass->sentence);
     if (sbn__pass_is_joined(pass))
-        sbn__communicator_fail(&pass->group->communicator, pass->error);
+        sbn__communicator_fail(&pass->group->communicator,
+                               sbn__fail(pass->error, "%s", pass->sentence));
     sbn__pass_settle(pass, pass->error);
 }
 

@@ -113,10 +113,8 @@ void sbn__start_on_devices(sbn_pass *pass)
         sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
     if (pass->error)
         return;
-    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         lp->result.wide = lp->pending ? -1 : 0;
-        lp->pending = 0;
-    }
     sbn__pass_conclude(pass);
 }
 

@@ -64,25 +64,23 @@ static int prepare_host(sbn_layer_pass *lp)
 {
     const size_t replicas = lp->group->replica_count;
     const sbn_batchnorm *layer = lp->layer;
-    float *host;
     sbn__work_wait(lp->work, replicas);
     int status = sbn__layer_pass_check_enqueued(lp, 1);
     sbn__work_clear(lp->work, replicas);
     lp->enqueued = NULL;
-    for (size_t r = 0; r < replicas && !status; ++r)
-        status = sbn__channel_table_host(&lp->gradients, r, &host);
-    if (!status && lp->kind->fills && replicas > 0) {
-        status = sbn__channel_table_host(&lp->saved->table, 0, &host);
-        /* The pass that filled it has failed, which is told once. */
-        lp->saved->filled = lp->saved->filled && !status;
-    }
-    if (!status && lp->kind->fills && layer->tracks)
+    if (!status)
+        status = sbn__channel_table_await(&lp->gradients);
+    if (status)
+        return status;
+    if (!lp->kind->fills)
+        return lp->kind->reduce ? sbn__saved_read(lp->saved) : SBN_SUCCESS;
+    status = sbn__channel_table_await(&lp->saved->table);
+    /* The pass that filled it has failed, which is told once. */
+    if (status)
+        lp->saved->filled = 0;
+    else if (layer->tracks)
         status = sbn__running_read(layer->running, layer->group, layer->name);
-    if (!status && lp->kind->take)
-        status = lp->kind->take(lp);
-    if (!status && !lp->kind->fills && lp->kind->reduce)
-        status = sbn__saved_read(lp->saved);
-    return status;
+    return status || !lp->kind->take ? status : lp->kind->take(lp);
 }
 
 /*
@@ -98,10 +96,10 @@ static int prepare_devices(sbn_layer_pass *lp)
         cl_int state = CL_COMPLETE;
         if (work->last)
             status = sbn__event_state(&group->replicas[r], work->last, &state);
-        if (status || state >= 0)
-            continue;
-        sbn__release_event(&work->last);
-        work->wide_is_clear = 0;
+        if (state < 0) {
+            sbn__release_event(&work->last);
+            work->wide_is_clear = 0;
+        }
     }
     return status;
 }
