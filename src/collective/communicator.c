@@ -11,12 +11,13 @@ void sbn__communicator_open(sbn_communicator *c, const sbn_transport *transport,
     *c = (sbn_communicator){.timeout = timeout, .on_timeout = on_timeout};
     if (transport)
         c->transport = *transport;
+    c->transport.end = NULL; /* the caller's */
 }
 
 void sbn__communicator_close(sbn_communicator *c)
 {
     sbn__communicator_sweep(c);
-    if (c->owns_transport && c->transport.end)
+    if (c->transport.end)
         c->transport.end(c->transport.context);
     sbn__free(c->names);
 }
@@ -97,10 +98,10 @@ int sbn__communicator_part(sbn_communicator *c, int status)
 
 int sbn__communicator_die_of_memory(sbn_communicator *c, const char *what)
 {
-    sbn__fail(SBN_OUT_OF_MEMORY,
-              "rank %d: the host has no memory left for %s, nor to tell the other ranks so",
-              sbn__communicator_name(c, sbn__communicator_rank(c)), what);
-    return sbn__communicator_die(c, SBN_OUT_OF_MEMORY);
+    return sbn__communicator_die(
+        c, sbn__fail(SBN_OUT_OF_MEMORY,
+                     "rank %d: the host has no memory left for %s, nor to tell the other ranks so",
+                     sbn__communicator_name(c, sbn__communicator_rank(c)), what));
 }
 
 int sbn__communicator_die_of_transport(sbn_communicator *c, int code, const char *function)

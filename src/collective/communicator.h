@@ -30,8 +30,7 @@ typedef struct sbn_request_block {
 } sbn_request_block;
 
 typedef struct sbn_communicator {
-    sbn_transport transport; /* start NULL: there is none */
-    int owns_transport;      /* made by a split: to be ended */
+    sbn_transport transport; /* start NULL: there is none; end NULL: it is the caller's */
     uint32_t calls;          /* calls made by all ranks so far: the number in the next header */
     sbn_forecast forecast;
     int subsets; /* communicators split from it, here and on other ranks */

@@ -51,10 +51,12 @@ static int explain(splitting *s, const sbn_call *call)
         sbn__mismatch_fill(s->request.words, rank, call);
         status = add(s, SBN_TAG_REPEAT, count);
     }
-    if (status)
-        return status;
-    status = sbn__mismatch_read(s->request.words, 0, rank, world_size, sentence, sizeof sentence);
-    return sbn__fail(status, "%s", sentence);
+    if (!status) {
+        status = sbn__mismatch_read(s->request.words, 0, rank, world_size, sentence,
+                                    sizeof sentence);
+        sbn__fail(status, "%s", sentence);
+    }
+    return status;
 }
 
 /* Exchanges a header: all ranks succeed, or all get an error. */
@@ -158,18 +160,17 @@ static int exchange_colours(splitting *s)
 static int connect(splitting *s, sbn_subset *subset, int number)
 {
     const sbn_transport *transport = &s->parent->transport;
+    sbn_transport part = {.size = sizeof part};
     sbn_communicator *made = &subset->communicator;
     int *ranks = made->names, count = 0, code = 0;
     for (size_t i = 0; i < s->pairs; ++i)
         if (s->colours[i] == subset->colour)
             ranks[count++] = s->owners[i];
-    sbn__error_clear();
-    made->transport.size = sizeof made->transport;
     if (count > 1)
-        code = transport->split(transport->context, ranks, count, number, &made->transport);
+        code = transport->split(transport->context, ranks, count, number, &part);
     if (code)
         return sbn__communicator_die_of_transport(s->parent, code, "split");
-    made->owns_transport = count > 1;
+    made->transport = part;
     for (int i = 0; i < count; ++i)
         ranks[i] = sbn__communicator_name(s->parent, ranks[i]);
     if (!s->keep_names) {
@@ -179,13 +180,12 @@ static int connect(splitting *s, sbn_subset *subset, int number)
     return SBN_SUCCESS;
 }
 
-/* The least colour above `last` on any rank; -1: none. */
-static int next_colour(const splitting *s, int last)
+int sbn__next_colour(const int *colours, size_t count, int last)
 {
     int next = -1;
-    for (size_t i = 0; i < s->pairs; ++i)
-        if (s->colours[i] > last && (next < 0 || s->colours[i] < next))
-            next = s->colours[i];
+    for (size_t i = 0; i < count; ++i)
+        if (colours[i] > last && (next < 0 || colours[i] < next))
+            next = colours[i];
     return next;
 }
 
@@ -197,7 +197,7 @@ static int connect_all(splitting *s)
 {
     int status = SBN_SUCCESS;
     size_t own = 0;
-    for (int colour = next_colour(s, -1); colour >= 0; colour = next_colour(s, colour)) {
+    for (int colour = -1; (colour = sbn__next_colour(s->colours, s->pairs, colour)) >= 0;) {
         const int number = s->parent->subsets++;
         if (own < s->count && s->subsets[own].colour == colour && !status)
             status = connect(s, &s->subsets[own++], number);

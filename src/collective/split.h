@@ -19,6 +19,9 @@ typedef struct sbn_subset {
 /* SBN_INVALID_ARGUMENT if the transport has no split. */
 int sbn__communicator_check_splits(const sbn_communicator *communicator);
 
+/* The least of the colours that is above `last`; -1: none. */
+int sbn__next_colour(const int *colours, size_t count, int last);
+
 /*
  * Fills the communicators of this rank's subsets, in ascending order of colours. `call` is what the
  * ranks must agree on, and gets its number; call->error, with the last sentence, tells that this

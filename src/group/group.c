@@ -124,6 +124,12 @@ static int open_replicas(sbn_group *group, const sbn_group_config *config)
     return status;
 }
 
+int sbn__group_meets(const sbn_group *group)
+{
+    const sbn_communicator *c = &group->communicator;
+    return !sbn__communicator_is_joined(c) || (!c->dead && group->passes_under_way == 0);
+}
+
 int sbn__group_load(sbn_group *group, sbn_type type, int fusion)
 {
     int status = SBN_SUCCESS;
@@ -165,7 +171,6 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
     if (!made)
         return sbn__fail_memory("a group");
     sbn__object_add(&made->object, SBN_HANDLE_GROUP);
-    made->references = 1;
     sbn__communicator_open(&made->communicator, config->transport, config->timeout,
                            config->on_timeout);
     made->communicator.abort_flag = &made->aborted;

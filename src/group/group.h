@@ -50,6 +50,12 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group);
  */
 int sbn__group_load(sbn_group *group, sbn_type type, int fusion);
 
+/*
+ * 1 if this rank can take part in a call of all ranks, from which the others learn of its error; or if
+ * there are no others.
+ */
+int sbn__group_meets(const sbn_group *group);
+
 /* Ends a group that nothing uses. */
 void sbn__group_free(sbn_group *group);
 

@@ -1,6 +1,5 @@
 /* Splits a group by colour: the replicas of each colour get a group. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
 #include "collective/split.h"
@@ -13,23 +12,6 @@ typedef struct splitting {
     sbn_subset *subsets; /* ascending, */
     sbn_group **groups;  /* and a group of each */
 } splitting;
-
-static int ascending(const void *a, const void *b)
-{
-    const int left = *(const int *)a, right = *(const int *)b;
-    return (left > right) - (left < right);
-}
-
-/* Sorts and removes duplicates; returns how many are left. */
-static size_t distinct(int *colours, size_t count)
-{
-    size_t kept = 0;
-    qsort(colours, count, sizeof *colours, ascending);
-    for (size_t i = 0; i < count; ++i)
-        if (kept == 0 || colours[kept - 1] != colours[i])
-            colours[kept++] = colours[i];
-    return kept;
-}
 
 static int check_split(sbn_group *group, const int *colours, sbn_group **subgroups)
 {
@@ -74,24 +56,17 @@ static int make_groups(splitting *s)
 {
     const size_t replicas = s->group->replica_count;
     cl_command_queue *queues = sbn__allocate(sizeof *queues * replicas);
-    int *own = sbn__allocate(sizeof *own * replicas), status = SBN_SUCCESS;
-    size_t count = 0;
+    int status = SBN_SUCCESS, colour = SBN_NO_COLOUR;
     s->subsets = sbn__allocate(sizeof *s->subsets * replicas);
     s->groups = sbn__allocate(sizeof(sbn_group *) * replicas);
-    if (!queues || !own || !s->subsets || !s->groups)
+    if (!queues || !s->subsets || !s->groups)
         status = sbn__fail_memory("the parts of a group");
-    for (size_t r = 0; r < replicas && !status; ++r)
-        if (s->colours[r] != SBN_NO_COLOUR)
-            own[count++] = s->colours[r];
-    if (!status)
-        count = distinct(own, count);
-    for (size_t i = 0; i < count && !status; ++i) {
-        s->subsets[i].colour = own[i];
-        status = make_group(s, own[i], queues, &s->groups[i]);
+    while (!status && (colour = sbn__next_colour(s->colours, replicas, colour)) >= 0) {
+        s->subsets[s->count].colour = colour;
+        status = make_group(s, colour, queues, &s->groups[s->count]);
         s->count += !status;
     }
     sbn__free(queues);
-    sbn__free(own);
     return status;
 }
 
@@ -107,10 +82,9 @@ static int join_groups(splitting *s, int status)
                      .code = SBN_CODE_SPLIT,
                      .error = status};
     status = sbn__communicator_split(parent, &call, s->subsets, s->count, 0);
-    if (status == SBN_TIMEOUT && parent->alone)
+    if (parent->alone)
         status = sbn__communicator_split(parent, &call, s->subsets, s->count, 0);
     for (size_t i = 0; i < s->count && !status; ++i) {
-        sbn__communicator_close(&s->groups[i]->communicator);
         s->groups[i]->communicator = s->subsets[i].communicator;
         s->groups[i]->communicator.abort_flag = &s->groups[i]->aborted;
     }
@@ -121,7 +95,6 @@ static int join_groups(splitting *s, int status)
 static void give_groups(const splitting *s, sbn_group **subgroups)
 {
     for (size_t i = 0; i < s->count; ++i) {
-        s->groups[i]->references = 0;
         for (size_t r = 0; r < s->group->replica_count; ++r)
             if (s->colours[r] == s->subsets[i].colour) {
                 subgroups[r] = s->groups[i];
@@ -137,14 +110,12 @@ int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
     if (status)
         return status;
     splitting s = {.group = group, .colours = colours};
-    const sbn_communicator *parent = &group->communicator;
     for (size_t r = 0; subgroups && r < group->replica_count; ++r)
         subgroups[r] = NULL;
     status = check_split(group, colours, subgroups);
     if (!status)
         status = make_groups(&s);
-    /* Other ranks learn of an error from the collective, if this rank can take part in it. */
-    if (!sbn__communicator_is_joined(parent) || (!parent->dead && group->passes_under_way == 0))
+    if (sbn__group_meets(group))
         status = join_groups(&s, status);
     char sentence[SBN_SENTENCE_SIZE];
     snprintf(sentence, sizeof sentence, "%s", sbn_last_error());

@@ -172,7 +172,6 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
     int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (status)
         return status;
-    const sbn_communicator *parent = &group->communicator;
     sbn_data_parallel *made = sbn__allocate(sizeof *made);
     sbn_data_parallel_config config;
     status = check_group(group);
@@ -180,8 +179,7 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
         status = read_config(given, &config);
     if (!status)
         status = made ? open_parallel(made, group, &config) : sbn__fail_memory(operation);
-    /* Other ranks learn of an error from the collective, if this rank can take part in it. */
-    if (!sbn__communicator_is_joined(parent) || (!parent->dead && group->passes_under_way == 0))
+    if (sbn__group_meets(group))
         status = join(made, group, status);
     if (!status && made->replica_count > 0)
         status = meet(made);
