@@ -31,7 +31,8 @@ typedef struct sbn_call {
 
 /* The operations' codes; src/collective/mismatch.c names them. */
 enum {
-    SBN_CODE_FORWARD = 1,
+    SBN_CODE_NOTHING, /* of no operation */
+    SBN_CODE_FORWARD,
     SBN_CODE_BACKWARD,
     SBN_CODE_EVALUATION,
     SBN_CODE_FROZEN_BACKWARD,

@@ -144,11 +144,15 @@ static void write_traits(writer *w, const int64_t *words, const sbn_rank_sets *c
 static const char *operation_name(int64_t code)
 {
     static const char *const names[] = {
-        [SBN_CODE_FORWARD] = "forward",       [SBN_CODE_BACKWARD] = "backward",
-        [SBN_CODE_EVALUATION] = "evaluation", [SBN_CODE_FROZEN_BACKWARD] = "frozen backward",
-        [SBN_CODE_SPLIT] = "sbn_group_split", [SBN_CODE_PARALLEL] = "sbn_data_parallel_create",
+        [SBN_CODE_NOTHING] = "nothing",
+        [SBN_CODE_FORWARD] = "forward",
+        [SBN_CODE_BACKWARD] = "backward",
+        [SBN_CODE_EVALUATION] = "evaluation",
+        [SBN_CODE_FROZEN_BACKWARD] = "frozen backward",
+        [SBN_CODE_SPLIT] = "sbn_group_split",
+        [SBN_CODE_PARALLEL] = "sbn_data_parallel_create",
     };
-    return code > 0 && code < (int64_t)(sizeof names / sizeof *names) ? names[code] : "nothing";
+    return names[(uint64_t)code < sizeof names / sizeof *names ? code : SBN_CODE_NOTHING];
 }
 
 /* "rank 1 called forward of layer "second" with 3 channels" */
@@ -156,13 +160,11 @@ static void write_call(writer *w, const int64_t *words, size_t place, const sbn_
                        int set)
 {
     const int64_t *slot = slot_of(words, set);
-    char name[NAME_WORDS * sizeof(int64_t)];
-    memcpy(name, slot + NAME, sizeof name);
-    name[sizeof name - 1] = '\0';
     write_ranks(w, calls, set);
     SAY(w, " called %s", operation_name(slot[CODE]));
     if (slot[CHANNELS] > 0)
-        SAY(w, " of layer \"%s\" with %lld channels", name, (long long)slot[CHANNELS]);
+        SAY(w, " of layer \"%.*s\" with %lld channels", (int)(NAME_WORDS * sizeof *slot),
+            (const char *)(slot + NAME), (long long)slot[CHANNELS]);
     else if (slot[CODE] < SBN_CODE_SPLIT && !slot[ERROR])
         SAY(w, " of %zu layer%s", place, place == 1 ? "" : "s");
     if (slot[ERROR])
@@ -201,8 +203,10 @@ int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_s
     for (int r = 0; r < world_size; ++r)
         errors += slot_of(words, r)[ERROR] != 0;
     if (room) {
-        sbn_rank_sets calls = {world_size, 0, room, room + ranks};
-        sbn_rank_sets values = {world_size, 0, room + 2 * ranks, room + 3 * ranks};
+        sbn_rank_sets calls = {.world_size = world_size, .first = room, .size = room + ranks};
+        sbn_rank_sets values = {.world_size = world_size,
+                                .first = room + 2 * ranks,
+                                .size = room + 3 * ranks};
         write_sentence(&w, words, place, errors, &calls, &values);
     } else {
         SAY(&w, "%s; no memory is left to say more",

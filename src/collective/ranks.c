@@ -7,10 +7,10 @@
 
 void sbn__ranks_print(const int *ranks, int count, char *out, size_t size)
 {
-    const int listed = count < SBN_RANKS_LISTED ? count : SBN_RANKS_LISTED;
+    int listed = 0;
     snprintf(out, size, count > 1 ? "ranks" : "rank");
-    for (int i = 0; i < listed; ++i)
-        sbn__text_add(out, size, i ? ", %d" : " %d", ranks[i]);
+    for (; listed < count && listed < SBN_RANKS_LISTED; ++listed)
+        sbn__text_add(out, size, listed ? ", %d" : " %d", ranks[listed]);
     if (count > listed)
         sbn__text_add(out, size, " and %d more", count - listed);
 }
