@@ -63,11 +63,12 @@ static void free_hub(sbn_hub *hub)
         hub->subgroups = subgroup->next;
         sbn_hub_destroy(subgroup);
     }
-    for (int s = 0; s < SBN_TAGS; ++s)
-        for (int i = 0; i < RING; ++i) {
+    for (int s = 0; s < SBN_TAGS; ++s) {
+        for (int i = 0; i < RING; ++i)
             sbn__free(hub->ring[s][i].sum.words);
+        for (int i = 0; i < hub->spares[s]; ++i)
             sbn__free(hub->spare[s][i].words);
-        }
+    }
     sbn__free(hub->here);
     sbn__free(hub->ranks);
     sbn__free(hub);
@@ -113,11 +114,8 @@ void sbn_hub_destroy(sbn_hub *hub)
 static int open_sum(sbn_hub *hub, int tag, meeting *m, size_t count)
 {
     block *sum = &m->sum;
-    if (!sum->words && hub->spares[tag] > 0) {
-        block *spare = &hub->spare[tag][--hub->spares[tag]];
-        *sum = *spare;
-        *spare = (block){NULL, 0};
-    }
+    if (!sum->words && hub->spares[tag] > 0)
+        *sum = hub->spare[tag][--hub->spares[tag]];
     if (sum->capacity < count) {
         sbn__free(sum->words);
         sum->words = sbn__allocate(sizeof(int64_t) * count);
