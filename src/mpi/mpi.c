@@ -15,7 +15,7 @@ int sbn__mpi_fail(int status, const char *format, ...)
 
 int sbn__mpi_result(int code, const char *call)
 {
-    char text[MPI_MAX_ERROR_STRING + 1];
+    char text[MPI_MAX_ERROR_STRING];
     int length;
     if (code == MPI_SUCCESS)
         return SBN_SUCCESS;

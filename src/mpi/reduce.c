@@ -62,22 +62,14 @@ static int receive(sbn_mpi *mpi, int64_t *message)
                : -1;
 }
 
-/* Answers other ranks' questions, if there are any. */
-static void answer_questions(sbn_mpi *mpi)
+void sbn__mpi_hear(sbn_mpi *mpi, int answers)
 {
     int64_t message[MESSAGE_WORDS];
     for (int rank; (rank = receive(mpi, message)) >= 0;) {
         memcpy(mpi->heard + (size_t)rank * SBN_TAGS, message + STARTED, sizeof mpi->started);
-        if (message[KIND] == QUESTION)
+        if (answers && message[KIND] == QUESTION)
             tell(mpi, rank, ANSWER);
     }
-}
-
-void sbn__mpi_ignore(sbn_mpi *mpi)
-{
-    int64_t message[MESSAGE_WORDS];
-    while (receive(mpi, message) >= 0)
-        continue;
 }
 
 /* A rank answers only while it waits, so it has begun something. */
@@ -110,7 +102,7 @@ int sbn__mpi_missing(void *context, void *request, int *ranks)
     for (int rank = 0; rank < mpi->world_size; ++rank)
         if (rank != mpi->rank)
             tell(mpi, rank, QUESTION);
-    answer_questions(mpi);
+    sbn__mpi_hear(mpi, 1);
     const int silent = list(mpi, slot, 0, ranks);
     return silent > 0 ? silent : list(mpi, slot, 1, ranks);
 }
@@ -169,7 +161,7 @@ int sbn__mpi_test(void *context, void *request, int *done)
     if (*done)
         retire(mpi, slot);
     else if (++mpi->tests % LISTEN_EVERY == 0)
-        answer_questions(mpi);
+        sbn__mpi_hear(mpi, 1);
     return SBN_SUCCESS;
 }
 
