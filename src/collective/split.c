@@ -182,7 +182,7 @@ static int connect(splitting *s, sbn_subset *subset, int number)
 
 int sbn__next_colour(const int *colours, size_t count, int last)
 {
-    int next = -1;
+    int next = SBN_NO_COLOUR;
     for (size_t i = 0; i < count; ++i)
         if (colours[i] > last && (next < 0 || colours[i] < next))
             next = colours[i];
@@ -195,9 +195,9 @@ int sbn__next_colour(const int *colours, size_t count, int last)
  */
 static int connect_all(splitting *s)
 {
-    int status = SBN_SUCCESS;
+    int status = SBN_SUCCESS, colour = SBN_NO_COLOUR;
     size_t own = 0;
-    for (int colour = -1; (colour = sbn__next_colour(s->colours, s->pairs, colour)) >= 0;) {
+    while ((colour = sbn__next_colour(s->colours, s->pairs, colour)) >= 0) {
         const int number = s->parent->subsets++;
         if (own < s->count && s->subsets[own].colour == colour && !status)
             status = connect(s, &s->subsets[own++], number);

@@ -19,7 +19,7 @@ typedef struct sbn_subset {
 /* SBN_INVALID_ARGUMENT if the transport has no split. */
 int sbn__communicator_check_splits(const sbn_communicator *communicator);
 
-/* The least of the colours that is above `last`; -1: none. */
+/* The least of the colours that is above `last`; SBN_NO_COLOUR: none. */
 int sbn__next_colour(const int *colours, size_t count, int last);
 
 /*
