@@ -107,7 +107,7 @@ static void check_settings(void)
         SET(track_running_stats, 0, "track_running_stats 0", "1"),
         SET(type, SBN_BF16, "type SBN_BF16", "SBN_F32"),
         SET(activation, SBN_LEAKY_RELU, "activation SBN_LEAKY_RELU", "SBN_IDENTITY"),
-        SET(slope, 0.2, "slope 0.2", "0.01"),
+        SET(slope, 100000, "slope 100000", "0.01"),
         SET(residual, 1, "residual 1", "0"),
         SET(from_output, 1, "from_output 1", "0"),
         /* Three values, and four settings. */
@@ -134,6 +134,7 @@ static void check_calls(void)
         ROW(order, 2, ALIKE " (order version 2 on rank 1, 3 on ranks 0, 2, 3)"),
         ROW(block, 512, ALIKE " (elements a block 512 on rank 1, 256 on ranks 0, 2, 3)"),
         ROW(call.number, 6, ALIKE " (call number 6 on rank 1, 7 on ranks 0, 2, 3)"),
+        ROW(call.number, 65543, ALIKE " (call number 65543 on rank 1, 7 on ranks 0, 2, 3)"),
         ROW(call.flags, 8 | SBN_KEEP_RUNNING_STATS | SBN_GLOBAL_GRADIENTS,
             ALIKE " (flags SBN_KEEP_RUNNING_STATS | SBN_GLOBAL_GRADIENTS on rank 1, 0 on ranks 0, "
                   "2, 3)"),

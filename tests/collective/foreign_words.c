@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "check/mix.h"
 #include "support/main.h"
 
@@ -97,8 +98,7 @@ static int start(void *context, int tag, int64_t *words, size_t count, void **re
 
 static int test(void *context, void *request, int *done)
 {
-    (void)request;
-    (void)context;
+    (void)context, (void)request;
     *done = 1;
     return 0;
 }
@@ -221,8 +221,11 @@ void checks(void)
     const uint64_t rounds = given ? strtoull(given, NULL, 10) : 1000;
     /* Keeps the kernels for all others. */
     sbn_group *first = fixture_group(queue, 1, SBN_FORM_AUTO);
+    try_once(0);
+    const long before = sbn__handles_open();
     for (uint64_t number = 0; number < rounds; ++number)
         try_once(number);
+    tap_ok(sbn__handles_open() == before, "%ld handles are left", sbn__handles_open() - before);
     sbn_group_destroy(first);
     tap_ok(succeeded > rounds / 2 && failed > rounds / 2,
            "%llu groups: %zu calls succeeded, %zu failed with a sentence",

@@ -3,6 +3,7 @@
  * at once, each with the statistics of its own samples; and ranks that disagree about a split. Layers that
  * move: tests/model/convert.c.
  */
+#include "group/group.h"
 #include "support/main.h"
 #include "support/refused_ranks.h"
 
@@ -23,13 +24,6 @@ static life live_in(sbn_group *group)
     return LIVE_WITH(group, .channels = RANK_CHANNELS);
 }
 
-/* Every replica has a handle of its own to destroy. */
-static void destroy_parts(const test_rank *m, sbn_group *const *parts)
-{
-    for (size_t r = 0; r < m->replicas; ++r)
-        sbn_group_destroy(parts[r]);
-}
-
 /* The colours of the split under test, of all replicas. */
 static const int *colours_of_all;
 
@@ -38,7 +32,7 @@ static const int *colours_of(const test_rank *m)
     const int *own = colours_of_all;
     for (int rank = 0; rank < m->rank; ++rank)
         own += replicas[rank];
-    return own;
+    return m->replicas > 0 ? own : NULL;
 }
 
 /* The whole batch in one process, and which subgroup is wanted. */
@@ -57,13 +51,6 @@ static int train_alone(test_rank *m)
     m->digest = digest_layer(SBN_DIGEST_START, s.layer, s.saved);
     fixture_end(s.layer, s.saved);
     return SBN_SUCCESS;
-}
-
-static uint64_t expected_of(int colour)
-{
-    colour_alone = colour;
-    ranks_do(&alone, train_alone);
-    return alone.of[0].digest;
 }
 
 /* The subgroups of this rank, and each subgroup's shards. Returns their number. */
@@ -110,11 +97,15 @@ static int use_subgroups(test_rank *m)
         must(sbn_pass_end(sections[i].pass, NULL), "the end of a subgroup's pass");
     must(sbn_pass_end(whole, NULL), "the end of the whole's pass");
     for (size_t i = 0; i < count; ++i) {
+        must(sections[i].l.group->communicator.names ? SBN_INVALID_ARGUMENT : SBN_SUCCESS,
+             "sentences of a subgroup name its own ranks");
         if (sbn_group_rank(sections[i].l.group) == 0)
             m->digest += digest_layer(SBN_DIGEST_START, sections[i].l.layer, sections[i].l.saved);
         fixture_end(sections[i].l.layer, sections[i].l.saved);
     }
-    destroy_parts(m, subgroups);
+    /* Every replica has a handle of its own. */
+    for (size_t r = 0; r < m->replicas; ++r)
+        sbn_group_destroy(subgroups[r]);
     return SBN_SUCCESS;
 }
 
@@ -123,8 +114,10 @@ static void check_colours(test_ranks *all, const int *colours, int count, const 
     uint64_t expected = 0, came = 0;
     int good = 1;
     colours_of_all = colours;
-    for (int colour = 0; colour < count; ++colour)
-        expected += expected_of(colour);
+    for (colour_alone = 0; colour_alone < count; ++colour_alone) {
+        ranks_do(&alone, train_alone);
+        expected += alone.of[0].digest;
+    }
     for (int i = 0; i < 2; ++i) {
         ranks_do(all, use_subgroups);
         came = 0;
@@ -157,6 +150,7 @@ static const int any_colours[] = {0, 1, 0, 1, 1}, wrong_colour[] = {-7};
 typedef struct arguments {
     const int *colours;
     int forward; /* instead of a split */
+    int no_split;
 } arguments;
 
 static void right(test_rank *m, void *of)
@@ -168,8 +162,12 @@ static int call(test_rank *m, const void *of)
 {
     const arguments *a = of;
     sbn_group *subgroups[RANK_REPLICAS];
-    return a->forward ? rank_forward(m)
-                      : rank_says(m, sbn_group_split(m->group, a->colours, subgroups));
+    sbn_transport *transport = &m->group->communicator.transport, own = *transport;
+    transport->split = a->no_split ? NULL : own.split;
+    const int status = a->forward ? rank_forward(m)
+                                  : rank_says(m, sbn_group_split(m->group, a->colours, subgroups));
+    *transport = own;
+    return status;
 }
 
 #define REPORTED .heard = "rank 1 called sbn_group_split and reported SBN_INVALID_ARGUMENT"
@@ -177,6 +175,7 @@ static int call(test_rank *m, const void *of)
 static const refusal rows[] = {
     ROW(colours, wrong_colour, "colours|got -7 for replica 0", REPORTED),
     ROW(colours, NULL, "colours|got NULL", REPORTED),
+    ROW(no_split, 1, "group: its transport cannot be split", REPORTED),
     ROW(forward, 1,
         "rank 1 called forward |\"first\" with 3 channels; ranks 0, 2, 3 called sbn_group_split",
         .status = SBN_DISAGREEMENT),

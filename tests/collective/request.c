@@ -165,6 +165,8 @@ static void check_memory(void)
     expect(sbn__communicator_die_of_memory(&joined[0], "a test"), SBN_OUT_OF_MEMORY,
            "rank 0: the host has no memory left for a test, nor to tell the other ranks",
            "no memory to tell the others");
+    joined[0].transport.world_size = 1;
+    tap_ok(!sbn__communicator_is_joined(&joined[0]), "one rank has no others");
     close_ranks();
 }
 

@@ -1,8 +1,7 @@
 /*
- * Problems over the ranks of a job: each has some of the replicas, or none. The
- * results of all ranks together must have the bits of the same problem in one
- * process, on one replica fewer or more, and lie within the tolerances of
- * `syncbn check`. The argument is a file of problems.
+ * Problems over the ranks of a job: each has some of the replicas, or none. The results of all ranks
+ * together must have the bits of the same problem in one process, on one replica fewer or more, and lie
+ * within the tolerances of `syncbn check`. The argument is a file of problems.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -166,6 +166,9 @@ static void check_split(void)
     for (int i = 0; i < 2; ++i)
         REFUSED(sbn_group_destroy(parts[1]), "group: expected no layers in it, got 1");
     ENDED(sbn_batchnorm_destroy(layer));
+    tap_ok(!sbn_group_abort(parts[1]) && sbn_group_status(parts[1], NULL) == SBN_ABORTED &&
+               !sbn_group_status(whole, NULL),
+           "a part is aborted alone");
     ENDED(sbn_group_destroy(parts[1]));
     REFUSED(sbn_group_destroy(parts[1]), "group|destroyed");
     ENDED(sbn_group_destroy(whole));

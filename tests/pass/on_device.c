@@ -13,12 +13,12 @@ static const problem one = {"one replica", 5, 300, {3}, 0}, two = {"two", 20, 30
                      sliced = {"of several slices", 5, 3000, {7}, 0},
                      large = {"wide", 20, 1100, {2, 1}, 3e30f};
 
-/* Whether a group of two queues combines on its devices. */
+/* Whether a group of so many replicas as can be combined, in two queues, combines on its devices. */
 static int combines(cl_command_queue first, cl_command_queue second, cl_bool unified)
 {
-    cl_command_queue both[] = {first, second};
+    cl_command_queue both[] = {first, second, first, second};
     wraps_device_says(CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified);
-    sbn_group *group = fixture_rank(both, 2, NULL);
+    sbn_group *group = fixture_rank(both, 4, NULL);
     wraps_device_says(0, NULL, 0);
     const int combined = group->combines;
     must(sbn_group_destroy(group), "sbn_group_destroy");

@@ -64,7 +64,7 @@ static int train_mixed(test_rank *m)
 
 static int split(test_rank *m)
 {
-    const int colours[RANK_REPLICAS] = {0};
+    const int colours[RANK_REPLICAS] = {INT32_MAX};
     sbn_group *part = NULL;
     const int status = sbn_group_split(m->group, colours, &part);
     if (!status)
