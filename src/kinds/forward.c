@@ -71,8 +71,7 @@ static int take_running(sbn_layer_pass *lp)
 /* The replicas share the table's host copy: it is written once. */
 static void write_coefficients(sbn_layer_pass *lp)
 {
-    if (lp->group->replica_count > 0)
-        sbn__coefficients_write(&lp->saved->table, lp->columns[MEAN], lp->columns[INVSTD]);
+    sbn__coefficients_write(&lp->saved->table, lp->columns[MEAN], lp->columns[INVSTD]);
 }
 
 static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t replica)

@@ -4,6 +4,7 @@
 
 #include "base/activation.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/type.h"
 #include "layer/running.h"
 
@@ -85,14 +86,14 @@ static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *
 static int allocate(sbn_batchnorm *layer, const char *name)
 {
     sbn_group *group = layer->group;
-    layer->name = sbn__allocate(strlen(name) + 1);
+    layer->name = sbn__text_copy(name, strlen(name));
     layer->table_fresh = sbn__allocate(group->replica_count);
     layer->shapes = sbn__allocate(sizeof *layer->shapes * group->replica_count);
     if (layer->tracks)
         layer->running = sbn__running_create(layer->channels);
     if (!layer->name || !layer->table_fresh || !layer->shapes || (layer->tracks && !layer->running))
         return sbn__fail_memory("a layer");
-    layer->config.name = strcpy(layer->name, name);
+    layer->config.name = layer->name;
     return SBN_SUCCESS;
 }
 

@@ -83,6 +83,8 @@ static void write_channel(float *rows, size_t channels, size_t c, double mean, d
 void sbn__coefficients_write(const sbn_channel_table *table, const double *mean,
                              const double *invstd)
 {
+    if (table->replicas == 0)
+        return;
     float *rows = sbn__channel_table_rows(table, 0);
     for (size_t c = 0; c < table->channels; ++c)
         write_channel(rows, table->channels, c, mean[c], invstd[c]);

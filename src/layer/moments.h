@@ -39,7 +39,7 @@ int sbn__saved_moments_read(sbn_saved_moments *moments, const sbn_channel_table 
 
 int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels);
 
-/* Writes the host copy, which must not be in use. */
+/* Writes the host copy, if there is one; it must not be in use. */
 void sbn__coefficients_write(const sbn_channel_table *table, const double *mean,
                              const double *invstd);
 

@@ -12,7 +12,6 @@ sbn_running *sbn__running_create(size_t channels)
         return NULL;
     running->channels = channels;
     running->mean = sbn__allocate(2 * sizeof(float) * channels);
-    running->device_is_stale = 1;
     if (!running->mean) {
         sbn__running_destroy(running);
         return NULL;
@@ -21,11 +20,18 @@ sbn_running *sbn__running_create(size_t channels)
     return running;
 }
 
+/* The host's copy, which is up to date, has been changed, or has no other any more. */
+static void changed(sbn_running *running)
+{
+    running->device_is_stale = 1;
+    ++running->version;
+}
+
 void sbn__running_drop_copy(sbn_running *running)
 {
     sbn__release_event(&running->last);
     sbn__release_buffer(&running->device);
-    running->device_is_stale = 1;
+    changed(running);
 }
 
 void sbn__running_destroy(sbn_running *running)
@@ -47,7 +53,8 @@ static int wait_for_updates(sbn_running *running, const sbn_group *group, const 
     clWaitForEvents(1, &running->last);
     const int status = sbn__event_state(group->replicas, running->last, &state);
     sbn__release_event(&running->last);
-    running->count_is_stale = 1; /* until it is read, if it is */
+    /* Until it is read, if it is. */
+    running->count_is_stale = 1;
     return status || state >= 0
                ? status
                : sbn__fail(state,
@@ -58,17 +65,20 @@ static int wait_for_updates(sbn_running *running, const sbn_group *group, const 
 
 #define WHAT "running statistics"
 
-static int move(const sbn_running *running, const sbn_replica *replica, int to_host, size_t at,
+enum { TO_DEVICE, TO_HOST };
+
+static int move(const sbn_running *running, const sbn_replica *replica, int way, size_t at,
                 size_t size, void *host)
 {
     const cl_mem mem = running->device.mem;
-    return to_host ? sbn__read_now(replica, replica->transfer_queue, mem, at, size, host, WHAT)
-                   : sbn__write_now(replica, replica->transfer_queue, mem, at, size, host, WHAT);
+    return way == TO_HOST
+               ? sbn__read_now(replica, replica->transfer_queue, mem, at, size, host, WHAT)
+               : sbn__write_now(replica, replica->transfer_queue, mem, at, size, host, WHAT);
 }
 
-static int move_count(sbn_running *running, const sbn_replica *replica, int to_host)
+static int move_count(sbn_running *running, const sbn_replica *replica, int way)
 {
-    const int status = move(running, replica, to_host, 2 * sizeof(float) * running->channels,
+    const int status = move(running, replica, way, 2 * sizeof(float) * running->channels,
                             sizeof running->batches, &running->batches);
     if (!status)
         running->count_is_stale = 0;
@@ -76,11 +86,11 @@ static int move_count(sbn_running *running, const sbn_replica *replica, int to_h
 }
 
 /* Both copies' rows and count. */
-static int move_all(sbn_running *running, const sbn_replica *replica, int to_host)
+static int move_all(sbn_running *running, const sbn_replica *replica, int way)
 {
-    const int status = move(running, replica, to_host, 0, 2 * sizeof(float) * running->channels,
+    const int status = move(running, replica, way, 0, 2 * sizeof(float) * running->channels,
                             running->mean);
-    return status ? status : move_count(running, replica, to_host);
+    return status ? status : move_count(running, replica, way);
 }
 
 int sbn__running_read(sbn_running *running, const sbn_group *group, const char *layer)
@@ -89,7 +99,7 @@ int sbn__running_read(sbn_running *running, const sbn_group *group, const char *
         return SBN_SUCCESS;
     int status = wait_for_updates(running, group, layer);
     if (!status)
-        status = move_all(running, group->replicas, 1);
+        status = move_all(running, group->replicas, TO_HOST);
     if (!status) {
         running->host_is_stale = 0;
         ++running->version;
@@ -115,7 +125,7 @@ static int recount(sbn_running *running, const sbn_replica *replica)
         return status;
     if (running->last)
         clWaitForEvents(1, &running->last);
-    return move_count(running, replica, 1);
+    return move_count(running, replica, TO_HOST);
 }
 
 int sbn__running_send(sbn_running *running, const sbn_group *group, const char *layer)
@@ -128,7 +138,7 @@ int sbn__running_send(sbn_running *running, const sbn_group *group, const char *
     if (!status)
         status = sbn__reserve_kept(replica, &running->device, size);
     if (!status)
-        status = move_all(running, replica, 0);
+        status = move_all(running, replica, TO_DEVICE);
     running->device_is_stale = status != SBN_SUCCESS;
     return status;
 }
@@ -154,13 +164,6 @@ void sbn__running_count(sbn_running *running)
 }
 
 /* --- of a layer --------------------------------------------------------------------- */
-
-/* The host's copy, which was up to date, has been changed. */
-static void changed(sbn_running *running)
-{
-    running->device_is_stale = 1;
-    ++running->version;
-}
 
 static int check_tracking(const sbn_batchnorm *layer)
 {

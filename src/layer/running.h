@@ -21,7 +21,7 @@ struct sbn_running {
     sbn_device_buffer device; /* both rows, then the count of batches */
     cl_event last;            /* the last command that updates it */
     int may_fail;             /* ... on a queue without order, or behind an event of the caller's */
-    unsigned version;         /* how often the host's copy has changed */
+    unsigned version;         /* how often the host's copy has changed, or lost the device's */
 };
 
 /* Makes those of `channels` channels, which are not yet set; returns NULL without memory. */

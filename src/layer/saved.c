@@ -50,9 +50,10 @@ void sbn__mask_begin(sbn_mask *mask)
     mask->rows = mask->next;
     if (!mask->larger.mem)
         return;
-    sbn__release_buffer(&mask->words);
+    const sbn_device_buffer smaller = mask->words;
     mask->words = mask->larger;
-    mask->larger = (sbn_device_buffer){NULL, 0, 0};
+    mask->larger = smaller;
+    sbn__release_buffer(&mask->larger);
 }
 
 /* --- creating and destroying -------------------------------------------------------- */
@@ -60,7 +61,8 @@ void sbn__mask_begin(sbn_mask *mask)
 /* Frees what is of the size of the layer's group. */
 static void free_content(sbn_saved *saved)
 {
-    for (size_t r = 0; saved->masks && r < saved->mask_count; ++r) {
+    /* Without a table, which is made last, they are empty. */
+    for (size_t r = 0; r < saved->table.replicas; ++r) {
         sbn__release_buffer(&saved->masks[r].words);
         sbn__release_buffer(&saved->masks[r].larger);
     }
@@ -78,7 +80,6 @@ static int make_content(sbn_saved *saved)
     saved->moments = sbn__saved_moments_create(channels, replicas);
     saved->shapes = sbn__allocate(sizeof *saved->shapes * replicas);
     saved->masks = sbn__allocate(sizeof *saved->masks * replicas);
-    saved->mask_count = replicas;
     return saved->moments && saved->shapes && saved->masks
                ? sbn__coefficients_create(&saved->table, group, channels)
                : sbn__fail_memory("saved statistics");
@@ -145,7 +146,6 @@ int sbn__saved_follow(sbn_saved *saved)
     saved->moments = next.moments;
     saved->shapes = next.shapes;
     saved->masks = next.masks;
-    saved->mask_count = next.mask_count;
     saved->table = next.table;
     saved->filled = 0;
     return SBN_SUCCESS;

@@ -34,9 +34,8 @@ struct sbn_saved {
     uint32_t place;      /* and the layer's place in it */
     uint64_t count;
     sbn_saved_moments *moments;
-    sbn_shape *shapes; /* per replica */
-    sbn_mask *masks;   /* per replica; empty unless the layer needs them */
-    size_t mask_count;
+    sbn_shape *shapes;       /* per replica */
+    sbn_mask *masks;         /* per replica; empty unless the layer needs them */
     sbn_channel_table table; /* coefficients */
 };
 

@@ -76,7 +76,6 @@ void sbn__layer_move_finish(sbn_layer_move *move, sbn_batchnorm *layer, sbn_grou
     sbn__free(layer->table_fresh);
     sbn__free(layer->shapes);
     layer->table_fresh = move->fresh;
-    layer->table_version = 0;
     layer->shapes = move->shapes;
     *move = (sbn_layer_move){NULL, NULL};
     --layer->group->layers;

@@ -108,8 +108,10 @@ void check_commands(training *t)
 void check_calls(training *t)
 {
     sbn_saved *other = fixture_saved(t->layer);
-    for (int i = 0; i < WARM_UP; ++i)
+    for (int i = 0; i < WARM_UP; ++i) {
+        must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, NULL), "running stats");
         train_ahead(t, other);
+    }
     long before[WAITING], after[WAITING];
     const long handles = sbn__handles_open(), asked = wraps_calls(WRAP_EVENT_INFO);
     count(before);
