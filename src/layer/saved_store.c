@@ -32,7 +32,7 @@ typedef struct replica_header {
     uint64_t samples, plane;
     uint64_t row;  /* elements of a mask's row; 0: there is no mask */
     uint32_t bits; /* of its words */
-    uint32_t word; /* their bytes */
+    uint32_t unused;
     uint64_t mask_size;
 } replica_header;
 
@@ -56,7 +56,6 @@ static replica_header describe(const sbn_saved *saved, size_t r)
     if (sbn__is_masked(saved->layer) && shape->elements > 0) {
         h.row = saved->masks[r].rows.length;
         h.bits = (uint32_t)sbn__form_sizes(form)->mask_bits;
-        h.word = (uint32_t)sbn__form_sizes(form)->mask_word;
         h.mask_size = mask_size(shape->elements, h.row, form);
     }
     return h;
@@ -115,8 +114,6 @@ int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *s
         return sbn__fail(SBN_INVALID_ARGUMENT, "room: expected at least %zu bytes, got %zu", *size,
                          room);
     status = sbn__saved_read(saved);
-    if (status)
-        return status;
     char *at = memory;
     memcpy(at, &h, sizeof h);
     at += sizeof h;
@@ -182,15 +179,13 @@ static int check_header(const header *h, const sbn_batchnorm *layer, size_t size
 /* Fills a shape as far as saved statistics need it; 0: it is none. */
 static int shape_of(const replica_header *h, size_t channels, sbn_shape *shape)
 {
-    const uint64_t most = (uint64_t)1 << 56;
-    *shape = (sbn_shape){.samples = h->samples, .plane = h->plane, .channels = channels};
-    if (h->plane > 0 && h->samples > most / h->plane)
-        return 0;
-    shape->values = h->samples * h->plane;
-    if (shape->values > most / channels)
-        return 0;
-    shape->elements = shape->values * channels;
-    return 1;
+    const uint64_t most = ((uint64_t)1 << 56) / channels, values = h->samples * h->plane;
+    *shape = (sbn_shape){.samples = h->samples,
+                         .plane = h->plane,
+                         .channels = channels,
+                         .values = values,
+                         .elements = values * channels};
+    return !h->plane || h->samples <= most / h->plane;
 }
 
 /* The replicas' shapes and masks: `shapes` receives the former; *left is what moments leave. */
@@ -255,8 +250,7 @@ static int load(sbn_saved *saved, const header *h, const char *at)
     for (size_t r = 0; r < replicas; ++r)
         sbn__channel_table_leave(&saved->table, r);
     memcpy(saved->moments->mean, moments, moments_size(layer));
-    if (replicas > 0)
-        sbn__coefficients_write(&saved->table, saved->moments->mean, saved->moments->invstd);
+    sbn__coefficients_write(&saved->table, saved->moments->mean, saved->moments->invstd);
     for (size_t r = 0; r < replicas && !status; ++r, at += sizeof(replica_header)) {
         replica_header own;
         memcpy(&own, at, sizeof own);

@@ -113,7 +113,9 @@ static void check_refused(void)
             "saved: no forward pass has filled it yet");
     must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
     must(sbn_forward(plain.layer, &shard, plain.saved, 0, NULL), "sbn_forward");
-    must(sbn_saved_store(plain.saved, NULL, 0, &size), "sbn_saved_store");
+    must(sbn_saved_store(plain.saved, bytes, ROOM, &size), "sbn_saved_store");
+    bytes[88 + 7] = 1;
+    REFUSED(sbn_saved_load(plain.saved, bytes, size), "memory: replica 0: expected a shape and");
     tap_ok(size == 88 + 40 + 24 * CHANNELS, "the bytes of one replica: %zu", size);
     REFUSED(sbn_saved_store(l.saved, bytes, ROOM, NULL), "size: expected a place");
     must(sbn_saved_store(l.saved, NULL, 0, &size), "sbn_saved_store");
@@ -150,8 +152,12 @@ static void check_refused(void)
     memcpy(short_of, bytes, sizeof short_of);
     short_of[16] = sizeof short_of;
     short_of[17] = 0;
-    REFUSED(sbn_saved_load(target, short_of, sizeof short_of), "size: expected at least |got 88");
-    /* Each byte matters but those of frozen, pass, place, count and word; nothing beyond is touched. */
+    REFUSED(sbn_saved_load(target, short_of, sizeof short_of),
+            "size: expected at least 200 bytes, got 88");
+    bytes[16] += 8;
+    REFUSED(sbn_saved_load(target, bytes, size + 8), "memory: expected no more masks, got 8 bytes");
+    bytes[16] -= 8;
+    /* Each byte matters but those of frozen, pass, place and count; nothing beyond is touched. */
     int odd = 0, refused = 0;
     for (size_t at = 0; at < 128; ++at)
         for (int bit = 0; bit <= 8; ++bit) {
