@@ -66,3 +66,9 @@ int sbn__check_handle(const void *handle, enum sbn_handle_kind tag, const char *
                      "%s: expected a handle of this kind, got one that is destroyed, or none",
                      argument);
 }
+
+int sbn__enter(const void *handle, enum sbn_handle_kind tag, const char *argument)
+{
+    sbn__error_clear();
+    return sbn__check_handle(handle, tag, argument);
+}

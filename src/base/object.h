@@ -36,4 +36,7 @@ int sbn__object_is(const void *handle, enum sbn_handle_kind tag);
 /* The same check: SBN_INVALID_ARGUMENT with a sentence that begins with the argument's name. */
 int sbn__check_handle(const void *handle, enum sbn_handle_kind tag, const char *argument);
 
+/* The same where a public call begins: it forgets the sentence of the call before. */
+int sbn__enter(const void *handle, enum sbn_handle_kind tag, const char *argument);
+
 #endif

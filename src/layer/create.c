@@ -112,11 +112,10 @@ static void free_layer(sbn_batchnorm *layer)
 int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sbn_batchnorm **layer)
 {
     sbn_batchnorm_config config;
-    sbn__error_clear();
     if (!layer)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer: expected a place for the handle, got NULL");
     *layer = NULL;
-    int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    int status = sbn__enter(group, SBN_HANDLE_GROUP, "group");
     if (!status)
         status = read_config(given, &config);
     if (status)
@@ -150,8 +149,7 @@ int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *given, sb
 
 int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *config)
 {
-    sbn__error_clear();
-    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status && !config)
         status = sbn__fail(SBN_INVALID_ARGUMENT, "config: expected room for settings, got NULL");
     if (!status)

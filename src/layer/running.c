@@ -167,8 +167,7 @@ void sbn__running_count(sbn_running *running)
 
 static int check_tracking(const sbn_batchnorm *layer)
 {
-    sbn__error_clear();
-    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status && !layer->tracks)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" keeps no running statistics",
                          layer->name);

@@ -94,11 +94,10 @@ static void free_saved(sbn_saved *saved)
 
 int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved)
 {
-    sbn__error_clear();
     if (!saved)
         return sbn__fail(SBN_INVALID_ARGUMENT, "saved: expected a place for the handle, got NULL");
     *saved = NULL;
-    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return status;
     sbn_saved *made = sbn__allocate(sizeof *made);
@@ -161,8 +160,7 @@ int sbn__saved_read(const sbn_saved *saved)
 
 int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count)
 {
-    sbn__error_clear();
-    int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
+    int status = sbn__enter(saved, SBN_HANDLE_SAVED, "saved");
     if (!status)
         status = sbn__check_filled(saved, saved->layer);
     if (!status && (mean || var))

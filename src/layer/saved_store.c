@@ -97,8 +97,7 @@ static int wait(const sbn_saved *saved, const sbn_replica *replica)
 
 int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *size)
 {
-    sbn__error_clear();
-    int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
+    int status = sbn__enter(saved, SBN_HANDLE_SAVED, "saved");
     if (!status && !size)
         status = sbn__fail(SBN_INVALID_ARGUMENT, "size: expected a place for the size, got NULL");
     if (!status)
@@ -272,8 +271,7 @@ static int load(sbn_saved *saved, const header *h, const char *at)
 int sbn_saved_load(sbn_saved *saved, const void *memory, size_t size)
 {
     header h;
-    sbn__error_clear();
-    int status = sbn__check_handle(saved, SBN_HANDLE_SAVED, "saved");
+    int status = sbn__enter(saved, SBN_HANDLE_SAVED, "saved");
     if (!status && !memory)
         status = sbn__fail(SBN_INVALID_ARGUMENT, "memory: expected an address, got NULL");
     if (!status && size < sizeof h)

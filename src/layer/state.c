@@ -16,8 +16,7 @@ static int set(sbn_batchnorm *layer, int *flag, int value, const char *name, con
 
 int sbn_batchnorm_set_training(sbn_batchnorm *layer, int training)
 {
-    sbn__error_clear();
-    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     return status ? status
                   : set(layer, &layer->training, training, "training",
                         "switching training and evaluation");
@@ -25,8 +24,7 @@ int sbn_batchnorm_set_training(sbn_batchnorm *layer, int training)
 
 int sbn_batchnorm_set_frozen(sbn_batchnorm *layer, int frozen)
 {
-    sbn__error_clear();
-    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     return status ? status : set(layer, &layer->frozen, frozen, "frozen", "freezing");
 }
 
@@ -87,8 +85,7 @@ void sbn__layer_move_finish(sbn_layer_move *move, sbn_batchnorm *layer, sbn_grou
 int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group)
 {
     sbn_layer_move move = {NULL, NULL};
-    sbn__error_clear();
-    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status)
         status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (!status)

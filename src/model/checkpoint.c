@@ -142,8 +142,7 @@ size_t sbn_checkpoint_size(const sbn_checkpoint *checkpoint)
 
 static int check_index(const sbn_checkpoint *checkpoint, size_t index)
 {
-    sbn__error_clear();
-    const int status = sbn__check_handle(checkpoint, SBN_HANDLE_CHECKPOINT, "checkpoint");
+    const int status = sbn__enter(checkpoint, SBN_HANDLE_CHECKPOINT, "checkpoint");
     if (!status && index >= checkpoint->size)
         return sbn__fail(SBN_INVALID_ARGUMENT, "index: expected a layer below %zu, got %zu",
                          checkpoint->size, index);

@@ -147,8 +147,7 @@ static int write_file(save *s)
 int sbn_model_save(const sbn_model *model, const char *path, const char *base)
 {
     sbn_tensor_file file;
-    sbn__error_clear();
-    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    int status = sbn__enter(model, SBN_HANDLE_MODEL, "model");
     if (!status && !path)
         status = sbn__fail(SBN_INVALID_ARGUMENT, "path: expected a file's name, got NULL");
     if (!status)

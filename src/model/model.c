@@ -54,7 +54,7 @@ static int reserve(sbn_model *model)
 static int check_new(const sbn_model *model, const char *name, const sbn_batchnorm *layer,
                      const sbn_parameters *parameters)
 {
-    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    int status = sbn__enter(model, SBN_HANDLE_MODEL, "model");
     if (!status)
         status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
@@ -85,7 +85,6 @@ static int check_new(const sbn_model *model, const char *name, const sbn_batchno
 int sbn_model_add(sbn_model *model, const char *name, sbn_batchnorm *layer,
                   const sbn_parameters *parameters)
 {
-    sbn__error_clear();
     int status = check_new(model, name, layer, parameters);
     if (!status)
         status = reserve(model);
@@ -143,7 +142,7 @@ sbn_batchnorm *sbn_model_find(const sbn_model *model, const char *name, size_t *
 /* Checks that all layers are idle, so that no switch fails after another succeeded. */
 static int check_switch(const sbn_model *model, int value, const char *name, const char *what)
 {
-    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    int status = sbn__enter(model, SBN_HANDLE_MODEL, "model");
     if (!status && value != 0 && value != 1)
         status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d", name, value);
     for (size_t i = 0; !status && i < model->size; ++i)
@@ -153,7 +152,6 @@ static int check_switch(const sbn_model *model, int value, const char *name, con
 
 int sbn_model_set_training(sbn_model *model, int training)
 {
-    sbn__error_clear();
     const int status = check_switch(model, training, "training",
                                     "switching training and evaluation");
     for (size_t i = 0; !status && i < model->size; ++i)
@@ -163,7 +161,6 @@ int sbn_model_set_training(sbn_model *model, int training)
 
 int sbn_model_set_frozen(sbn_model *model, int frozen)
 {
-    sbn__error_clear();
     const int status = check_switch(model, frozen, "frozen", "freezing");
     for (size_t i = 0; !status && i < model->size; ++i)
         model->entries[i].layer->frozen = frozen;
@@ -172,8 +169,7 @@ int sbn_model_set_frozen(sbn_model *model, int frozen)
 
 int sbn_model_reset_running_stats(sbn_model *model)
 {
-    sbn__error_clear();
-    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    int status = sbn__enter(model, SBN_HANDLE_MODEL, "model");
     for (size_t i = 0; !status && i < model->size; ++i)
         if (model->entries[i].layer->tracks)
             status = sbn_batchnorm_reset_running_stats(model->entries[i].layer);
@@ -190,8 +186,7 @@ int sbn__check_known(const sbn_model *model)
 
 static int check_index(const sbn_model *model, size_t index)
 {
-    sbn__error_clear();
-    const int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    const int status = sbn__enter(model, SBN_HANDLE_MODEL, "model");
     if (status)
         return status;
     if (index >= model->size)
@@ -230,8 +225,7 @@ static int reset_parameters(const sbn_entry *entry)
 
 int sbn_model_reset_parameters(sbn_model *model)
 {
-    sbn__error_clear();
-    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    int status = sbn__enter(model, SBN_HANDLE_MODEL, "model");
     for (size_t i = 0; !status && i < model->size; ++i)
         if (model->entries[i].parameters)
             status = sbn__check_replicas(&model->entries[i]);

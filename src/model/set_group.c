@@ -84,8 +84,7 @@ static int copy(const sbn_entry *entry, const successor *next)
 int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn replicate,
                         void *context)
 {
-    sbn__error_clear();
-    int status = sbn__check_handle(model, SBN_HANDLE_MODEL, "model");
+    int status = sbn__enter(model, SBN_HANDLE_MODEL, "model");
     if (!status)
         status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (status)
