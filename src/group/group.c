@@ -262,10 +262,9 @@ int sbn_group_world_size(const sbn_group *group)
 
 int sbn_group_status(const sbn_group *group, const char **reason)
 {
-    sbn__error_clear();
     if (reason)
         *reason = "";
-    const int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    const int status = sbn__enter(group, SBN_HANDLE_GROUP, "group");
     if (status)
         return status;
     const sbn_communicator *c = &group->communicator;
@@ -281,8 +280,7 @@ int sbn_group_status(const sbn_group *group, const char **reason)
 
 int sbn_group_abort(sbn_group *group)
 {
-    sbn__error_clear();
-    const int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    const int status = sbn__enter(group, SBN_HANDLE_GROUP, "group");
     if (!status)
         atomic_store_explicit(&group->aborted, 1, memory_order_release);
     return status;

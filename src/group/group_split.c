@@ -105,8 +105,7 @@ static void give_groups(const splitting *s, sbn_group **subgroups)
 
 int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
 {
-    sbn__error_clear();
-    int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    int status = sbn__enter(group, SBN_HANDLE_GROUP, "group");
     if (status)
         return status;
     splitting s = {.group = group, .colours = colours};

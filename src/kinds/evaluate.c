@@ -40,8 +40,7 @@ static int apply_replica(sbn_batchnorm *layer, sbn_shard shard, sbn_channel_tabl
 
 int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
 {
-    sbn__error_clear();
-    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return status;
     if (!layer->tracks)
@@ -69,8 +68,7 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
 
 int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved)
 {
-    sbn__error_clear();
-    int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status)
         status = sbn__check_filled(saved, layer);
     if (status)

@@ -130,7 +130,7 @@ static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *repli
 
 static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
 {
-    const int status = sbn__check_handle(layer, SBN_HANDLE_BATCHNORM, "layer");
+    const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return status;
     if (!layer->tracks)
@@ -153,7 +153,6 @@ static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
 
 int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
 {
-    sbn__error_clear();
     int status = check(layer, foldings);
     if (status)
         return status;

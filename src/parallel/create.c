@@ -164,12 +164,11 @@ static int meet(sbn_data_parallel *made)
 int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *given,
                              sbn_data_parallel **parallel)
 {
-    sbn__error_clear();
     if (!parallel)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "parallel: expected a place for the handle, got NULL");
     *parallel = NULL;
-    int status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
+    int status = sbn__enter(group, SBN_HANDLE_GROUP, "group");
     if (status)
         return status;
     sbn_data_parallel *made = sbn__allocate(sizeof *made);

@@ -179,12 +179,11 @@ static int check_state(sbn_data_parallel *parallel)
 /* `asked` has the arguments. */
 static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
 {
-    sbn__error_clear();
     if (!begun)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "exchange: expected a place for the handle, got NULL");
     *begun = NULL;
-    int status = sbn__check_handle(parallel, SBN_HANDLE_PARALLEL, "parallel");
+    int status = sbn__enter(parallel, SBN_HANDLE_PARALLEL, "parallel");
     if (status)
         return status;
     forget_events(parallel, asked->replicas);
@@ -249,7 +248,7 @@ int sbn_average_gradients_begin(sbn_data_parallel *parallel, const size_t *count
 
 static int check_under_way(const sbn_exchange *e)
 {
-    const int status = sbn__check_handle(e, SBN_HANDLE_EXCHANGE, "exchange");
+    const int status = sbn__enter(e, SBN_HANDLE_EXCHANGE, "exchange");
     if (!status && e->ended)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "exchange: expected an exchange under way, got an ended one");
@@ -258,7 +257,6 @@ static int check_under_way(const sbn_exchange *e)
 
 int sbn_exchange_progress(sbn_exchange *e, int *ready)
 {
-    sbn__error_clear();
     const int status = check_under_way(e);
     if (status)
         return status;
@@ -279,7 +277,6 @@ static void wait_for_copies(const sbn_exchange *e)
 
 int sbn_exchange_end(sbn_exchange *e)
 {
-    sbn__error_clear();
     int status = check_under_way(e);
     if (status)
         return status;

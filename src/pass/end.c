@@ -35,7 +35,7 @@ void sbn__pass_wait(sbn_pass *pass)
 
 static int check_under_way(const sbn_pass *pass)
 {
-    const int status = sbn__check_handle(pass, SBN_HANDLE_PASS, "pass");
+    const int status = sbn__enter(pass, SBN_HANDLE_PASS, "pass");
     if (!status && !pass->layer_passes)
         return sbn__fail(SBN_INVALID_ARGUMENT, "pass: expected a pass under way, got an ended one");
     return status;
@@ -43,7 +43,6 @@ static int check_under_way(const sbn_pass *pass)
 
 int sbn_pass_progress(sbn_pass *pass, int *ready)
 {
-    sbn__error_clear();
     const int status = check_under_way(pass);
     if (status)
         return status;
@@ -147,7 +146,6 @@ static int give_results(const sbn_pass *pass, sbn_result *results)
 
 int sbn_pass_end(sbn_pass *pass, sbn_result *results)
 {
-    sbn__error_clear();
     int status = check_under_way(pass);
     if (status)
         return status;
