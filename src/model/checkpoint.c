@@ -53,7 +53,8 @@ static int compare_names(const char *one, const char *two)
         a += strspn(a, "0");
         b += strspn(b, "0");
         const size_t length = strspn(a, digits), other = strspn(b, digits);
-        order = length != other ? (length > other) - (length < other) : memcmp(a, b, length);
+        order = (length > other) - (length < other);
+        order = order ? order : memcmp(a, b, length);
         a += length;
         b += other;
     }

@@ -170,9 +170,10 @@ static int read_and_put(load *l)
     if (!status)
         status = judge_unexpected(l);
     if (!status && l->problems > 0)
-        status = sbn__fail(SBN_KEY_MISMATCH, "%s: %zu %s not fit the model: %s%s", l->file.path,
-                           l->problems, l->problems > 1 ? "keys do" : "key does", l->first,
-                           l->problems > 1 ? ", ..." : "");
+        status = sbn__fail(SBN_KEY_MISMATCH,
+                           l->problems > 1 ? "%s: %zu keys do not fit the model: %s, ..."
+                                           : "%s: %zu key does not fit the model: %s",
+                           l->file.path, l->problems, l->first);
     for (size_t i = 0; i < size && !status; ++i)
         status = put_statistics(&l->model->entries[i], &all[i]);
     for (size_t i = 0; i < size && !status; ++i)

@@ -18,10 +18,10 @@ typedef struct save {
     const sbn_tensor_file *base; /* NULL: there is none */
     const char *path;
     sbn_new_tensor *tensors;
-    char **keys;         /* of the layers' tensors */
+    char **keys;         /* of the layers' tensors, which come first */
     extent *shapes;      /* of each layer's new ones */
     unsigned char *used; /* for each tensor of the base: is it a layer's? */
-    size_t count, key_count;
+    size_t count;
 } save;
 
 static int encode_all(sbn_new_tensor *tensor, const float *values, size_t count)
@@ -40,10 +40,9 @@ static int add_tensor(save *s, size_t index, int which, sbn_new_tensor **added)
 {
     const sbn_entry *entry = &s->model->entries[index];
     const size_t channels = entry->layer->channels;
-    char *key = s->keys[s->key_count] = sbn__key(entry->name, which);
+    char *key = s->keys[s->count] = sbn__key(entry->name, which);
     if (!key)
         return sbn__fail_memory("a key");
-    ++s->key_count;
     const sbn_tensor *old = s->base ? sbn__tensor_header_find(&s->base->header, key) : NULL;
     if (old && !sbn__key_fits(old, which, channels))
         return sbn__key_misfit(old, which, channels);
@@ -135,7 +134,7 @@ static int write_file(save *s)
     }
     for (size_t i = 0; i < s->count; ++i)
         sbn__free(s->tensors[i].data);
-    for (size_t i = 0; i < s->key_count; ++i)
+    for (size_t i = 0; s->keys && i < most; ++i)
         sbn__free(s->keys[i]);
     sbn__free(s->tensors);
     sbn__free(s->keys);
