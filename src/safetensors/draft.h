@@ -13,8 +13,8 @@ typedef struct sbn_draft {
     int folder;       /* of the draft and of the file */
     char *path;       /* the file's, links followed; its last part begins at `name` */
     const char *name; /* the file's name in the folder */
-    char draft[40];   /* the draft's name there; "" as long as there is none */
-    int replaces;     /* 1: a file exists; owner, group and mode are its own */
+    char draft[sizeof "syncbn-9223372036854775807-4294967295.tmp"]; /* its name there; "": none */
+    int replaces; /* 1: a file exists; owner, group and mode are its own */
     uid_t owner;
     gid_t group;
     mode_t mode;

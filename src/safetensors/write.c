@@ -42,7 +42,7 @@ static void put_string(sink *s, const char *text)
         text += plain;
         if (!*text)
             break;
-        char escape[16] = "\\";
+        char escape[sizeof "\\u0000"] = "\\";
         const char *found = strchr(characters, *text);
         if (found)
             escape[1] = escapes[found - characters];
@@ -68,7 +68,7 @@ static void put_metadata(sink *s, const sbn_tensor_metadata *metadata)
 
 static void put_tensor(sink *s, const sbn_new_tensor *tensor, uint64_t begin)
 {
-    char offsets[80];
+    char offsets[sizeof ",\"data_offsets\":[18446744073709551615,18446744073709551615]}"];
     snprintf(offsets, sizeof offsets, ",\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin,
              begin + tensor->size);
     put_string(s, tensor->name);

@@ -124,6 +124,8 @@ file.xz|\\3757zXZ\\000\\000\\004|a file compressed by xz
 file.zst|\\050\\265\\057\\375\\004\\000\\001\\002|a file compressed by zstd
 pointer|version https://git-lfs.github.com/spec/v1\\noid sha256:00\\nsize 9\\n|a Git LFS pointer: the file itself has not been downloaded
 page|<!DOCTYPE html>\\n<html>\\n|an HTML page
+page_in_lower_case|<!doctype html>\\n<html>\\n|an HTML page
+page_without_type|<html>\\n|an HTML page
 index.json|{"metadata": {"total_size": 9}, "weight_map": {"a": "b"}}\\n|the index of several safetensors files; name one of those
 list.json| [1, 2, 3, 4, 5]\\n|a JSON text
 text|int f() {\\n\\treturn 1; /* \\303\\244 */\\n}\\n|a text
@@ -134,7 +136,7 @@ blank|  \\t \\n\\r  \\n  \\n|a text
 KINDS
 (cd "$work" && tar -cf file.tar file.gz)
 is 'a tar archive' file.tar
-dd if=/dev/zero of="$work/zeros" bs=1000 count=1 2> /dev/null
+dd if=/dev/zero of="$work/zeros" bs=100 count=1 2> /dev/null
 is 'a file that begins with zeros' zeros
 # Bytes that are no UTF-8, and control characters that no text has.
 for noise in '\377\376\001\002\003\004\005\006' '\001\002\003\004text' 'textual\177' 'text\377abc' \
