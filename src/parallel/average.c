@@ -52,8 +52,7 @@ static int is_counted(const int64_t *words, int which)
 
 void sbn__range_put(sbn_range range, int64_t *words)
 {
-    if (range.level >= 0)
-        count_one(words, range.level);
+    count_one(words, range.level);
     if (range.special)
         count_one(words, SPECIAL);
 }

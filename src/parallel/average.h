@@ -20,13 +20,13 @@ enum {
 };
 
 typedef struct sbn_range {
-    int level;   /* -1: empty */
+    int level;   /* 0: of the smallest magnitudes, or empty */
     int special; /* NaN or Inf is among them */
 } sbn_range;
 
 #define SBN_NO_RANGE \
     { \
-        -1, 0 \
+        0, 0 \
     }
 
 /* Extends the range by the elements of a replica. */

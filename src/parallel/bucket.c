@@ -5,12 +5,13 @@
 #include "base/memory.h"
 #include "parallel/average.h"
 #include "parallel/check.h"
+#include "plan/sizes.h"
 
 /* --- how tensors are cut into buckets, a bucket into pieces, and pieces into blocks --------- */
 
 /* A part of one tensor, and where it lies in the bucket. */
 typedef struct piece {
-    size_t tensor, first, count, at;
+    size_t at, tensor, first, count;
 } piece;
 
 /* A block of the bucket: never of two tensors. */
@@ -45,11 +46,6 @@ static int next_piece(const sbn_bucket *bucket, piece *p)
     return 1;
 }
 
-static size_t blocks_in(size_t floats)
-{
-    return floats / SBN_AVERAGE_BLOCK + (floats % SBN_AVERAGE_BLOCK != 0);
-}
-
 void sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
 {
     const size_t limit = e->parallel->bucket_floats;
@@ -66,7 +62,7 @@ void sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
         const size_t left = e->counts[e->tensor] - e->first;
         const size_t part = fitting(left, limit - bucket->floats);
         bucket->floats += part;
-        bucket->blocks += blocks_in(part);
+        bucket->blocks += sbn__ceil_div(part, SBN_AVERAGE_BLOCK);
         e->first += part;
         if (part < left)
             break;
@@ -79,11 +75,10 @@ void sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
 static int next_block(const sbn_bucket *bucket, const int64_t *levels, piece *p, block *b)
 {
     b->at += b->count;
-    b->range = b->count > 0 ? b->range + SBN_RANGE_WORDS : levels;
+    b->range = b->range ? b->range + SBN_RANGE_WORDS : levels;
     if (b->at == p->at + p->count && !next_piece(bucket, p))
         return 0;
-    const size_t left = p->at + p->count - b->at;
-    b->count = left < SBN_AVERAGE_BLOCK ? left : SBN_AVERAGE_BLOCK;
+    b->count = sbn__at_most(p->at + p->count - b->at, SBN_AVERAGE_BLOCK);
     return 1;
 }
 
@@ -99,7 +94,7 @@ int sbn__bucket_open(sbn_bucket *bucket, size_t replicas)
 void sbn__bucket_close(sbn_bucket *bucket, size_t replicas)
 {
     if (bucket->copied)
-        sbn__bucket_wait(bucket, replicas);
+        sbn__copies_wait(bucket->copied, replicas);
     for (size_t r = 0; r < replicas; ++r) {
         if (bucket->copied)
             sbn__release_event(&bucket->copied[r]);
@@ -119,27 +114,20 @@ static size_t most_floats(const sbn_exchange *e)
     return e->floats < limit ? (size_t)e->floats : limit;
 }
 
-/* The most blocks: each tensor may end with an incomplete one. */
-static size_t most_blocks(const sbn_exchange *e, size_t floats)
-{
-    size_t blocks = floats / SBN_AVERAGE_BLOCK;
-    for (size_t t = 0; t < e->tensors; ++t)
-        blocks += e->counts[t] > 0;
-    return blocks < floats ? blocks : floats;
-}
-
 int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
 {
     sbn_data_parallel *parallel = e->parallel;
     const char *what = "a bucket of tensors";
     const size_t floats = most_floats(e);
-    const size_t ranges = e->averages ? most_blocks(e, floats) : 0;
+    /* Each tensor may end with an incomplete block. */
+    const size_t blocks = sbn__at_most(floats / SBN_AVERAGE_BLOCK + e->tensors, floats);
+    const size_t ranges = e->averages ? blocks : 0;
     /* Levels first: they also tell the other ranks of an error. */
     int status = sbn__request_reserve(&bucket->levels,
                                       sbn__status_words(parallel) + SBN_RANGE_WORDS * ranges, what);
     if (!status && (sbn__communicator_is_joined(&parallel->communicator) || e->averages))
         status = sbn__request_reserve(&bucket->sums, floats, what);
-    for (size_t r = 0; r < parallel->replica_count && !status && floats > 0; ++r)
+    for (size_t r = 0; r < parallel->replica_count && !status; ++r)
         status = sbn__staging_reserve(&parallel->replicas[r], &bucket->host[r],
                                       sizeof(float) * floats);
     return status;
@@ -224,12 +212,11 @@ int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parall
     return status;
 }
 
-void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas)
+void sbn__copies_wait(const cl_event *copies, size_t replicas)
 {
-    /* A failed copy has ended too; sbn__bucket_copied reports it. */
     for (size_t r = 0; r < replicas; ++r)
-        if (bucket->copied[r])
-            clWaitForEvents(1, &bucket->copied[r]);
+        if (copies[r])
+            clWaitForEvents(1, &copies[r]);
 }
 
 /* --- the words of its requests ------------------------------------------------------------ */
@@ -258,22 +245,21 @@ void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
     }
 }
 
-/* Packs two floats in a word by value: with zeros added, the bits are the same on any host. */
+/* Two floats by value in a word that is 0: with zeros added, the bits are the same on any host. */
 static void pack(const float *floats, size_t count, int64_t *words)
 {
-    for (size_t i = 0; i < count; i += 2) {
-        uint32_t two[2] = {0, 0};
-        memcpy(two, floats + i, sizeof(float) * (count - i > 1 ? 2 : 1));
-        words[i / 2] = (int64_t)((uint64_t)two[1] << 32 | two[0]);
+    for (size_t i = 0; i < count; ++i) {
+        uint32_t bits;
+        memcpy(&bits, &floats[i], sizeof bits);
+        words[i / 2] |= (int64_t)((uint64_t)bits << 32 * (i % 2));
     }
 }
 
 static void unpack(const int64_t *words, size_t count, float *floats)
 {
-    for (size_t i = 0; i < count; i += 2) {
-        const uint64_t word = (uint64_t)words[i / 2];
-        const uint32_t two[2] = {(uint32_t)word, (uint32_t)(word >> 32)};
-        memcpy(floats + i, two, sizeof(float) * (count - i > 1 ? 2 : 1));
+    for (size_t i = 0; i < count; ++i) {
+        const uint32_t bits = (uint32_t)((uint64_t)words[i / 2] >> 32 * (i % 2));
+        memcpy(&floats[i], &bits, sizeof bits);
     }
 }
 

@@ -21,12 +21,11 @@ int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *exchange);
 /* Enqueues the copies to the host. */
 int sbn__bucket_read(sbn_bucket *bucket);
 
-/*
- * Sets *done to 0 unless all its copies have ended; a failed one is an error. Never blocks. The
- * second function waits for them.
- */
+/* Sets *done to 0 unless all its copies have ended; a failed one is an error. Never blocks. */
 int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done);
-void sbn__bucket_wait(const sbn_bucket *bucket, size_t replicas);
+
+/* Waits for each replica's last copy, if there is one. A failed copy has ended, too. */
+void sbn__copies_wait(const cl_event *copies, size_t replicas);
 
 /* Words of the two requests; the words of levels follow the ranks' statuses. */
 size_t sbn__bucket_level_words(const sbn_bucket *bucket);

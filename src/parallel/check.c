@@ -146,7 +146,7 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
     if (!room)
         return;
     int *ranks = room + 2 * (size_t)world_size;
-    sbn_rank_sets sets = {world_size, 0, room, room + world_size};
+    sbn_rank_sets sets = {.world_size = world_size, .first = room, .size = room + world_size};
     sbn__rank_sets_part(&sets, words, SLOT, SLOT, NULL, 0);
     for (int set = -1; (set = sbn__rank_sets_next(&sets, set)) >= 0;) {
         const int64_t *slot = slot_of(words, set);

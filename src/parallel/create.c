@@ -1,7 +1,6 @@
 /* Creates and destroys an sbn_data_parallel. */
 #include "parallel/parallel.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -148,15 +147,14 @@ static int number_replicas(sbn_data_parallel *made, const int64_t *words)
 /* The first request: either all ranks have enough memory to continue, or none does. */
 static int meet(sbn_data_parallel *made)
 {
-    char sentence[SBN_SENTENCE_SIZE];
     sbn_request request = {0};
     int error = sbn__exchanges_prepare(made);
     if (!error)
         error = sbn__exchanges_prepare(made);
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     int status = add(made, &request, error);
     if (!status)
-        status = error ? sbn__fail(error, "%s", sentence) : number_replicas(made, request.words);
+        status = error ? sbn__fail_memory("an exchange of tensors")
+                       : number_replicas(made, request.words);
     sbn__request_free(&request);
     return status;
 }

@@ -20,6 +20,13 @@ static void free_exchange(sbn_exchange *e)
     sbn__free(e);
 }
 
+static void keep(sbn_exchange *e)
+{
+    e->ended = 1;
+    e->next_idle = e->parallel->idle;
+    e->parallel->idle = e;
+}
+
 int sbn__exchanges_prepare(sbn_data_parallel *parallel)
 {
     const size_t replicas = parallel->replica_count;
@@ -28,7 +35,6 @@ int sbn__exchanges_prepare(sbn_data_parallel *parallel)
         return sbn__fail_memory("an exchange of tensors");
     sbn__object_add(&e->object, SBN_HANDLE_EXCHANGE);
     e->parallel = parallel;
-    e->ended = 1;
     e->ready = sbn__allocate(sizeof(cl_event) * replicas);
     e->written = sbn__allocate(sizeof(cl_event) * replicas);
     const int status = e->ready && e->written
@@ -39,8 +45,7 @@ int sbn__exchanges_prepare(sbn_data_parallel *parallel)
         free_exchange(e);
         return status;
     }
-    e->next_idle = parallel->idle;
-    parallel->idle = e;
+    keep(e);
     return SBN_SUCCESS;
 }
 
@@ -67,9 +72,7 @@ static void release(sbn_exchange *e)
         sbn__release_event(&e->ready[r]);
         sbn__release_event(&e->written[r]);
     }
-    e->ended = 1;
-    e->next_idle = parallel->idle;
-    parallel->idle = e;
+    keep(e);
 }
 
 /* --- the caller's events ----------------------------------------------------------------- */
@@ -143,7 +146,7 @@ static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
     e->tensors = asked->tensors;
     e->replicas = asked->replicas;
     e->ended = 0;
-    e->stage = e->parallel->replica_count > 0 ? SBN_HEADER : SBN_SETTLED;
+    e->stage = SBN_HEADER;
     e->tensor = e->first = e->buckets = 0;
     e->status = SBN_SUCCESS;
     describe(e);
@@ -189,8 +192,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     forget_events(parallel, asked->replicas);
     status = check_state(parallel);
     sbn_communicator *c = &parallel->communicator;
-    const int joined = sbn__communicator_is_joined(c);
-    if (status && (!joined || c->dead || parallel->under_way_count == SBN_MAX_PASSES))
+    if (status && (c->dead || parallel->under_way_count == SBN_MAX_PASSES))
         return status;
     /* One is left: without memory for another it tells the other ranks so. */
     if (!status && !(parallel->idle && parallel->idle->next_idle))
@@ -199,23 +201,18 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     if (!e)
         return status;
     parallel->idle = e->next_idle;
-    char sentence[SBN_SENTENCE_SIZE];
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     open_exchange(e, asked);
     parallel->under_way[parallel->under_way_count++] = e;
-    if (!status && parallel->replica_count > 0) {
+    if (!status && parallel->replica_count > 0)
         status = prepare(e);
-        snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
-    }
     e->error = status;
-    snprintf(e->sentence, sizeof e->sentence, "%s", sentence);
-    if (joined || !status)
-        sbn__exchange_start(e);
-    if (joined && status)
-        sbn__exchange_wait(e);
+    snprintf(e->sentence, sizeof e->sentence, "%s", sbn_last_error());
+    sbn__exchange_start(e);
     if (status) {
+        if (sbn__communicator_is_joined(c))
+            sbn__exchange_wait(e);
         release(e);
-        return sbn__fail(status, "%s", sentence);
+        return sbn__fail(status, "%s", e->sentence);
     }
     /* Starts the first copies. */
     sbn__parallel_progress(parallel);
@@ -267,14 +264,6 @@ int sbn_exchange_progress(sbn_exchange *e, int *ready)
     return SBN_SUCCESS;
 }
 
-/* No marker keeps the caller's next commands behind copies of an exchange that has failed. */
-static void wait_for_copies(const sbn_exchange *e)
-{
-    for (size_t r = 0; r < e->parallel->replica_count; ++r)
-        if (e->written[r])
-            clWaitForEvents(1, &e->written[r]);
-}
-
 int sbn_exchange_end(sbn_exchange *e)
 {
     int status = check_under_way(e);
@@ -293,8 +282,9 @@ int sbn_exchange_end(sbn_exchange *e)
         if (status)
             sbn__communicator_fail(&e->parallel->communicator, status);
     }
+    /* No marker keeps the caller's next commands behind copies of an exchange that has failed. */
     if (status)
-        wait_for_copies(e);
+        sbn__copies_wait(e->written, e->parallel->replica_count);
     release(e);
     return status;
 }

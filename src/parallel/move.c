@@ -6,6 +6,12 @@
 #include "parallel/bucket.h"
 #include "parallel/check.h"
 
+/* A bucket of the ring, counted from the oldest on. */
+static sbn_bucket *bucket_at(sbn_data_parallel *parallel, size_t i)
+{
+    return &parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS];
+}
+
 static void settle(sbn_exchange *e, int status)
 {
     e->stage = SBN_SETTLED;
@@ -30,11 +36,8 @@ static void give_up(sbn_data_parallel *parallel, int status)
             continue;
         sbn__request_abandon(c, &e->header);
         /* An exchange that only reported this rank's error returns that error. */
-        if (e->error)
-            sbn__fail(e->error, "%s", e->sentence);
-        else
-            sbn__fail(status, "%s", c->reason);
-        settle(e, e->error ? e->error : status);
+        settle(e, e->error ? sbn__fail(e->error, "%s", e->sentence)
+                           : sbn__fail(status, "%s", c->reason));
     }
 }
 
@@ -93,7 +96,7 @@ static int remains(const sbn_exchange *e)
 
 static void open_bucket(sbn_data_parallel *parallel, sbn_exchange *e)
 {
-    sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + parallel->busy) % SBN_BUCKETS];
+    sbn_bucket *bucket = bucket_at(parallel, parallel->busy);
     sbn__bucket_cut(bucket, e);
     ++parallel->busy;
     ++parallel->progress;
@@ -188,7 +191,7 @@ static void leave_writing(sbn_data_parallel *parallel, sbn_bucket *bucket)
     int done = 1;
     const int status = sbn__bucket_copied(bucket, parallel, &done);
     if (status) {
-        sbn__bucket_wait(bucket, parallel->replica_count);
+        sbn__copies_wait(bucket->copied, parallel->replica_count);
         if (bucket->writes)
             sbn__communicator_fail(&parallel->communicator, status);
     }
@@ -203,7 +206,7 @@ static void move_buckets(sbn_data_parallel *parallel)
 {
     sbn_bucket_stage older = SBN_BUCKET_WRITING;
     for (size_t i = 0; i < parallel->busy; ++i) {
-        sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS];
+        sbn_bucket *bucket = bucket_at(parallel, i);
         if (bucket->stage == SBN_BUCKET_READING && older > SBN_BUCKET_READING)
             leave_reading(parallel, bucket);
         else if (bucket->stage == SBN_BUCKET_LEVELS && older > SBN_BUCKET_LEVELS)
@@ -228,9 +231,7 @@ static void settle_those_done(sbn_data_parallel *parallel)
         if (e->stage != SBN_MOVING || remains(e) || e->buckets > 0)
             continue;
         /* An error in writing the last bucket is known to this rank alone. */
-        const int status = e->status ? e->status : e->error;
-        sbn__fail(status, "%s", e->sentence);
-        settle(e, status);
+        settle(e, sbn__fail(e->status ? e->status : e->error, "%s", e->sentence));
     }
 }
 
@@ -251,13 +252,12 @@ void sbn__parallel_progress(sbn_data_parallel *parallel)
 /* --- waiting: for devices without a limit, for other ranks until a deadline --------------- */
 
 /* The request that the oldest unsettled exchange waits for. */
-static const sbn_request *late_request(const sbn_data_parallel *parallel,
-                                       const sbn_exchange *oldest)
+static const sbn_request *late_request(sbn_data_parallel *parallel, const sbn_exchange *oldest)
 {
     if (oldest->header.in_flight)
         return &oldest->header;
     for (size_t i = 0; i < parallel->busy; ++i) {
-        const sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS];
+        const sbn_bucket *bucket = bucket_at(parallel, i);
         if (bucket->levels.in_flight || bucket->sums.in_flight)
             return bucket->levels.in_flight ? &bucket->levels : &bucket->sums;
     }
@@ -268,11 +268,11 @@ static const sbn_request *late_request(const sbn_data_parallel *parallel,
  * The oldest bucket that others wait for, if it waits only for this rank's devices. One that is written
  * holds up others only where it keeps the last place.
  */
-static const sbn_bucket *held_by_devices(const sbn_data_parallel *parallel)
+static const sbn_bucket *held_by_devices(sbn_data_parallel *parallel)
 {
     const int full = parallel->busy == SBN_BUCKETS;
     for (size_t i = 0; i < parallel->busy; ++i) {
-        const sbn_bucket *bucket = &parallel->buckets[(parallel->oldest + i) % SBN_BUCKETS];
+        const sbn_bucket *bucket = bucket_at(parallel, i);
         if (bucket->stage == SBN_BUCKET_READING || (full && bucket->stage == SBN_BUCKET_WRITING))
             return bucket;
         if (bucket->stage != SBN_BUCKET_WRITING)
@@ -292,7 +292,7 @@ void sbn__exchange_wait(sbn_exchange *e)
             return;
         const sbn_bucket *held = held_by_devices(parallel);
         if (held) {
-            sbn__bucket_wait(held, parallel->replica_count);
+            sbn__copies_wait(held->copied, parallel->replica_count);
             deadline = sbn__deadline_start(c);
             continue;
         }
