@@ -4,6 +4,7 @@
 #include "base/type.h"
 #include "device/commands.h"
 #include "device/host_memory.h"
+#include "plan/sizes.h"
 
 /* Kernels of the GPU form load vectors of so many bytes, where a buffer's begin and the offset allow it. */
 enum { VECTOR_BYTES = 16 };
@@ -36,9 +37,9 @@ static void note(sbn_host_buffers *buffers, const sbn_replica *replica, const sb
     sbn_host_buffer *buffer = find(buffers, address);
     if (!buffer) {
         buffer = &buffers->of[buffers->count++];
-        *buffer = (sbn_host_buffer){address, 0, 0, NULL};
+        *buffer = (sbn_host_buffer){.address = address};
     }
-    buffer->size = size > buffer->size ? size : buffer->size;
+    buffer->size = sbn__at_least(size, buffer->size);
     buffer->written |= use->written;
 }
 
@@ -88,10 +89,8 @@ int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *s
         sbn_host_buffer *buffer = &buffers->of[i];
         status = sbn__host_memory_take(replica, buffer->address, buffer->size, &buffer->mem);
     }
-    if (status) {
-        sbn__host_close(buffers, replica, NULL);
+    if (status)
         return status;
-    }
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i)
         replace(buffers, replica, tensors[i], shape->type);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; ++i)
@@ -116,7 +115,6 @@ int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event la
         if (buffer->mem)
             sbn__host_memory_give(replica, buffer->address, buffer->size, buffer->mem);
     }
-    buffers->count = 0;
     buffers->open = 0;
     return !status && last ? sbn__event_done(replica, last, &done) : status;
 }

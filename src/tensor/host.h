@@ -15,14 +15,15 @@ typedef struct sbn_host_buffer {
 } sbn_host_buffer;
 
 typedef struct sbn_host_buffers {
-    sbn_host_buffer of[SBN_MAX_USES + 1];
+    sbn_host_buffer of[SBN_MAX_USES];
     size_t count; /* may be 0, of an empty shard */
     int open;     /* 0: the shard is not in memory of the host */
 } sbn_host_buffers;
 
 /*
  * Puts buffers of OpenCL in the place of a checked shard's addresses, and none in that of those that
- * a pass with these `needs` does not access. Does nothing for other shards.
+ * a pass with these `needs` does not access. Does nothing for other shards. After an error it is
+ * closed, too.
  */
 int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *shard,
                    const sbn_shape *shape, unsigned needs, int affine, const char *who);

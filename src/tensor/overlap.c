@@ -70,11 +70,9 @@ static int reaches_further(const sbn_claim *a, const sbn_claim *b)
            sbn__use_end(&a->use) > sbn__use_end(&b->use);
 }
 
-/* 1 if two buffers that overlap may do so. */
+/* 1 if two buffers that overlap, of which one is written, may do so. */
 static int may_meet(const sbn_claim *a, const sbn_claim *b)
 {
-    if (!a->use.written && !b->use.written)
-        return 1;
     const sbn_claim *later = a->order < b->order ? b : a;
     return a->gradient && b->gradient && a->branch != b->branch && a->replica == b->replica &&
            later->adds;

@@ -42,7 +42,6 @@ static int check_dimensions(const sbn_batchnorm *layer, const sbn_shard *shard, 
 static int set_gap(cl_uint *gap, const sbn_shape *shape, size_t pitch, const char *who,
                    const char *name)
 {
-    *gap = 0;
     if (pitch == 0 || shape->elements == 0)
         return SBN_SUCCESS;
     const char *const row = shape->layout == SBN_LAYOUT_NCHW || shape->plane == 1 ? "sample"
