@@ -93,8 +93,8 @@ static int step(int number)
     fill();
     switch (number) {
     case 1: return sbn_broadcast(parallel, exchange_counts, TENSORS, 1, first.of);
-    case 2: return average_twice();
-    default: return side_by_side();
+    case 2: return side_by_side();
+    default: return average_twice();
     }
 }
 

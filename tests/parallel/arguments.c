@@ -176,15 +176,15 @@ static void check_overlaps(void)
             "call");
     REFUSED(sbn_broadcast(parallel, counts, MANY, 1, tensors),
             "sbn_broadcast: replica 0: tensor 2000 must not overlap tensor 7 in the same call");
+    counts[9] = 8 * 5 + 1; /* of two such pairs this is the first in the call */
+    REFUSED(sbn_average_gradients(parallel, counts, MANY, tensors),
+            "replica 0: tensor 9 must not overlap tensor 4 in the same call");
+    counts[9] = 8;
     tap_ok(state() == before, "nothing has changed");
     RIGHT(sbn_broadcast(parallel, counts, MANY, 0, tensors)); /* which only reads them */
     counts[2000] = 0;
     RIGHT(sbn_average_gradients(parallel, counts, MANY, tensors)); /* an empty one within another */
     lay_out(first, counts, mem[0]);
-    counts[9] = 8 * 5 + 1;
-    REFUSED(sbn_average_gradients(parallel, counts, MANY, tensors),
-            "replica 0: tensor 9 must not overlap tensor 4 in the same call");
-    counts[9] = 8;
     second[5] = first[4];
     REFUSED(sbn_average_gradients(parallel, counts, MANY, tensors),
             "replica 1: tensor 5 must not overlap tensor 4 of replica 0 in the same call");

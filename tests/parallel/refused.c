@@ -176,12 +176,14 @@ static int end_fails(test_rank *m)
     return call(m, &a);
 }
 
-static void check_end(test_ranks *all, failure fails, const char *words)
+static void check_end(test_ranks *all, failure fails, const char *words, int others)
 {
     char earlier[128];
     at_end = fails;
     ranks_do(all, end_fails);
-    rank_expect(&all->of[ODD_RANK], CL_OUT_OF_RESOURCES, words, "a result cannot be given");
+    ranks_expect(all, CL_OUT_OF_RESOURCES, words, others,
+                 others ? "rank 1 reported CL_OUT_OF_RESOURCES in averaging" : "",
+                 "a result cannot be given");
     ranks_do(all, begin_and_go_on);
     snprintf(earlier, sizeof earlier, "rank 1: an exchange failed earlier|%s", words);
     ranks_expect(all, SBN_GROUP_FAILED, earlier, SBN_REMOTE_ERROR,
@@ -215,10 +217,12 @@ void checks(void)
     mean = exchanges_digest(&all, "averaged");
     check_calls(&all);
     /* Of several buckets any may have its sums first. */
-    check_end(&all, (failure){WRAP_WRITE, 1}, "replica 0: tensor |: clEnqueueWriteBuffer");
+    check_end(&all, (failure){WRAP_WRITE, 1}, "replica 0: tensor |: clEnqueueWriteBuffer",
+              SBN_REMOTE_ERROR);
     ranks_do(&all, exchange_join);
     /* The first marker is the beginning's. */
-    check_end(&all, (failure){WRAP_MARKER, 2}, "replica 0: clEnqueueMarkerWithWaitList");
+    check_end(&all, (failure){WRAP_MARKER, 2}, "replica 0: clEnqueueMarkerWithWaitList",
+              SBN_SUCCESS);
     /* The group itself knows nothing of all that. */
     ranks_do(&all, rank_train);
     ranks_expect(&all, SBN_SUCCESS, "", SBN_SUCCESS, "", "batch norm goes on");

@@ -30,7 +30,7 @@ static void check_buffers(cl_mem abroad)
         BAD(FORWARD, weight.mem, NULL, "weight: expected a buffer"),
         BAD(FORWARD, bias.mem, NULL, "bias: expected a buffer"),
         BAD(FORWARD, x.mem, abroad, "x: expected a buffer of the queue's context"),
-        BAD(FORWARD, x.offset, 9, "x: expected 42 floats from offset 9|got a buffer of 50"),
+        BAD(FORWARD, x.offset, 9, "x: expected 42 floats from offset 9|7), got a buffer of 50"),
         BAD(FORWARD, y.offset, SIZE_MAX, "y: expected 42 floats|got a buffer of 50"),
         BAD(FORWARD, bias.offset, 9, "bias: expected 3 floats from offset 9|got a buffer of 11"),
         BAD(FORWARD, y.mem, good->x.mem, "y is written|overlap x"),
@@ -47,6 +47,8 @@ static void check_buffers(cl_mem abroad)
         BAD(BACKWARD, x, good->dy, "dx is written|overlap x"),
         BAD(BACKWARD, bias_grad, good->weight_grad, "weight_grad is written|overlap bias_grad"),
         BAD(BACKWARD, weight_grad, good->weight, "weight_grad is written|overlap weight"),
+        ROW(shards[1].x, good->y, NULL),
+        BAD(EVALUATE, weight, good->y, "y is written and must not overlap weight"),
         BAD(EVALUATE, y, before, "y is written|overlap x"),
         BAD(EVALUATE, num_wait, 1, "wait_list: expected 1 events, got NULL"),
         BAD(RECOMPUTE, y.mem, NULL, "y: expected a buffer"),
@@ -159,6 +161,8 @@ static void check_host(void)
         ROW(shards[0].y_pitch, CHANNELS * PLANE + 1,
             "replica 0: y: expected a dense tensor in memory of the host, of which this device's "
             "driver keeps a copy, got a view"),
+        ROW(shards[0].x, first->y, NULL),
+        ROW(shards[0].x_pitch, CHANNELS * PLANE + 1, NULL),
         ROW(shards[0].y_pitch, CHANNELS * PLANE + 1, NULL),
         ROW(op, EVALUATE, "evaluation of layer \"first\", rank 0, replica 0: y: expected a dense"),
     };
