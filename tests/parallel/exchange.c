@@ -68,8 +68,7 @@ static void check_bits(void)
     const uint64_t alone = exchange_over(AVERAGE, 1, four, "averaged in one process");
     check_mean();
     exchange_bucket_bytes = 4096;
-    tap_ok(exchange_over(AVERAGE, 1, four, "small buckets") == alone,
-           "small buckets: the same bits");
+    tap_ok(exchange_over(AVERAGE, 1, four, "small buckets") == alone, "small buckets: same bits");
     tap_ok(exchange_over(AVERAGE, 2, twos, "2 x 2") == alone, "2 x 2: the same bits");
     tap_ok(exchange_over(AVERAGE, 3, some, "3, 0, 1") == alone, "3, 0, 1: the same bits");
     exchange_bucket_bytes = 9000;
@@ -97,8 +96,7 @@ static void check_broadcast(void)
     root = 0;
     tap_ok(exchange_over(BROADCAST, 1, one, "one replica") == digest_of_replica(0),
            "one replica keeps its own");
-    tap_ok(exchange_over(AVERAGE, 1, one, "one replica") == digest_of_replica(0),
-           "and is its own mean");
+    tap_ok(exchange_over(AVERAGE, 1, one, "one replica") == digest_of_replica(0), "its own mean");
 }
 
 /* Two averagings and a broadcast are under way around the passes of batch norm, both ways. */

@@ -1,8 +1,7 @@
 /*
- * Ranks that do not agree on an exchange of tensors, and devices that fail in
- * it: each rank learns who did what, nothing has changed where that is
- * promised, and the next exchange succeeds. Threads over the in-memory
- * transport, or ranks over MPI.
+ * Ranks that do not agree on an exchange of tensors, and devices that fail in it: each rank learns
+ * who did what, nothing has changed where that is promised, and the next exchange succeeds. Threads
+ * over the in-memory transport, or ranks over MPI.
  */
 #include <stdio.h>
 #include <string.h>

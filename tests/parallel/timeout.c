@@ -22,8 +22,7 @@ static void check_absent(void)
     ranks_do_some(&all, ~(1u << 2), exchange_average);
     for (int rank = 0; rank < 4; rank += 3)
         rank_expect(&all.of[rank], SBN_TIMEOUT,
-                    "waited 0.3 s in averaging of 7 tensors, 6149 floats for rank 2",
-                    "a rank is absent");
+                    "waited 0.3 s in averaging of 7 tensors, 6149 floats for rank 2", "absent");
     rank_expect(&all.of[1], SBN_SUCCESS, "", "a rank without replicas waits for nobody");
     ranks_do_some(&all, 1u << 2, exchange_average);
     rank_expect(&all.of[2], SBN_TIMEOUT, "rank 2 waited 0.3 s|for ranks 0, 3", "the late rank");
@@ -133,8 +132,7 @@ static void check_own_devices(void)
     must(clSetUserEventStatus(gates[0], CL_COMPLETE), "clSetUserEventStatus");
     must(pthread_create(&opener, NULL, open_late, gates[1]), "pthread_create");
     expect(sbn_exchange_end(exchanges[0]), SBN_SUCCESS, "", "the first averaging");
-    expect(sbn_exchange_end(exchanges[1]), SBN_SUCCESS, "",
-           "one whose input comes after the timeout");
+    expect(sbn_exchange_end(exchanges[1]), SBN_SUCCESS, "", "one with input after the timeout");
     must(pthread_join(opener, NULL), "pthread_join");
     for (int i = 0; i < 2; ++i) {
         tensors_close(&t[i]);

@@ -113,8 +113,7 @@ static void check_read_ahead(void)
     gate = fixture_gate(&device);
     must(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES), "clSetUserEventStatus");
     expect(sbn_forward(l.layer, &shard, l.saved, 0, NULL),
-           CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "clWaitForEvents",
-           "an event of the list fails");
+           CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, "clWaitForEvents", "an event fails");
     clReleaseEvent(gate);
     fixture_die(&l);
 }
