@@ -6,7 +6,7 @@
 
 #define SBN_SENTENCE_SIZE 512
 
-/* Forgets the sentence: every public function that can fail does so before it succeeds. */
+/* Forgets the sentence of an earlier call, as every public function that can fail does. */
 void sbn__error_clear(void);
 
 /* Keeps the sentence and returns the status. */

@@ -50,10 +50,9 @@ void sbn__mask_begin(sbn_mask *mask)
     mask->rows = mask->next;
     if (!mask->larger.mem)
         return;
-    const sbn_device_buffer smaller = mask->words;
+    sbn__release_buffer(&mask->words);
     mask->words = mask->larger;
-    mask->larger = smaller;
-    sbn__release_buffer(&mask->larger);
+    mask->larger = (sbn_device_buffer){NULL, 0, 0};
 }
 
 /* --- creating and destroying -------------------------------------------------------- */

@@ -113,6 +113,8 @@ int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *s
         return sbn__fail(SBN_INVALID_ARGUMENT, "room: expected at least %zu bytes, got %zu", *size,
                          room);
     status = sbn__saved_read(saved);
+    if (status)
+        return status;
     char *at = memory;
     memcpy(at, &h, sizeof h);
     at += sizeof h;
