@@ -27,13 +27,11 @@ static ints misses(uints n, real pivot, real e, real d, real product, real large
 }
 
 /*
- * As forward. If the channel's mean is not finite, so is the second sum, whatever its terms. If
- * products overflow a float, the second sum is lost.
+ * As forward. If products overflow a float, the second sum is lost: it is NaN then, as it is with a
+ * mean that is not finite.
  */
-static int add_block_wide(global long *wide, uint n, float pivot, float mean, float e, float d,
-                          float product)
+static int add_block_wide(global long *wide, uint n, float pivot, float e, float d, float product)
 {
-    const bool lost = !isfinite(mean);
     const bool fits = isfinite(e) && isfinite(product) && isfinite(pivot * d);
     e = isfinite(e) ? e : 0.0f;
     /* n g, E; X, g D */
@@ -41,5 +39,5 @@ static int add_block_wide(global long *wide, uint n, float pivot, float mean, fl
         add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LOW1 : WIDE_LOW2,
                  term == 0 ? n : 1,
                  term == 1 ? e : term == 2 ? product : pivot, term == 3 ? d : 1.0f);
-    return fits || lost ? FLAG_WIDE : FLAG_WIDE | FLAG_OVERFLOW;
+    return fits ? FLAG_WIDE : FLAG_WIDE | FLAG_OVERFLOW;
 }

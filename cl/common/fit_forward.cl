@@ -25,8 +25,7 @@ static ints misses(uints n, real pivot, real a, real q, uint thin, real faint)
  * Adds a block, summed around its mean, to its channel's wide accumulator, and returns its flags.
  * If squares overflow a float the variance is +Inf, and the mean is that of the pivots.
  */
-static int add_block_wide(global long *wide, uint n, float pivot, float mean, float a, float q,
-                          float unused)
+static int add_block_wide(global long *wide, uint n, float pivot, float a, float q, float unused)
 {
     const int over = isfinite(q) ? 0 : FLAG_OVERFLOW;
     a = isfinite(a) ? a : 0.0f;

@@ -56,17 +56,15 @@ static void sum_batch(private const pass_tensors *tensors, uint t, uint count, u
     }
 }
 
-/* Adds the blocks of a batch that do not fit, summed with means, to the wide accumulators. */
+/* Adds the blocks of a batch that do not fit, summed around means, to the wide accumulators. */
 static ints add_batch_wide(ints mask, uint t, uint c, uint blocks, private const uint *sizes,
-                           private const float *pivots, private const float *means,
-                           private const pass_sums *sums, global long *wide)
+                           private const float *pivots, private const pass_sums *sums,
+                           global long *wide)
 {
     uint channels[BATCH];
     for (uint j = 0; j < BATCH; ++j)
         channels[j] = blocks ? c + quotient(t + j, blocks) : c;
-    return add_blocks_wide(mask, vload16(0, sizes), vload16(0, pivots),
-                           PASS_READS_MEANS ? vload16(0, means) : (real)0.0f, sums, channels,
-                           wide);
+    return add_blocks_wide(mask, vload16(0, sizes), vload16(0, pivots), sums, channels, wide);
 }
 
 /* From where on the blocks of a batch fit. */
@@ -144,7 +142,7 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
             }
             if (ANY(out))
                 flags[set] |= add_batch_wide(out, t, c, single ? 0 : blocks, sizes + now, pivots,
-                                             means, &sums, wide);
+                                             &sums, wide);
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)

@@ -120,13 +120,13 @@ static ints existing(uint v, uint width)
 /*
  * Of the vector at channel c: the sums of channels that do not fit, added to the wide accumulators.
  */
-static ints add_column_wide(ints mask, uints n, real pivots, real means,
-                            private const pass_sums *sums, uint c, global long *wide)
+static ints add_column_wide(ints mask, uints n, real pivots, private const pass_sums *sums,
+                            uint c, global long *wide)
 {
     uint channels[WIDTH];
     for (uint j = 0; j < WIDTH; ++j)
         channels[j] = c + j;
-    return add_blocks_wide(mask, n, pivots, means, sums, channels, wide);
+    return add_blocks_wide(mask, n, pivots, sums, channels, wide);
 }
 
 /* From where on the blocks of WIDTH channels fit. */
@@ -162,7 +162,7 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
                                  reciprocal(n, last_reciprocal), lines[v]);
         (void)sum_vectors(tensors, place, n, stride, width, last_reciprocal, lines, ahead, 1u << v,
                           1, lanes, pivots, sums);
-        flags[v] |= add_column_wide(out, n, pivots[v], means, &sums[v], c + v * WIDTH, wide);
+        flags[v] |= add_column_wide(out, n, pivots[v], &sums[v], c + v * WIDTH, wide);
     }
 }
 
@@ -201,7 +201,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                                  existing(v, width);
                 /* The element is its block's mean. */
                 if (ANY(out))
-                    flags[v] |= add_column_wide(out, 1, pivot, means, &sums, c + v * WIDTH, wide);
+                    flags[v] |= add_column_wide(out, 1, pivot, &sums, c + v * WIDTH, wide);
             }
             carry_sums(own, PASS_LIMBS1, PASS_LIMBS2);
         }

@@ -76,17 +76,15 @@ static real mean_of_rows(private const pass_tensors *tensors, ulong place, uint 
  * returns the components' flags. `pivots` are the means around which they were summed; those that
  * are not finite say what the elements are.
  */
-static ints add_blocks_wide(ints mask, uints n, real pivots, real means,
-                            private const pass_sums *sums, private const uint *channels,
-                            global long *wide)
+static ints add_blocks_wide(ints mask, uints n, real pivots, private const pass_sums *sums,
+                            private const uint *channels, global long *wide)
 {
     int each[WIDTH];
     uint sizes[WIDTH];
-    float pivot[WIDTH], mean[WIDTH], first[WIDTH], second[WIDTH], third[WIDTH];
+    float pivot[WIDTH], first[WIDTH], second[WIDTH], third[WIDTH];
     vstore16(mask, 0, each);
     vstore16(n, 0, sizes);
     vstore16(pivots, 0, pivot);
-    vstore16(means, 0, mean);
     vstore16((real)0.0f, 0, third);
     pass_spread(sums, first, second, third);
     for (uint j = 0; j < WIDTH; ++j) {
@@ -94,8 +92,8 @@ static ints add_blocks_wide(ints mask, uints n, real pivots, real means,
             continue;
         each[j] = flags_of(pivot[j]);
         if (!each[j])
-            each[j] = add_block_wide(wide_of(wide, channels[j]), sizes[j], pivot[j], mean[j],
-                                     first[j], second[j], third[j]);
+            each[j] = add_block_wide(wide_of(wide, channels[j]), sizes[j], pivot[j], first[j],
+                                     second[j], third[j]);
     }
     return vload16(0, each);
 }

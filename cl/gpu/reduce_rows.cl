@@ -53,8 +53,7 @@ static int add_misses(private const pass_tensors *tensors, block_place column, u
             if (!pass_misses(1, &pivot, pass_mean(line), &sums, largest, thin, faint))
                 continue;
             const int special = flags_of(value);
-            flags |= special ? special
-                             : pass_add_wide(wide, 1, value, pass_mean(line), &of_block);
+            flags |= special ? special : pass_add_wide(wide, 1, value, &of_block);
         }
     return flags;
 }

@@ -68,5 +68,5 @@ static INLINED int add_again(private const pass_tensors *tensors, block_place bl
         third = which == 3 ? sum : third;
     }
     const int flags = flags_of(pivot);
-    return flags ? flags : add_block_wide(wide, n, pivot, pass_mean(line), first, second, third);
+    return flags ? flags : add_block_wide(wide, n, pivot, first, second, third);
 }
