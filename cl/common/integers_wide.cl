@@ -37,7 +37,7 @@ static bool wide_digits(WIDE_SPACE long *limbs, int count)
 static number round_wide(ulong high, ulong low, ulong sticky, long exponent)
 {
     const ulong shift = clz(high) & 63;
-    const ulong head = high << shift | (shift == 0 ? 0 : low >> (64 - shift));
+    const ulong head = high << shift | (low >> 1) >> (63 - shift);
     const ulong rest = (head & 1) | (low << shift) | sticky;
     const long rounded = (long)(head >> 1 | (rest != 0));
     return convert_double(rounded) * as_double((exponent + 65 - (long)shift + 1023) << 52);

@@ -47,12 +47,6 @@ static global const stored *tensor_end(global const stored *p, ulong gap, ulong 
     return p + row * rows + gap * (rows - 1);
 }
 
-/* The number of whole vectors in a block of n elements. */
-static uint steps_of(uint n)
-{
-    return (n + (LANES - WIDTH)) >> LOG2_LANES;
-}
-
 /*
  * The places and sizes of the BATCH blocks from t on, whether they exist or not. The last block of
  * a plane is shorter. Planes are `stride` apart; the first begins at `start`.
@@ -124,15 +118,10 @@ static uint ahead_of(uint now, uint j, uint plane)
     return (now + j + (plane < BLOCK ? BATCH : BATCH >> 1)) & (2 * BATCH - 1);
 }
 
-/* The values, and sizes, of this work-item's components; 0 for those without a block. */
+/* The values of this work-item's components; 0 for those without a block. */
 static real own_values(private float *all, uint count)
 {
     return zero_where(vload16(0, all), EACH >= count);
-}
-
-static uints own_sizes(private uint *sizes, uint count)
-{
-    return select((uints)0, vload16(0, sizes), EACH < count);
 }
 
 /* Moves the pivots of the blocks under the mask to their means. */

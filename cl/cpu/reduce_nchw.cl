@@ -41,7 +41,7 @@ static void sum_batch(private const pass_tensors *tensors, uint t, uint count, u
         pass_sums sums;
         pass_clear(&sums);
         uint i = 0;
-        const uint steps = steps_of(n);
+        const uint steps = n >> LOG2_LANES; /* LANES is WIDTH */
         for (uint step = 0; step < steps; ++step, i += LANES) {
             pass_prefetch(&of_next, ahead + i);
             pass_add(&sums, &own, place + i, pivot, line);
@@ -96,6 +96,7 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
     ints flags[SETS];
     const uint rounds = single ? 1 : stop - begin;
     const uint from = single ? begin : 0, to = single ? stop : channels * blocks;
+    const uint per_channel = single ? 0 : blocks; /* 0: all blocks are of channel c */
     const ulong row = (ulong)total * plane, stride = single ? row : plane;
     const ulong start = (ulong)c * plane + (single ? 0 : begin * row);
     zero_limbs(limbs, SETS * PASS_LIMBS);
@@ -113,15 +114,14 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
                 locate(next_t, blocks, plane, start + next_round * row, stride, places + next,
                        sizes + next);
             const ints none = MASK(EACH >= count);
-            const uints own = own_sizes(sizes + now, count);
+            const uints own = vload16(0, sizes + now);
             pass_sums sums;
-            const real faint = thin ? faints_of_batch(tensors, t, count, c, single ? 0 : blocks,
-                                                      total)
+            const real faint = thin ? faints_of_batch(tensors, t, count, c, per_channel, total)
                                     : (real)PASS_CLEAR;
             ints out = 0;
             for (uint trip = FIRST_TIME, next_trip; trip != LAST_TIME; trip = next_trip) {
-                sum_batch(tensors, t, count, c, single ? 0 : blocks, plane, last_reciprocal,
-                          places, sizes, now, trip, marked, lanes, pivots, means);
+                sum_batch(tensors, t, count, c, per_channel, plane, last_reciprocal, places, sizes,
+                          now, trip, marked, lanes, pivots, means);
                 pass_fold_batch(lanes, none, &sums);
                 next_trip = LAST_TIME;
                 const ints moves = trip == FIRST_TIME ? pass_is_poor(own, &sums) : 0;
@@ -141,8 +141,8 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
                 }
             }
             if (ANY(out))
-                flags[set] |= add_batch_wide(out, t, c, single ? 0 : blocks, sizes + now, pivots,
-                                             &sums, wide);
+                flags[set] |= add_batch_wide(out, t, c, per_channel, sizes + now, pivots, &sums,
+                                             wide);
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)

@@ -167,16 +167,17 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
 }
 
 /*
- * Planes of one element: adds `rows` rows of `width` channels from c on; each element is a block.
+ * Planes of one element: adds the rows from `begin` to before `stop` of `width` channels from c on;
+ * each element is a block.
  */
 static void sum_rows_of_one(private wides *limbs, private ints *flags,
                             private const pass_tensors *tensors,
-                            private const pass_line *lines, ulong place, uint rows, uint c,
+                            private const pass_line *lines, uint begin, uint stop, uint c,
                             uint width, uint stride, global long *wide, uint thin)
 {
-    for (uint row = 0; row < rows; row += ONES_AT_ONCE) {
-        const ulong from = place + (ulong)row * stride;
-        const uint count = min((uint)ONES_AT_ONCE, rows - row);
+    for (uint row = begin; row < stop; row += ONES_AT_ONCE) {
+        const ulong from = (ulong)row * stride + c;
+        const uint count = min((uint)ONES_AT_ONCE, stop - row);
         pass_tensors of_rows = *tensors;
         pass_skip(&of_rows, row);
         pass_touch_rows(&of_rows, from, count, width, stride);
@@ -224,18 +225,16 @@ static void sum_strip(private const pass_tensors *tensors, uint channels, uint p
         flags[v] = 0;
         pass_lines_of(tensors, c + v * WIDTH, channels, &lines[v]);
     }
-    pass_tensors own = *tensors;
-    pass_skip(&own, begin);
     if (plane == 1)
-        sum_rows_of_one(limbs, flags, &own, lines, (ulong)begin * channels + c,
-                        stop - begin, c, width, channels, wide, thin);
+        sum_rows_of_one(limbs, flags, tensors, lines, begin, stop, c, width, channels, wide, thin);
     for (uint number = begin, added = 0; plane > 1 && number < stop; ++number) {
         const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
         const uint n = min((uint)BLOCK, plane - start);
         const ulong row = (ulong)sample * plane + start, place = row * channels + c;
-        own = *tensors;
+        pass_tensors own = *tensors;
         pass_skip(&own, row);
-        tile_lines ahead = lines_of(number + 1, stop, blocks, plane, c, width, channels);
+        /* Behind the last block its own lines once more, which can be read. */
+        tile_lines ahead = lines_of(min(number + 1, stop - 1), blocks, plane, c, width, channels);
         ahead.rows -= row;
         sum_block(&own, place, n, channels, c, width, last_reciprocal, lines, &ahead, limbs,
                   flags, wide, thin);

@@ -44,24 +44,17 @@ static ulong next_lines(private tile_lines *lines, uint count)
     if (lines->column >= lines->width) {
         lines->column = 0;
         lines->row += lines->stride;
-        lines->rows += lines->stride != 0;
+        ++lines->rows;
     }
     return place;
 }
 
-/* The lines of block `number` of the strip at channel c. From `stop` on, any that can be read. */
-static tile_lines lines_of(uint number, uint stop, uint blocks, uint plane, uint c, uint width,
-                           uint stride)
+/* The lines of block `number` of the strip at channel c. */
+static tile_lines lines_of(uint number, uint blocks, uint plane, uint c, uint width, uint stride)
 {
     const uint sample = quotient(number, blocks), start = (number - sample * blocks) * BLOCK;
     const ulong row = (ulong)sample * plane + start;
-    tile_lines lines = {row * stride + c, row, 0, width, stride};
-    if (number >= stop) {
-        lines.row = c;
-        lines.rows = 0;
-        lines.stride = 0;
-    }
-    return lines;
+    return (tile_lines){row * stride + c, row, 0, width, stride};
 }
 
 /* Writes the accumulators of WIDTH channels, of which `count` exist. */

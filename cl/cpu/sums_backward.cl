@@ -163,7 +163,9 @@ static int pass_add_ones(private wides *limbs, private const pass_tensors *tenso
     /* In units of 2^4 of limb 1, so that more rows fit. */
     const double high = SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0);
     const double low = SPLITTER(PASS_LOW1, 0);
-    uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
+    /* The splitters are added `rows` times. */
+    const ulong highs = rows * as_ulong(high), lows = rows * as_ulong(low);
+    uwides first_high = -highs, first_low = -lows, second_high = -highs, second_low = -lows;
     ints stray = 0;
     for (uint i = 0; i < rows; ++i) {
         const ulong at = place + (ulong)i * stride;
@@ -189,12 +191,10 @@ static int pass_add_ones(private wides *limbs, private const pass_tensors *tenso
     }
     if (any(stray))
         return 0;
-    /* The splitters were added `rows` times. */
-    const ulong highs = rows * as_ulong(high), lows = rows * as_ulong(low);
-    add_integers(limbs, 0, as_long16(first_low - lows));
-    add_integers(limbs + 1, 4, as_long16(first_high - highs));
-    add_integers(limbs + PASS_LIMBS1, 0, as_long16(second_low - lows));
-    add_integers(limbs + PASS_LIMBS1 + 1, 4, as_long16(second_high - highs));
+    add_integers(limbs, 0, as_long16(first_low));
+    add_integers(limbs + 1, 4, as_long16(first_high));
+    add_integers(limbs + PASS_LIMBS1, 0, as_long16(second_low));
+    add_integers(limbs + PASS_LIMBS1 + 1, 4, as_long16(second_high));
     return 1;
 }
 #endif
