@@ -110,8 +110,12 @@ static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c, int fi
     case 6:
         if (first && c % 2)
             add_borrow(accumulator, f, (int)(c % 31), c % 4 == 1 ? 144 : 108);
-        else if (first)
+        else if (first && c % 4)
             add_fifths(second, f->limb_bits, bits2, c / 7);
+        else if (first) { /* 1 and a half of its last digit */
+            add_bit(second, f->limb_bits, (int)(c % 31));
+            add_bit(second, f->limb_bits, (int)(c % 31) + 53);
+        }
         break;
     default:
         add_random(accumulator, f->limb_bits, bits, (int)(next() % 2));

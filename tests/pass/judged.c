@@ -3,7 +3,7 @@
  * from the output, where y is 0 or does not give x back; sums that overflow; a batch without values, and a replica
  * beside a NaN; clamped variances, of another momentum and of a cumulative average; frozen layers, whose count is a
  * process's own, so that the lists, which ranks share, have none; in the GPU form large planes with a residual and
- * without alignment; a backward pass in one launch that stores no dx. On PoCL.
+ * without alignment; a backward pass in one launch that stores no dx; many rows of one element, with gaps. On PoCL.
  */
 #include "check/compare.h"
 #include "support/tap.h"
@@ -14,6 +14,7 @@ static const char *const lines[] = {
     "mb8ic16ih9iw9,leaky,output,last,data=zero,plain,form=gpu",
     "mb4ic6ih9iw9,leaky,output,r4,data=huge",
     "mb4ic6ih9iw9,leaky,output,last,data=huge,inplace,form=gpu",
+    "mb4ic6ih9iw9,data=infs,grad=infs",
     "mb4ic9ih28iw28,data=largest,passes=fer",
     "mb4ic9ih28iw28,last,data=largest,passes=fer,form=gpu",
     "mb0ic4ih3iw3",
@@ -42,6 +43,7 @@ static const char *const lines[] = {
     "mb8ic16ih9iw9,leaky=0.25,add,last,nodx",
     "mb8ic16ih9iw9,data=nan,frozen",
     "mb8ic16ih9iw9,xpitch3,dpitch11,frozen",
+    "mb400ic64,r2,pitch1",
 };
 
 int main(void)
