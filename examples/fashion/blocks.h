@@ -1,6 +1,5 @@
 /* The blocks of the network, one after the other, on all devices of a model. */
-#ifndef FASHION_BLOCKS_H
-#define FASHION_BLOCKS_H
+#pragma once
 
 #include "norm.h"
 
@@ -24,5 +23,3 @@ void blocks_load(struct device *device, enum which_set set, const unsigned *inde
 void blocks_forward(struct model *model, struct norm *norm);
 
 void blocks_backward(struct model *model, struct norm *norm);
-
-#endif

@@ -3,8 +3,7 @@
  * failure ends the program with one sentence that says what was being done.
  * An example may stop there; a library would hand the error on.
  */
-#ifndef FASHION_CHECK_H
-#define FASHION_CHECK_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void must_sbn(int status, const char *doing);
 
 /* Zeroed memory for `count` items; never NULL. */
 void *must_alloc(size_t count, size_t size);
-
-#endif

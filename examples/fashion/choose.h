@@ -1,6 +1,5 @@
 /* Which OpenCL devices to train on. */
-#ifndef FASHION_CHOOSE_H
-#define FASHION_CHOOSE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ size_t devices_find(struct choice *found);
  * least one. `wanted` is the value of --devices; *why receives the reason in words.
  */
 size_t devices_choose(struct choice *found, size_t count, const char *wanted, const char **why);
-
-#endif

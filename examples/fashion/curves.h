@@ -1,6 +1,5 @@
 /* What the trainings looked like: kept as points, written as CSV and as a picture. */
-#ifndef FASHION_CURVES_H
-#define FASHION_CURVES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ const char *norm_label(enum norm_kind kind);
 
 /* Writes NAME.csv, and NAME.png if gnuplot is there, and says what it wrote. */
 void curves_write(const struct curves *curves, const char *name, size_t replicas, size_t batch);
-
-#endif

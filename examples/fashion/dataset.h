@@ -1,6 +1,5 @@
 /* Fashion-MNIST: 28 x 28 grey images of ten kinds of clothing, as gzipped IDX files. */
-#ifndef FASHION_DATASET_H
-#define FASHION_DATASET_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ struct dataset {
 /* `part` is "train" or "t10k". Ends the program with a sentence if the files are not right. */
 struct dataset dataset_read(const char *folder, const char *part);
 void dataset_free(struct dataset *set);
-
-#endif

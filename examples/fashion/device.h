@@ -8,8 +8,7 @@
  * is told where each replica's shard begins. Each replica has a command queue
  * of its own for it; `queue` runs the rest.
  */
-#ifndef FASHION_DEVICE_H
-#define FASHION_DEVICE_H
+#pragma once
 
 #include <syncbn.h>
 
@@ -95,5 +94,3 @@ void device_read(struct device *device, cl_mem from, size_t offset, size_t count
 
 /* A blocking copy of elements of the device's type. */
 void device_read_elements(struct device *device, cl_mem from, size_t count, void *to);
-
-#endif

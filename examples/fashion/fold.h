@@ -2,8 +2,7 @@
  * For inference batch norm costs nothing: syncbn folds it into the weights of the convolution or
  * dense layer before it. What is left of a block is a product, a bias, ReLU and pooling.
  */
-#ifndef FASHION_FOLD_H
-#define FASHION_FOLD_H
+#pragma once
 
 #include "model.h"
 #include "progress.h"
@@ -23,5 +22,3 @@ void fold(struct model *model, struct norm *evaluation);
  */
 int fold_compare(struct model *model, struct norm *evaluation, size_t count,
                  struct progress *progress);
-
-#endif

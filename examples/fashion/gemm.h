@@ -1,6 +1,5 @@
 /* The products of a block, by CLBlast, over all images of a device at once. */
-#ifndef FASHION_GEMM_H
-#define FASHION_GEMM_H
+#pragma once
 
 #include "device.h"
 
@@ -12,5 +11,3 @@ void gemm_weights(struct device *device, const struct network *network, int b);
 
 /* d_columns = d_linear x weights^T */
 void gemm_columns(struct device *device, const struct network *network, int b, cl_mem d_columns);
-
-#endif

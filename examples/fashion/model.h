@@ -1,6 +1,5 @@
 /* A replicated network on its devices: one step of training, evaluation. */
-#ifndef FASHION_MODEL_H
-#define FASHION_MODEL_H
+#pragma once
 
 #include "blocks.h"
 #include "progress.h"
@@ -35,5 +34,3 @@ struct score model_step(struct model *model, struct norm *norm, const unsigned *
  */
 struct score model_evaluate(struct model *model, struct norm *evaluation, size_t count,
                             float *logits, struct progress *progress);
-
-#endif

@@ -11,8 +11,7 @@
  * block's batch norm sees one value per image: per replica, with two images,
  * that leaves nothing of a value but which of the two was larger.
  */
-#ifndef FASHION_NETWORK_H
-#define FASHION_NETWORK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ size_t block_outputs(const struct block *block);
 
 /* Fills parameters: He et al. 2015, arXiv:1502.01852, uniform; gamma 1, beta 0. */
 void network_start(const struct network *network, uint64_t seed, float *parameters);
-
-#endif

@@ -4,8 +4,7 @@
  * synchronised is one group of them all. Everything below is the same code
  * for both.
  */
-#ifndef FASHION_NORM_H
-#define FASHION_NORM_H
+#pragma once
 
 #include <syncbn.h>
 
@@ -62,5 +61,3 @@ void norm_backward(struct norm *norm, int b);
  * usual way of keeping the first replica's.
  */
 void norm_take_running_stats(struct norm *evaluation, const struct norm *trained);
-
-#endif

@@ -1,6 +1,5 @@
 /* The command line. */
-#ifndef FASHION_OPTIONS_H
-#define FASHION_OPTIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ struct options {
 
 /* Ends the program with a sentence and status 2 if an option is wrong, or after --help. */
 struct options options_parse(int argc, char **argv);
-
-#endif

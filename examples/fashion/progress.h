@@ -2,8 +2,7 @@
  * How far a training is: a bar that redraws itself on a terminal, a line
  * now and then elsewhere.
  */
-#ifndef FASHION_PROGRESS_H
-#define FASHION_PROGRESS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ void progress_images(struct progress *progress, size_t done, size_t total);
 void progress_clear(struct progress *progress);
 
 double seconds_now(void);
-
-#endif

@@ -2,8 +2,7 @@
  * The one source of chance: SplitMix64 (Steele, Lea & Flood 2014), integers
  * only, so that a seed means the same start and batches on every machine.
  */
-#ifndef FASHION_RANDOM_H
-#define FASHION_RANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline size_t random_below(uint64_t *state, size_t bound)
 {
     return (size_t)(random_next(state) % bound);
 }
-
-#endif

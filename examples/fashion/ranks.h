@@ -2,8 +2,7 @@
  * The ranks of an MPI job, each with some of the replicas. Only this part of the demo uses MPI:
  * built without MPI, or started without mpiexec, there is one rank, and these functions do nothing.
  */
-#ifndef FASHION_RANKS_H
-#define FASHION_RANKS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ void ranks_add_floats(float *values, size_t count);
 /* Rank 0's values come to all; and the values of which each rank holds some, 0 elsewhere. */
 void ranks_broadcast(float *values, size_t count);
 void ranks_join(float *values, size_t count);
-
-#endif

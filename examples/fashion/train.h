@@ -1,6 +1,5 @@
 /* One training from start to test accuracy. */
-#ifndef FASHION_TRAIN_H
-#define FASHION_TRAIN_H
+#pragma once
 
 #include "curves.h"
 #include "model.h"
@@ -37,5 +36,3 @@ void compile_kernels(struct model *model, struct norm *norm, struct norm *evalua
 /* Trains `model` from the seed's start; returns the accuracy over all test images. */
 double train(struct model *model, struct norm *norm, struct norm *evaluation,
              const struct training *training, struct curves *curves, struct progress *progress);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shows that batch norm gives the same bits however a batch is split. */
-#ifndef FASHION_VERIFY_H
-#define FASHION_VERIFY_H
+#pragma once
 
 #include "model.h"
 
@@ -10,5 +9,3 @@
  * digests. Returns 0 if they agree.
  */
 int verify(struct model *model);
-
-#endif

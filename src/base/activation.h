@@ -1,6 +1,5 @@
 /* The activations that a layer may apply. */
-#ifndef SBN_BASE_ACTIVATION_H
-#define SBN_BASE_ACTIVATION_H
+#pragma once
 
 #include <syncbn/batchnorm.h>
 
@@ -40,5 +39,3 @@ static inline int sbn__fusion_sums(int fusion)
 {
     return sbn__fusion_activation(fusion) != SBN_IDENTITY || sbn__fusion_from_output(fusion);
 }
-
-#endif

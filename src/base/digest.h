@@ -1,6 +1,5 @@
 /* FNV-1a of 64 bits over bytes, to be chained. */
-#ifndef SBN_BASE_DIGEST_H
-#define SBN_BASE_DIGEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ static inline uint64_t sbn__digest(uint64_t digest, const void *bytes, size_t si
         digest = (digest ^ byte[i]) * UINT64_C(1099511628211);
     return digest;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The sentence behind a failure: one per thread, replaced by every public call. */
-#ifndef SBN_BASE_ERROR_H
-#define SBN_BASE_ERROR_H
+#pragma once
 
 #include <syncbn/error.h>
 
@@ -17,5 +16,3 @@ int sbn__fail(int status, const char *format, ...);
 
 /* sbn__fail for a host allocation. */
 int sbn__fail_memory(const char *what);
-
-#endif

@@ -2,8 +2,7 @@
  * Every OpenCL object and host block that the library opens is counted, so that a test can find a
  * leak where leak checkers cannot: drivers leak on their own.
  */
-#ifndef SBN_BASE_MEMORY_H
-#define SBN_BASE_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ long sbn__handles_open(void);
 /* calloc and free, counted. */
 void *sbn__allocate(size_t size);
 void sbn__free(void *block);
-
-#endif

@@ -4,8 +4,7 @@
  * object, or any other pointer, is an error and not an access to freed memory. (A new object may
  * have the address of a destroyed one: the old handle then refers to the new object.)
  */
-#ifndef SBN_BASE_OBJECT_H
-#define SBN_BASE_OBJECT_H
+#pragma once
 
 enum sbn_handle_kind {
     SBN_HANDLE_GROUP = 1,
@@ -38,5 +37,3 @@ int sbn__check_handle(const void *handle, enum sbn_handle_kind tag, const char *
 
 /* The same where a public call begins: it forgets the sentence of the call before. */
 int sbn__enter(const void *handle, enum sbn_handle_kind tag, const char *argument);
-
-#endif

@@ -1,6 +1,5 @@
 /* Text that is put together, and text from files: UTF-8, and how it is shown on a terminal. */
-#ifndef SBN_BASE_TEXT_H
-#define SBN_BASE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ int sbn__utf8_is_valid(const char *text);
  * not UTF-8. `to` is NUL-terminated. Returns how many bytes of the string were used.
  */
 size_t sbn__printable(const char *text, char to[5]);
-
-#endif

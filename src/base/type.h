@@ -1,6 +1,5 @@
 /* The types that elements of tensors are stored in. */
-#ifndef SBN_BASE_TYPE_H
-#define SBN_BASE_TYPE_H
+#pragma once
 
 #include <syncbn/tensor.h>
 
@@ -14,5 +13,3 @@ static inline size_t sbn__type_size(sbn_type type)
 
 /* "SBN_F16" */
 const char *sbn__type_name(sbn_type type);
-
-#endif

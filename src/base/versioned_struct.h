@@ -7,8 +7,7 @@
  * A new field goes to the end, where 0 means off. It must not go into padding, which has any
  * content in an older program.
  */
-#ifndef SBN_BASE_VERSIONED_STRUCT_H
-#define SBN_BASE_VERSIONED_STRUCT_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -69,5 +68,3 @@ static inline void sbn__struct_put(void *array, size_t index, const void *ours, 
 /* The public sbn_*_init: the defaults, for a caller whose struct has `size` bytes. */
 int sbn__struct_init(void *one, size_t size, const void *defaults, size_t known, const char *type,
                      const char *argument);
-
-#endif

@@ -10,8 +10,7 @@
  * that all ranks agreed on and that each ended before it began its next one. A rank that makes another call
  * sends as many words, all 0: communicator.forecast.words, behind every header.
  */
-#ifndef SBN_COLLECTIVE_AGREEMENT_H
-#define SBN_COLLECTIVE_AGREEMENT_H
+#pragma once
 
 #include "collective/communicator.h"
 #include "collective/settings.h"
@@ -58,5 +57,3 @@ int sbn__header_agrees(sbn_communicator *communicator, const int64_t *header, si
 
 /* 1 if all ranks end the call at once. */
 int sbn__header_at_once(const sbn_communicator *communicator, const int64_t *header);
-
-#endif

@@ -7,8 +7,7 @@
  *   dead     the other ranks cannot be told; `reason` says why
  *   alone    after a timeout with SBN_TIMEOUT_LOCAL: this rank continues by itself
  */
-#ifndef SBN_COLLECTIVE_COMMUNICATOR_H
-#define SBN_COLLECTIVE_COMMUNICATOR_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -108,5 +107,3 @@ int sbn__communicator_is_aborted(const sbn_communicator *communicator);
  * SBN_SUCCESS, or SBN_GROUP_FAILED: "rank 1: the group failed earlier: ...". Also notices an abort.
  */
 int sbn__communicator_check(sbn_communicator *communicator, const char *what);
-
-#endif

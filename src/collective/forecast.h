@@ -2,8 +2,7 @@
  * How many words the next call will send: training repeats its calls. Ranks that learn the same forecast the
  * same, so they learn from calls alone that all of them agreed on.
  */
-#ifndef SBN_COLLECTIVE_FORECAST_H
-#define SBN_COLLECTIVE_FORECAST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ typedef struct sbn_forecast {
 
 /* Learns the words of a call. Numbers count all calls from 1; those left out are one of unknown words. */
 void sbn__forecast_learn(sbn_forecast *forecast, uint32_t number, size_t words);
-
-#endif

@@ -4,8 +4,7 @@
  * if only settings differ, those are named with their values. Small sets come first, because they
  * are usually the wrong ones.
  */
-#ifndef SBN_COLLECTIVE_MISMATCH_H
-#define SBN_COLLECTIVE_MISMATCH_H
+#pragma once
 
 #include "collective/agreement.h"
 
@@ -29,5 +28,3 @@ int sbn__mismatch_reports(const int64_t *words, int world_size, int error);
  */
 int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_size, char *sentence,
                        size_t size);
-
-#endif

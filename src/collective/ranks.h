@@ -1,6 +1,5 @@
 /* Ranks in sentences: how they are listed, and which of them are named together. */
-#ifndef SBN_COLLECTIVE_RANKS_H
-#define SBN_COLLECTIVE_RANKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ int sbn__rank_sets_next(const sbn_rank_sets *sets, int set);
 
 /* Lists the ranks of a set and returns how many there are. */
 int sbn__rank_sets_list(const sbn_rank_sets *sets, int set, int *ranks);
-
-#endif

@@ -10,8 +10,7 @@
  * time is counted anew from each completed request of the communicator and each wait for this
  * rank's own devices. Passes, splits and exchanges of tensors all wait this way.
  */
-#ifndef SBN_COLLECTIVE_REQUEST_H
-#define SBN_COLLECTIVE_REQUEST_H
+#pragma once
 
 #include "collective/communicator.h"
 
@@ -65,5 +64,3 @@ int sbn__deadline_passed(const sbn_communicator *communicator, sbn_deadline *dea
  */
 int sbn__communicator_time_out(sbn_communicator *communicator, const sbn_request *late,
                                const char *what);
-
-#endif

@@ -3,8 +3,7 @@
  * can be named. The layout is not among them: ranks may store their shards in either. The version
  * of the order of summation is: ranks of different builds must not add sums of different orders.
  */
-#ifndef SBN_COLLECTIVE_SETTINGS_H
-#define SBN_COLLECTIVE_SETTINGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ sbn_settings sbn__settings_of(const sbn_batchnorm_config *config);
 /* "eps", and a word of it as text: "1e-05". */
 const char *sbn__setting_name(int setting);
 void sbn__setting_print(int setting, int64_t word, char *out, size_t size);
-
-#endif

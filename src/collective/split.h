@@ -4,8 +4,7 @@
  * and a last header, so that either all ranks have their communicators or none has. Before the last
  * one the transport makes a communicator for each colour.
  */
-#ifndef SBN_COLLECTIVE_SPLIT_H
-#define SBN_COLLECTIVE_SPLIT_H
+#pragma once
 
 #include "collective/agreement.h"
 #include "collective/communicator.h"
@@ -31,5 +30,3 @@ int sbn__next_colour(const int *colours, size_t count, int last);
  */
 int sbn__communicator_split(sbn_communicator *parent, sbn_call *call, sbn_subset *subsets,
                             size_t count, int keep_names);
-
-#endif

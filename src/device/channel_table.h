@@ -4,8 +4,7 @@
  * each waiting for the one before, so that queues of any kind neither overwrite what is still read
  * nor read what is not yet written.
  */
-#ifndef SBN_DEVICE_CHANNEL_TABLE_H
-#define SBN_DEVICE_CHANNEL_TABLE_H
+#pragma once
 
 #include "device/staging.h"
 
@@ -49,5 +48,3 @@ int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *repl
 int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
                                      sbn_wait *wait);
 int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replica, cl_event event);
-
-#endif

@@ -3,8 +3,7 @@
  * work on. Every command takes a wait list and returns an event, so that in-order and out-of-order
  * queues are treated alike; on the former the list of what is the queue's own stays empty.
  */
-#ifndef SBN_DEVICE_COMMANDS_H
-#define SBN_DEVICE_COMMANDS_H
+#pragma once
 
 #include "device/device.h"
 
@@ -127,5 +126,3 @@ int sbn__reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
  */
 int sbn__reserve_kept(sbn_replica *replica, sbn_device_buffer *buffer, size_t size);
 void sbn__release_buffer(sbn_device_buffer *buffer);
-
-#endif

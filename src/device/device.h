@@ -1,6 +1,5 @@
 /* One replica's OpenCL objects: its queue and its kernels. */
-#ifndef SBN_DEVICE_DEVICE_H
-#define SBN_DEVICE_DEVICE_H
+#pragma once
 
 #include "device/replica_kernels.h"
 #include "device/tuning.h"
@@ -53,5 +52,3 @@ int sbn__replica_combines(const sbn_replica *replica);
 
 /* SBN_SUCCESS, or sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
 int sbn__check_cl(const sbn_replica *replica, const char *call, cl_int code);
-
-#endif

@@ -2,8 +2,7 @@
  * Memory of the host as a buffer of OpenCL. Drivers of CPUs use it as it is, or keep a copy, as OpenCL
  * lets them; they do not say which, so that it is tried.
  */
-#ifndef SBN_DEVICE_HOST_MEMORY_H
-#define SBN_DEVICE_HOST_MEMORY_H
+#pragma once
 
 #include "device/device.h"
 
@@ -20,5 +19,3 @@ void sbn__host_memory_forget(sbn_replica *replica);
 
 /* Brings what the device wrote, before, to a buffer's memory, where the device copies. Blocks. */
 int sbn__host_memory_fetch(sbn_replica *replica, cl_mem mem, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * The kernels of one replica, from the programs of its device. Arguments are set per launch, so no
  * two replicas share them.
  */
-#ifndef SBN_DEVICE_REPLICA_KERNELS_H
-#define SBN_DEVICE_REPLICA_KERNELS_H
+#pragma once
 
 #include "program/program.h"
 
@@ -48,5 +47,3 @@ const char *sbn__walk_name(int walk, int is_backward);
 /* Of a new program, which the kernels then own, whatever is returned. */
 int sbn__kernels_create(sbn_kernels *kernels, sbn_program *program);
 void sbn__kernels_release(sbn_kernels *kernels);
-
-#endif

@@ -2,8 +2,7 @@
  * Host memory for fast copies that do not block the caller: allocated by OpenCL (pinned by drivers
  * such as NVIDIA's) and mapped while it exists.
  */
-#ifndef SBN_DEVICE_STAGING_H
-#define SBN_DEVICE_STAGING_H
+#pragma once
 
 #include "device/commands.h"
 
@@ -17,5 +16,3 @@ typedef struct sbn_staging {
 /* Makes room for `size` bytes. If it must grow, the content is lost. */
 int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size);
 void sbn__staging_release(sbn_staging *staging);
-
-#endif

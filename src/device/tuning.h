@@ -3,8 +3,7 @@
  * ($SYNCBN_TUNING), and as `syncbn tune` has measured it. It affects speed alone, as the plan does.
  * doc/performance.md says what the numbers are about.
  */
-#ifndef SBN_DEVICE_TUNING_H
-#define SBN_DEVICE_TUNING_H
+#pragma once
 
 #include <syncbn/group.h>
 
@@ -50,5 +49,3 @@ int sbn__tuning_keep(int folder, cl_device_id device, sbn_kernel_form form,
 
 /* Removes the file; 1 if there is none now. */
 int sbn__tuning_forget(int folder, cl_device_id device, sbn_kernel_form form);
-
-#endif

@@ -5,8 +5,7 @@
  * Added over replicas and ranks, accumulators are the whole group's; every rank computes the same
  * results from them.
  */
-#ifndef SBN_EXACT_ACCUMULATOR_H
-#define SBN_EXACT_ACCUMULATOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void sbn__accumulators_encode(int64_t *accumulators, const sbn_format *format, s
 
 /* Replaces counts of flags by the set of flags that any rank has. */
 void sbn__accumulators_decode(int64_t *accumulators, const sbn_format *format, size_t channels);
-
-#endif

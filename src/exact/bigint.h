@@ -2,8 +2,7 @@
  * Big integers: the value of a channel's fixed-point sum, and the arithmetic that mean and variance
  * need on it. All operations are exact; only sbn__bigint_to_double rounds, once.
  */
-#ifndef SBN_EXACT_BIGINT_H
-#define SBN_EXACT_BIGINT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ void sbn__bigint_subtract(sbn_bigint *result, const sbn_bigint *a, const sbn_big
 
 /* value 2^exponent, rounded once to nearest, ties to even. */
 double sbn__bigint_to_double(const sbn_bigint *value, int exponent);
-
-#endif

@@ -8,8 +8,7 @@
  * of summation, block size included, is the library's promise of equal bits: any change in this
  * file changes results.
  */
-#ifndef SBN_EXACT_FORMAT_H
-#define SBN_EXACT_FORMAT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ size_t sbn__accumulator_length(const sbn_format *format);
  */
 int sbn__summation_macros(char *out, size_t size);
 int sbn__format_macros(const sbn_format *format, char *out, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * 128-bit integers. The results are those of src/exact/bigint.h, ten times as fast. A function
  * returns 0 where a number does not fit; the caller then uses big integers.
  */
-#ifndef SBN_EXACT_INT192_H
-#define SBN_EXACT_INT192_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -138,7 +137,5 @@ static inline int sbn__int192_n2_variance(sbn_int192 sum, sbn_int192 squares, ui
     *result = sbn__uint256_to_double(limb, exponent);
     return 1;
 }
-
-#endif
 
 #endif

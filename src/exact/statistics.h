@@ -5,8 +5,7 @@
  * If `only` is not NULL, it selects channels: the accumulators are those of these alone, and
  * results of other channels are not changed.
  */
-#ifndef SBN_EXACT_STATISTICS_H
-#define SBN_EXACT_STATISTICS_H
+#pragma once
 
 #include <math.h>
 
@@ -68,5 +67,3 @@ static inline sbn_double_float sbn__split_double(double value)
     /* Inf - Inf would make a NaN of a mean that is Inf. */
     return (sbn_double_float){high, isfinite(high) ? (float)(value - high) : 0.0f};
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The definition of a group: replicas, programs, and the communicator to other ranks. */
-#ifndef SBN_GROUP_GROUP_H
-#define SBN_GROUP_GROUP_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -58,5 +57,3 @@ int sbn__group_meets(const sbn_group *group);
 
 /* Ends a group that nothing uses. */
 void sbn__group_free(sbn_group *group);
-
-#endif

@@ -2,8 +2,7 @@
  * Step 3 of a pass: what its kernels have in common. They walk over a tensor as cl/cpu/apply_walk.cl
  * describes.
  */
-#ifndef SBN_LAUNCH_APPLY_H
-#define SBN_LAUNCH_APPLY_H
+#pragma once
 
 #include "launch/arguments.h"
 #include "plan/shape.h"
@@ -11,5 +10,3 @@
 /* Enqueues the kernel of the planned walk over a tensor, whose arguments it adds to the others. */
 int sbn__launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const sbn_shape *g,
                       sbn_arguments *arguments, const sbn_wait *wait, cl_event *event);
-
-#endif

@@ -3,8 +3,7 @@
  * each argument, whose name tells it from all others, and a function that appends them to those of a
  * kernel. The struct must live until the kernel is enqueued.
  */
-#ifndef SBN_LAUNCH_ARGUMENTS_H
-#define SBN_LAUNCH_ARGUMENTS_H
+#pragma once
 
 #include <string.h>
 
@@ -63,5 +62,3 @@ SBN_ARGUMENTS_OF(store, STORE_ARGUMENTS)
 SBN_ARGUMENTS_OF(store_gradients, STORE_GRADIENTS_ARGUMENTS)
 SBN_ARGUMENTS_OF(whole, WHOLE_ARGUMENTS)
 SBN_ARGUMENTS_OF(backward_whole, BACKWARD_WHOLE_ARGUMENTS)
-
-#endif

@@ -2,8 +2,7 @@
  * Several steps in one launch, of a group of one replica: the reduction combines its channels
  * (cl/gpu/tail_forward.cl), or a launch does all of a pass (cl/cpu/forward_whole.cl).
  */
-#ifndef SBN_LAUNCH_AT_ONCE_H
-#define SBN_LAUNCH_AT_ONCE_H
+#pragma once
 
 #include "launch/combining.h"
 #include "launch/layer_pass.h"
@@ -26,5 +25,3 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combi
                        const sbn_wait *wait, cl_event *event);
 int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
                         const sbn_wait *wait, cl_event *event);
-
-#endif

@@ -1,6 +1,5 @@
 /* Kernels of a backward pass, and what of them a replica needs. */
-#ifndef SBN_LAUNCH_BACKWARD_H
-#define SBN_LAUNCH_BACKWARD_H
+#pragma once
 
 #include "launch/combining.h"
 #include "launch/fusion.h"
@@ -31,5 +30,3 @@ int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, cl_event *eve
 
 /* Enqueues the store of the gradients of weight and bias, behind step 3. */
 int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica);
-
-#endif

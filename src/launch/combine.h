@@ -3,8 +3,7 @@
  * replicas' accumulators and writes its own tables (cl/common/combine.cl), so that nothing but events
  * lies between the steps.
  */
-#ifndef SBN_LAUNCH_COMBINE_H
-#define SBN_LAUNCH_COMBINE_H
+#pragma once
 
 #include "launch/layer_pass.h"
 
@@ -17,5 +16,3 @@ int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica);
  * bias. Its event is the replica's next one.
  */
 int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
-
-#endif

@@ -2,8 +2,7 @@
  * What a kernel that combines takes, and the tables that it writes: in a launch of its own
  * (combine.h), behind a reduction or in that of a whole pass (at_once.h).
  */
-#ifndef SBN_LAUNCH_COMBINING_H
-#define SBN_LAUNCH_COMBINING_H
+#pragma once
 
 #include "launch/arguments.h"
 #include "launch/layer_pass.h"
@@ -45,5 +44,3 @@ sbn_combining sbn__combining_none(cl_mem any, int tail);
 /* Appends what a reduction takes of it, behind its tensors; `fills`: one of the forward pass. */
 void sbn__add_tail_of(sbn_arguments *arguments, const sbn_combining *combining, int fills,
                       const sbn_replica *replica);
-
-#endif

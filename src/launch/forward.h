@@ -1,6 +1,5 @@
 /* Kernels of a forward pass; evaluation and recomputation consist of step 3 alone. */
-#ifndef SBN_LAUNCH_FORWARD_H
-#define SBN_LAUNCH_FORWARD_H
+#pragma once
 
 #include "launch/combining.h"
 #include "launch/layer_pass.h"
@@ -31,5 +30,3 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
                         const sbn_shape *shape, sbn_channel_table *coefficients,
                         sbn_normalise normalise, const sbn_mask *mask, cl_event ready,
                         cl_event *applied);
-
-#endif

@@ -1,6 +1,5 @@
 /* The arguments of kernels with a fusion: cl/common/fusion.cl, cl/common/fusion_forward.cl, cl/common/fusion_backward.cl. */
-#ifndef SBN_LAUNCH_FUSION_H
-#define SBN_LAUNCH_FUSION_H
+#pragma once
 
 #include "launch/arguments.h"
 #include "layer/batchnorm.h"
@@ -32,5 +31,3 @@ typedef struct sbn_backward_outputs {
 void sbn__fuse_backward(sbn_backward_fusion_arguments *own, const sbn_batchnorm *layer,
                         const sbn_shard *shard, const sbn_mask *mask, sbn_backward_outputs outputs,
                         cl_mem table, sbn_arguments *arguments);
-
-#endif

@@ -2,8 +2,7 @@
  * The part of one layer in a pass: its arguments, and working memory that the group keeps from pass
  * to pass. The differences between forward, backward and frozen passes are in its kind.
  */
-#ifndef SBN_LAUNCH_LAYER_PASS_H
-#define SBN_LAUNCH_LAYER_PASS_H
+#pragma once
 
 #include "collective/agreement.h"
 #include "launch/workspace.h"
@@ -123,5 +122,3 @@ void sbn__layer_pass_destroy(sbn_layer_pass *lp);
 
 /* Releases its layer and saved statistics; its memory is kept. */
 void sbn__layer_pass_release(sbn_layer_pass *lp);
-
-#endif

@@ -1,6 +1,5 @@
 /* Step 1 of a pass: each replica's accumulators, on its device. */
-#ifndef SBN_LAUNCH_REDUCE_H
-#define SBN_LAUNCH_REDUCE_H
+#pragma once
 
 #include "launch/arguments.h"
 #include "launch/layer_pass.h"
@@ -32,5 +31,3 @@ int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica);
  * event is the replica's next one.
  */
 int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica);
-
-#endif

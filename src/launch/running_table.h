@@ -1,6 +1,5 @@
 /* The table of coefficients of a layer's running statistics. */
-#ifndef SBN_LAUNCH_RUNNING_TABLE_H
-#define SBN_LAUNCH_RUNNING_TABLE_H
+#pragma once
 
 #include "layer/batchnorm.h"
 
@@ -18,5 +17,3 @@ int sbn__running_table(sbn_batchnorm *layer);
  * table_fresh once a command that reads it is enqueued.
  */
 int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica);
-
-#endif

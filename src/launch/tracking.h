@@ -2,8 +2,7 @@
  * How a forward pass updates running statistics: in the caller's buffers of the replica, in each that
  * has some, or else the layer's own, which the first replica updates; that one counts the batch.
  */
-#ifndef SBN_LAUNCH_TRACKING_H
-#define SBN_LAUNCH_TRACKING_H
+#pragma once
 
 #include "launch/arguments.h"
 #include "launch/layer_pass.h"
@@ -28,5 +27,3 @@ int sbn__tracking_enqueued(sbn_layer_pass *lp, const sbn_tracking_arguments *tra
 
 /* Updates the caller's buffers of a replica where the host combines. Blocks. */
 int sbn__tracking_on_host(sbn_layer_pass *lp, sbn_replica *replica);
-
-#endif

@@ -2,8 +2,7 @@
  * Working memory of steps 1 and 2: each replica's accumulators, on the device and on the host, kept
  * from pass to pass. The functions take the replicas' array.
  */
-#ifndef SBN_LAUNCH_WORKSPACE_H
-#define SBN_LAUNCH_WORKSPACE_H
+#pragma once
 
 #include "device/staging.h"
 
@@ -35,5 +34,3 @@ void sbn__work_clear(sbn_work *work, size_t replicas);
 
 /* Waits, too, and releases what the structs hold. */
 void sbn__work_close(sbn_work *work, size_t replicas);
-
-#endif

@@ -1,6 +1,5 @@
 /* The definition of a layer. */
-#ifndef SBN_LAYER_BATCHNORM_H
-#define SBN_LAYER_BATCHNORM_H
+#pragma once
 
 #include <syncbn/pass.h>
 
@@ -64,5 +63,3 @@ static inline int sbn__check_idle(const sbn_batchnorm *layer, const char *what)
                      "layer \"%s\": passes of it are under way; end them before %s", layer->name,
                      what);
 }
-
-#endif

@@ -9,8 +9,7 @@
  *
  * One host copy of the coefficients serves all replicas.
  */
-#ifndef SBN_LAYER_MOMENTS_H
-#define SBN_LAYER_MOMENTS_H
+#pragma once
 
 #include "device/channel_table.h"
 #include "exact/statistics.h"
@@ -46,5 +45,3 @@ void sbn__coefficients_write(const sbn_channel_table *table, const double *mean,
 /* The same, of running statistics. */
 void sbn__coefficients_write_running(const sbn_channel_table *table, const float *mean,
                                      const float *var, sbn_eps eps);
-
-#endif

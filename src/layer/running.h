@@ -3,8 +3,7 @@
  * device, which updates them there. Either copy may be out of date, never both; reading brings the
  * host's up to date and waits for that.
  */
-#ifndef SBN_LAYER_RUNNING_H
-#define SBN_LAYER_RUNNING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ void sbn__running_average(float *running, const double *moments, double unbiased
  */
 int sbn__running_room(sbn_batchnorm *layer, float **given);
 int sbn__running_take(sbn_batchnorm *layer, const float *given);
-
-#endif

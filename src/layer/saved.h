@@ -4,8 +4,7 @@
  * A mask (cl/common/fusion.cl) is that of a layer with a residual and an activation, on a replica's device.
  * Commands on it are chained by those on the table of coefficients, which the same kernels read.
  */
-#ifndef SBN_LAYER_SAVED_H
-#define SBN_LAYER_SAVED_H
+#pragma once
 
 #include <syncbn/pass.h>
 
@@ -65,5 +64,3 @@ size_t sbn__mask_layout(sbn_mask_rows *rows, size_t row, size_t elements, sbn_ke
 
 /* A forward pass is to write it. */
 void sbn__mask_begin(sbn_mask *mask);
-
-#endif

@@ -1,6 +1,5 @@
 /* Moves a layer to another group. */
-#ifndef SBN_LAYER_STATE_H
-#define SBN_LAYER_STATE_H
+#pragma once
 
 #include "layer/batchnorm.h"
 
@@ -17,5 +16,3 @@ typedef struct sbn_layer_move {
 int sbn__layer_move_prepare(sbn_layer_move *move, sbn_batchnorm *layer, sbn_group *group);
 void sbn__layer_move_finish(sbn_layer_move *move, sbn_batchnorm *layer, sbn_group *group);
 void sbn__layer_move_drop(sbn_layer_move *move);
-
-#endif

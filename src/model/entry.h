@@ -1,6 +1,5 @@
 /* An entry of a model: a layer, its name, and the buffers of its weight and bias. */
-#ifndef SBN_MODEL_ENTRY_H
-#define SBN_MODEL_ENTRY_H
+#pragma once
 
 #include <syncbn/model.h>
 
@@ -30,5 +29,3 @@ int sbn__check_replicas(const sbn_entry *entry);
 /* Blocking copies of an entry's weight and bias, of checked replicas; NULL leaves one out. */
 int sbn__parameters_read(const sbn_entry *entry, float *weight, float *bias);
 int sbn__parameters_write(const sbn_entry *entry, const float *weight, const float *bias);
-
-#endif

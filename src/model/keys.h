@@ -1,6 +1,5 @@
 /* How a file's tensors belong to layers: the keys of PyTorch's state dict. */
-#ifndef SBN_MODEL_KEYS_H
-#define SBN_MODEL_KEYS_H
+#pragma once
 
 #include "safetensors/tensor.h"
 
@@ -20,5 +19,3 @@ int sbn__key_misfit(const sbn_tensor *tensor, int which, size_t channels);
 
 /* 1 if the layer has such a tensor. */
 int sbn__key_expected(int which, int affine, int tracks);
-
-#endif

@@ -1,6 +1,5 @@
 /* The definition of a model: a list of named layers. */
-#ifndef SBN_MODEL_MODEL_H
-#define SBN_MODEL_MODEL_H
+#pragma once
 
 #include "model/entry.h"
 
@@ -12,5 +11,3 @@ struct sbn_model {
 
 /* Fails unless the model has the buffers of all its affine layers. */
 int sbn__check_known(const sbn_model *model);
-
-#endif

@@ -1,6 +1,5 @@
 /* The definitions of libsyncbn-mpi, the only part that calls MPI. */
-#ifndef SBN_SRC_MPI_MPI_H
-#define SBN_SRC_MPI_MPI_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -38,5 +37,3 @@ int sbn__mpi_result(int code, const char *call);
 
 /* sbn_set_last_error with a format. */
 int sbn__mpi_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

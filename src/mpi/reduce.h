@@ -1,6 +1,5 @@
 /* Non-blocking reductions on duplicates of the caller's communicator, one for each tag. */
-#ifndef SBN_SRC_MPI_REDUCE_H
-#define SBN_SRC_MPI_REDUCE_H
+#pragma once
 
 #include "mpi/mpi.h"
 
@@ -14,5 +13,3 @@ int sbn__mpi_test_all(sbn_mpi *mpi);
 
 /* Receives what other ranks have sent; `answers`: and answers their questions. */
 void sbn__mpi_hear(sbn_mpi *mpi, int answers);
-
-#endif

@@ -7,8 +7,7 @@
  * rank adds a count for its range, and the highest range with a count is the group's. An element is
  * converted to an integer with as many bits below that power as leave room for the sum.
  */
-#ifndef SBN_SRC_PARALLEL_AVERAGE_H
-#define SBN_SRC_PARALLEL_AVERAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void sbn__fixed_add(sbn_range range, size_t replicas, const float *values, size_
 /* Computes the means from the sums over all replicas. */
 void sbn__fixed_mean(sbn_range range, size_t replicas, const int64_t *sums, size_t count,
                      float *means);
-
-#endif

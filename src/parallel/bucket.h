@@ -3,8 +3,7 @@
  * back. Blocks have a range each. All ranks cut alike: they agree on the tensors' sizes. No requests to
  * other ranks here.
  */
-#ifndef SBN_SRC_PARALLEL_BUCKET_H
-#define SBN_SRC_PARALLEL_BUCKET_H
+#pragma once
 
 #include "parallel/parallel.h"
 
@@ -37,5 +36,3 @@ void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels);
 
 /* Enqueues the copies to the devices, from the sums of all ranks. */
 int sbn__bucket_write(sbn_bucket *bucket, const int64_t *levels);
-
-#endif

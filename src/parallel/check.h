@@ -3,8 +3,7 @@
  * error; and, with each bucket, that all go on. A header has a slot for each rank: it is small beside
  * the tensors, and a second reduction to name the ranks that differ is not needed.
  */
-#ifndef SBN_PARALLEL_CHECK_H
-#define SBN_PARALLEL_CHECK_H
+#pragma once
 
 #include "parallel/parallel.h"
 
@@ -25,5 +24,3 @@ int sbn__exchange_header_read(const sbn_exchange *exchange);
 size_t sbn__status_words(const sbn_data_parallel *parallel);
 void sbn__status_fill(const sbn_data_parallel *parallel, int status, int64_t *words);
 int sbn__status_read(const sbn_exchange *exchange, const int64_t *words);
-
-#endif

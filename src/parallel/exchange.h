@@ -1,6 +1,5 @@
 /* The exchanges of an sbn_data_parallel; ended ones are kept for their memory. */
-#ifndef SBN_PARALLEL_EXCHANGE_H
-#define SBN_PARALLEL_EXCHANGE_H
+#pragma once
 
 #include "parallel/parallel.h"
 
@@ -9,5 +8,3 @@ int sbn__exchanges_prepare(sbn_data_parallel *parallel);
 
 /* Frees those that have ended. */
 void sbn__exchanges_free(sbn_data_parallel *parallel);
-
-#endif

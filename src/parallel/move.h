@@ -1,6 +1,5 @@
 /* The stages of exchanges and buckets (src/parallel/parallel.h). Only sbn__exchange_wait blocks. */
-#ifndef SBN_SRC_PARALLEL_MOVE_H
-#define SBN_SRC_PARALLEL_MOVE_H
+#pragma once
 
 #include "parallel/parallel.h"
 
@@ -12,5 +11,3 @@ void sbn__parallel_progress(sbn_data_parallel *parallel);
 
 /* Blocks until the exchange is settled, at most until the communicator's deadline. */
 void sbn__exchange_wait(sbn_exchange *exchange);
-
-#endif

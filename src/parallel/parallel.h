@@ -11,8 +11,7 @@
  * remaining buckets of an exchange still add their levels, whose first words name the ranks that
  * failed, and copy nothing.
  */
-#ifndef SBN_SRC_PARALLEL_PARALLEL_H
-#define SBN_SRC_PARALLEL_PARALLEL_H
+#pragma once
 
 #include <syncbn/data_parallel.h>
 
@@ -95,5 +94,3 @@ static inline sbn_tensors sbn__tensors_at(const sbn_exchange *exchange, size_t r
     sbn__struct_get(&tensors, sizeof tensors, exchange->replicas, replica);
     return tensors;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * How a pass begins. It waits here for earlier uses of its working memory, besides in sbn_pass_end and
  * sbn__pass_run.
  */
-#ifndef SBN_PASS_BEGIN_H
-#define SBN_PASS_BEGIN_H
+#pragma once
 
 #include "pass/prepare.h"
 
@@ -13,5 +12,3 @@ int sbn__pass_begin(sbn__choose *choose, const sbn_branch *branches, size_t coun
 /* begin and end in a row. */
 int sbn__pass_run(sbn__choose *choose, const sbn_branch *branches, size_t count,
                   sbn_result *results);
-
-#endif

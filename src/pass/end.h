@@ -1,6 +1,5 @@
 /* The second half of a pass: waiting until step 2 is done, enqueuing step 3, and the results. */
-#ifndef SBN_PASS_END_H
-#define SBN_PASS_END_H
+#pragma once
 
 #include "pass/pass.h"
 
@@ -9,5 +8,3 @@ void sbn__pass_wait(sbn_pass *pass);
 
 /* Checks that the caller's `results` have room for `count` layers. NULL is valid. */
 int sbn__pass_check_results(const sbn_result *results, size_t count);
-
-#endif

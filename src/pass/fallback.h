@@ -2,8 +2,7 @@
  * Other ranks that cannot be reached, after a timeout or an error of the transport: the passes
  * under way fail or, with SBN_TIMEOUT_LOCAL, continue with this rank's values.
  */
-#ifndef SBN_PASS_FALLBACK_H
-#define SBN_PASS_FALLBACK_H
+#pragma once
 
 #include "pass/pass.h"
 
@@ -21,5 +20,3 @@ void sbn__passes_left_behind(sbn_group *group, int status);
 
 /* The request that a pass waits for; one that is not in flight if it waits for none. */
 sbn_request *sbn__pass_request(sbn_pass *pass);
-
-#endif

@@ -2,8 +2,7 @@
  * A pass: reduce on the devices, combine over replicas and ranks, apply. All kinds use one state
  * machine (src/pass/progress.h).
  */
-#ifndef SBN_PASS_PASS_H
-#define SBN_PASS_PASS_H
+#pragma once
 
 #include "collective/request.h"
 #include "pass/sums.h"
@@ -71,5 +70,3 @@ sbn_call sbn__pass_call(const sbn_pass *pass);
 
 /* "forward of layer "first" and 2 more" */
 void sbn__pass_name(const sbn_pass *pass, char *out, size_t size);
-
-#endif

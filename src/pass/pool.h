@@ -2,8 +2,7 @@
  * The passes of a group: those under way, in the order they began, and ended ones, kept for their
  * memory.
  */
-#ifndef SBN_PASS_POOL_H
-#define SBN_PASS_POOL_H
+#pragma once
 
 #include "pass/pass.h"
 
@@ -25,5 +24,3 @@ void sbn__pass_enter(sbn_pass *pass);
 
 /* Removes the pass from those under way, if it is one, and keeps its memory. */
 void sbn__pass_release(sbn_pass *pass);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a layer pass checks and allocates before anything is enqueued. */
-#ifndef SBN_PASS_PREPARE_H
-#define SBN_PASS_PREPARE_H
+#pragma once
 
 #include "launch/layer_pass.h"
 
@@ -27,5 +26,3 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once);
 
 /* Makes buffers of OpenCL of what is in memory of the host, when all shards have been checked. */
 int sbn__layer_pass_open_host(sbn_layer_pass *lp);
-
-#endif

@@ -13,8 +13,7 @@
  * in the order the passes began; mismatches and words of wide accumulators only for the oldest unsettled
  * pass. Nothing here blocks, except that after a timeout the fall-back waits for this rank's own devices.
  */
-#ifndef SBN_PASS_PROGRESS_H
-#define SBN_PASS_PROGRESS_H
+#pragma once
 
 #include "pass/pass.h"
 
@@ -26,5 +25,3 @@ void sbn__progress_join(sbn_pass *pass);
 
 /* Advances every pass of the group without blocking, in the order they began. */
 void sbn__progress(sbn_group *group);
-
-#endif

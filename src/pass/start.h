@@ -6,8 +6,7 @@
  * What outlives a pass changes when all of it is combined; until then an error leaves outputs, and
  * the saved statistics that the pass fills, undefined and the rest as it was.
  */
-#ifndef SBN_PASS_START_H
-#define SBN_PASS_START_H
+#pragma once
 
 #include "pass/pass.h"
 
@@ -33,5 +32,3 @@ int sbn__start_arrived(sbn_pass *pass);
 
 /* Blocks until they have arrived or failed. */
 void sbn__start_wait(const sbn_pass *pass);
-
-#endif

@@ -2,8 +2,7 @@
  * The step plans of a layer pass: who combines its accumulators, and what is enqueued for that. The
  * pass chooses one when it begins.
  */
-#ifndef SBN_PASS_STEPS_H
-#define SBN_PASS_STEPS_H
+#pragma once
 
 #include "launch/layer_pass.h"
 
@@ -25,5 +24,3 @@ typedef struct sbn_steps {
  * `at_once`: of one layer, which the caller ends before it does anything else.
  */
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once);
-
-#endif

@@ -6,8 +6,7 @@
  * combined with other ranks, its count of values and its accumulators. After those that are sent
  * follow the same words of layer passes of this rank alone that have several replicas.
  */
-#ifndef SBN_PASS_SUMS_H
-#define SBN_PASS_SUMS_H
+#pragma once
 
 #include "launch/layer_pass.h"
 
@@ -48,5 +47,3 @@ void sbn__sums_decode(sbn_layer_pass *lp, int wide, int64_t *words);
 sbn_accumulators sbn__sums_of(const sbn_layer_pass *lp, int wide, const int64_t *words);
 sbn_accumulators sbn__sums_of_replica(const sbn_layer_pass *lp, size_t replica,
                                       const sbn_format *format);
-
-#endif

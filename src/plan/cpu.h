@@ -1,6 +1,5 @@
 /* Plans of the CPU form. */
-#ifndef SBN_PLAN_CPU_H
-#define SBN_PLAN_CPU_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -19,5 +18,3 @@ int sbn__walks_flat(const sbn_shape *shape);
 
 /* Bytes of a result beyond which it is stored past the caches. */
 size_t sbn__cached_result(const sbn_replica *replica);
-
-#endif

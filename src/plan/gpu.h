@@ -1,6 +1,5 @@
 /* Plans of the GPU form. */
-#ifndef SBN_PLAN_GPU_H
-#define SBN_PLAN_GPU_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -8,5 +7,3 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
                                      size_t accumulator_length);
 
 sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *replica);
-
-#endif

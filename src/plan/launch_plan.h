@@ -1,6 +1,5 @@
 /* The plans of step 1 and step 3, of either form. */
-#ifndef SBN_PLAN_LAUNCH_PLAN_H
-#define SBN_PLAN_LAUNCH_PLAN_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -8,5 +7,3 @@
 sbn_reduce_plan sbn__plan_reduce(const sbn_shape *shape, const sbn_replica *replica,
                                  size_t accumulator_length);
 sbn_apply_plan sbn__plan_apply(const sbn_shape *shape, const sbn_replica *replica);
-
-#endif

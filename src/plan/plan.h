@@ -2,8 +2,7 @@
  * How a shape is cut into work-groups on a device. src/plan/launch_plan.h alone decides it, from
  * the shape and the device's properties. It affects speed alone: any plan gives the same bits.
  */
-#ifndef SBN_PLAN_PLAN_H
-#define SBN_PLAN_PLAN_H
+#pragma once
 
 #include "device/device.h"
 #include "plan/shape.h"
@@ -43,5 +42,3 @@ typedef struct sbn_slice_limits {
  */
 size_t sbn__slices_allowed(const sbn_shape *shape, const sbn_replica *replica,
                            const sbn_slice_limits *limits, size_t bytes, size_t strips);
-
-#endif

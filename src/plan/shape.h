@@ -1,6 +1,5 @@
 /* The shape of a shard, checked and counted. */
-#ifndef SBN_PLAN_SHAPE_H
-#define SBN_PLAN_SHAPE_H
+#pragma once
 
 #include <syncbn/pass.h>
 
@@ -28,5 +27,3 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
 
 /* "(2,64,7,7)", of a shard whose dimensions are checked */
 void sbn__print_shape(const sbn_shard *shard, char *out, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* Arithmetic of sizes, for the plans of both forms. */
-#ifndef SBN_PLAN_SIZES_H
-#define SBN_PLAN_SIZES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ static inline size_t sbn__at_most(size_t a, size_t limit)
 {
     return a < limit ? a : limit;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * The plan of a whole pass in one launch, of the CPU form, whose work-groups each do all of some
  * channels, so that step 3 finds in a cache what step 1 has read.
  */
-#ifndef SBN_PLAN_WHOLE_H
-#define SBN_PLAN_WHOLE_H
+#pragma once
 
 #include "plan/plan.h"
 
@@ -13,5 +12,3 @@
  * kernel. The pass reads `tensors` of this shape.
  */
 size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors);
-
-#endif

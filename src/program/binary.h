@@ -1,6 +1,5 @@
 /* Compiled programs as bytes: the key that identifies them, saving and loading. */
-#ifndef SBN_PROGRAM_BINARY_H
-#define SBN_PROGRAM_BINARY_H
+#pragma once
 
 #include <syncbn/group.h>
 
@@ -17,5 +16,3 @@ cl_program sbn__binary_load(cl_context context, cl_device_id device, const char 
 
 /* The binary of a built program, into empty bytes; 0 if the driver gives none. */
 int sbn__binary_of(cl_program program, cl_device_id device, sbn_bytes *binary);
-
-#endif

@@ -1,6 +1,5 @@
 /* Building the programs of a device, from the cache or from their texts. */
-#ifndef SBN_PROGRAM_BUILD_H
-#define SBN_PROGRAM_BUILD_H
+#pragma once
 
 #include "program/program.h"
 
@@ -16,5 +15,3 @@ int sbn__program_is_worth_caching(cl_device_id device);
 /* Builds the programs that the struct describes, and releases them. `cache`: of sbn__cache_open. */
 int sbn__program_build(sbn_program *program, int cache, const sbn_group_config *config);
 void sbn__program_unload(sbn_program *program);
-
-#endif

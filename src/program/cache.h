@@ -7,8 +7,7 @@
  * Only this user can write to the folder, and a file that others could have written is not read. Files
  * are written by rename, so that several processes may write the same one.
  */
-#ifndef SBN_PROGRAM_CACHE_H
-#define SBN_PROGRAM_CACHE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ void sbn__cache_name(char name[SBN_CACHE_NAME], const char *what, const sbn_byte
 /* The value stored for a key; 0 if there is none. The second returns 1 if it is there now. */
 int sbn__cache_load(int folder, const char *what, const sbn_bytes *key, sbn_bytes *value);
 int sbn__cache_store(int folder, const char *what, const sbn_bytes *key, const sbn_bytes *value);
-
-#endif

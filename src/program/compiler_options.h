@@ -1,6 +1,5 @@
 /* Options that some vendors' compilers need to keep enough work-items of the GPU form resident. */
-#ifndef SBN_PROGRAM_COMPILER_OPTIONS_H
-#define SBN_PROGRAM_COMPILER_OPTIONS_H
+#pragma once
 
 #include "program/program.h"
 
@@ -24,5 +23,3 @@ int sbn__fail_large(cl_ulong most, size_t bytes, const char *who, const char *na
  * the caller's options, of which a limit of registers holds.
  */
 const char *sbn__compiler_options(sbn_compiler compiler, int program, int fusion, const char *more);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which device it is, with which driver: what compiled programs and tuned numbers depend on. */
-#ifndef SBN_PROGRAM_IDENTITY_H
-#define SBN_PROGRAM_IDENTITY_H
+#pragma once
 
 #include "program/opencl.h"
 
@@ -13,5 +12,3 @@ typedef struct sbn_identity {
 
 /* 0 if the driver does not tell them. */
 int sbn__identity_of(cl_device_id device, sbn_identity *identity);
-
-#endif

@@ -2,8 +2,7 @@
  * Numbers that the kernels are compiled with and the host must know: the library passes them to the
  * compiler by -D, and cl/ defines none of them. src/exact/format.h has those of the summation.
  */
-#ifndef SBN_PROGRAM_KERNEL_CONSTANTS_H
-#define SBN_PROGRAM_KERNEL_CONSTANTS_H
+#pragma once
 
 #include <syncbn/group.h>
 
@@ -79,5 +78,3 @@ const sbn_form_sizes *sbn__form_sizes(sbn_kernel_form form);
 
 /* Writes the build options (-D) of a form; returns snprintf's length. */
 int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size);
-
-#endif

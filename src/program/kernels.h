@@ -2,8 +2,7 @@
  * The programs' texts: the lists of cl/programs with the files that they name, embedded at build
  * (cl/local.mk, build-aux/embed-kernels.sh).
  */
-#ifndef SBN_PROGRAM_KERNELS_H
-#define SBN_PROGRAM_KERNELS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ typedef struct {
 
 /* Then one without a name. */
 extern const sbn_kernel_list sbn_kernel_lists[];
-
-#endif

@@ -2,8 +2,7 @@
  * OpenCL 1.2, for the library. The public headers do not include it; this header checks that their
  * handle types are OpenCL's.
  */
-#ifndef SBN_PROGRAM_OPENCL_H
-#define SBN_PROGRAM_OPENCL_H
+#pragma once
 
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
@@ -25,5 +24,3 @@ _Static_assert(SBN_SAME_TYPE(cl_device_id, struct _cl_device_id *),
                "a cl_device_id is a struct _cl_device_id *");
 _Static_assert(SBN_SAME_TYPE(cl_uint, uint32_t), "a cl_uint is a uint32_t");
 #undef SBN_SAME_TYPE
-
-#endif

@@ -1,6 +1,5 @@
 /* The programs of a device in a context: what they are built from, and their handles. */
-#ifndef SBN_PROGRAM_PROGRAM_H
-#define SBN_PROGRAM_PROGRAM_H
+#pragma once
 
 #include <syncbn/batchnorm.h>
 
@@ -77,5 +76,3 @@ static inline int sbn__variant_of(int fusion, int part)
 {
     return fusion + SBN_FUSIONS * part;
 }
-
-#endif

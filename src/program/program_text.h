@@ -2,8 +2,7 @@
  * The source texts and options of each program. The library compiles them on a device;
  * tools/offline compiles the same without one.
  */
-#ifndef SBN_PROGRAM_PROGRAM_TEXT_H
-#define SBN_PROGRAM_PROGRAM_TEXT_H
+#pragma once
 
 #include "program/build_options.h"
 #include "program/program.h"
@@ -35,5 +34,3 @@ int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int part)
 void sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
                        int fusion, int part, unsigned without, sbn_compiler compiler,
                        const char *more);
-
-#endif

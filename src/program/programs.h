@@ -3,8 +3,7 @@
  * fusion, kind of tensors and options, released by its last user. While one thread builds a program,
  * others that need it wait.
  */
-#ifndef SBN_PROGRAM_PROGRAMS_H
-#define SBN_PROGRAM_PROGRAMS_H
+#pragma once
 
 #include "program/program.h"
 
@@ -15,5 +14,3 @@
 int sbn__program_acquire(const sbn_program *wanted, const sbn_group_config *config,
                          sbn_program **program);
 void sbn__program_release(sbn_program *program);
-
-#endif

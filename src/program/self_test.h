@@ -1,6 +1,5 @@
 /* The tests of a device, on whose rules equal bits depend: cl/common/self_test.cl and others. */
-#ifndef SBN_PROGRAM_SELF_TEST_H
-#define SBN_PROGRAM_SELF_TEST_H
+#pragma once
 
 #include "program/program.h"
 
@@ -9,5 +8,3 @@
  * sentence that names the device and the first rule broken, or why a test could not run.
  */
 int sbn__self_test(const sbn_program *program);
-
-#endif

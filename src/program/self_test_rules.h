@@ -2,8 +2,7 @@
  * The rules of arithmetic on which equal bits depend, as cases with the expected results of
  * cl/common/self_test.cl.
  */
-#ifndef SBN_PROGRAM_SELF_TEST_RULES_H
-#define SBN_PROGRAM_SELF_TEST_RULES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void sbn__self_test_fill(sbn_self_test_data *data);
 
 /* 1 if every result is right; else 0 and in `text` the first rule broken and the case. */
 int sbn__self_test_judge(const sbn_self_test_data *data, char *text, size_t size);
-
-#endif

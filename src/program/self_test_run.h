@@ -1,6 +1,5 @@
 /* How the self-tests run a kernel of a program `apply`, and say what is wrong. */
-#ifndef SBN_PROGRAM_SELF_TEST_RUN_H
-#define SBN_PROGRAM_SELF_TEST_RUN_H
+#pragma once
 
 #include "program/program.h"
 
@@ -24,5 +23,3 @@ int sbn__self_test_run(const sbn_program *program, const sbn_self_test_launch *l
 
 /* sbn__fail(SBN_UNSUPPORTED_DEVICE) for a rule of `what`: "arithmetic". */
 int sbn__self_test_broken(const sbn_program *program, const char *what, const char *rule);
-
-#endif

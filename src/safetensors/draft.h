@@ -2,8 +2,7 @@
  * A file that appears complete or not at all: it is written as a draft in the same folder, readable
  * by its owner alone, and renamed at the end.
  */
-#ifndef SBN_SAFETENSORS_DRAFT_H
-#define SBN_SAFETENSORS_DRAFT_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -29,5 +28,3 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size);
  * With SBN_SUCCESS renames the draft to the file, else removes it. Returns that status or an error.
  */
 int sbn__draft_close(sbn_draft *d, int status);
-
-#endif

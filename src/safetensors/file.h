@@ -1,6 +1,5 @@
 /* Reads a safetensors file, tensor by tensor; other tensors are not read. */
-#ifndef SBN_SAFETENSORS_FILE_H
-#define SBN_SAFETENSORS_FILE_H
+#pragma once
 
 #include "safetensors/header.h"
 
@@ -23,5 +22,3 @@ int sbn__tensor_read(const sbn_tensor_file *file, const sbn_tensor *tensor, uint
 /* All elements of a real tensor; the one of an I64 tensor. */
 int sbn__tensor_read_floats(const sbn_tensor_file *file, const sbn_tensor *tensor, float *to);
 int sbn__tensor_read_integer(const sbn_tensor_file *file, const sbn_tensor *tensor, int64_t *to);
-
-#endif

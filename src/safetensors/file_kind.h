@@ -1,6 +1,5 @@
 /* Recognises the format of a file that is not safetensors. */
-#ifndef SBN_SAFETENSORS_FILE_KIND_H
-#define SBN_SAFETENSORS_FILE_KIND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@ enum { SBN_FILE_KIND_SIZE = 512 };
 
 /* A phrase for the format that the first bytes of a file show; NULL if they show none. */
 const char *sbn__file_kind(const unsigned char *start, size_t size);
-
-#endif

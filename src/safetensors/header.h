@@ -3,8 +3,7 @@
  * header's length; the header is a JSON object that maps tensors' names to type, shape and place;
  * the data follow without gaps.
  */
-#ifndef SBN_SAFETENSORS_HEADER_H
-#define SBN_SAFETENSORS_HEADER_H
+#pragma once
 
 #include "safetensors/tensor.h"
 
@@ -38,5 +37,3 @@ void sbn__tensor_header_free(sbn_tensor_header *header);
 
 /* Returns NULL if no tensor has the name. */
 const sbn_tensor *sbn__tensor_header_find(const sbn_tensor_header *header, const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * an allocation fails, its lexer drops the character and reads on, beyond its buffer too (its issue
  * 362, in 2.15.1 still), and it takes up to 80 times the text's size.
  */
-#ifndef SBN_SAFETENSORS_JSON_READER_H
-#define SBN_SAFETENSORS_JSON_READER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ typedef struct sbn_json_reader {
 sbn_json_reader sbn__json_read(char *text, size_t length);
 
 int sbn__json_next(sbn_json_reader *reader);
-
-#endif

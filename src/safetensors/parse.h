@@ -1,6 +1,5 @@
 /* Parses the JSON of a header: its objects' keys, and the description of a tensor. */
-#ifndef SBN_SAFETENSORS_PARSE_H
-#define SBN_SAFETENSORS_PARSE_H
+#pragma once
 
 #include "safetensors/json_reader.h"
 #include "safetensors/tensor.h"
@@ -26,5 +25,3 @@ int sbn__parse_key(sbn_parse *p, int *more);
 
 /* The value of a tensor; its name is the reader's string. */
 int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor);
-
-#endif

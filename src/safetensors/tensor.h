@@ -1,6 +1,5 @@
 /* A tensor of a safetensors file: its type, shape and place, its numbers as bytes, and its name in sentences. */
-#ifndef SBN_SAFETENSORS_TENSOR_H
-#define SBN_SAFETENSORS_TENSOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ sbn_shown sbn__show_shape(const char *shape);
 
 /* How many extents a shape has. */
 size_t sbn__shape_dims(const char *shape);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes a safetensors file. */
-#ifndef SBN_SAFETENSORS_WRITE_H
-#define SBN_SAFETENSORS_WRITE_H
+#pragma once
 
 #include "safetensors/file.h"
 
@@ -28,5 +27,3 @@ char *sbn__tensor_header_text(const sbn_tensor_metadata *metadata, const sbn_new
 int sbn__tensor_file_write(const char *path, const sbn_tensor_file *base,
                            const sbn_tensor_metadata *metadata, sbn_new_tensor *tensors,
                            size_t count);
-
-#endif

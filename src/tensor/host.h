@@ -2,8 +2,7 @@
  * A shard's memory of the host, from before a call's first command to behind its last. Equal
  * addresses become one buffer and offset, so that what is in place stays so.
  */
-#ifndef SBN_TENSOR_HOST_H
-#define SBN_TENSOR_HOST_H
+#pragma once
 
 #include "tensor/use.h"
 
@@ -36,5 +35,3 @@ float *sbn__host_floats(const sbn_host_buffers *buffers, const sbn_buffer *buffe
  * was written is then in the memory, of which nothing is held. Does nothing for other shards.
  */
 int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event last);
-
-#endif

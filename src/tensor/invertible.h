@@ -1,6 +1,5 @@
 /* Checks that a forward pass's y will give x back, for layers with from_output. */
-#ifndef SBN_TENSOR_INVERTIBLE_H
-#define SBN_TENSOR_INVERTIBLE_H
+#pragma once
 
 #include "layer/batchnorm.h"
 
@@ -12,5 +11,3 @@
 int sbn__check_invertible(const sbn_batchnorm *layer, const sbn_shard *shards,
                           const sbn_shape *shapes, const char *operation, float *weight,
                           float *bias);
-
-#endif

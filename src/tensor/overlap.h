@@ -3,8 +3,7 @@
  * Exception: gradients that several layers of a replica add up, if the later layer accumulates on
  * an in-order queue.
  */
-#ifndef SBN_TENSOR_OVERLAP_H
-#define SBN_TENSOR_OVERLAP_H
+#pragma once
 
 #include "tensor/shard.h"
 
@@ -44,5 +43,3 @@ int sbn__claims_check(const sbn_group *group, size_t *branch);
 /* Does all of this for a call of one layer with checked shards. */
 int sbn__check_apart(const sbn_batchnorm *layer, const sbn_shard *shards, const sbn_shape *shapes,
                      unsigned needs, const char *operation);
-
-#endif

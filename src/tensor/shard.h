@@ -1,6 +1,5 @@
 /* Checks of the caller's shards: every buffer that a pass will access. */
-#ifndef SBN_TENSOR_SHARD_H
-#define SBN_TENSOR_SHARD_H
+#pragma once
 
 #include "layer/batchnorm.h"
 #include "tensor/use.h"
@@ -43,5 +42,3 @@ void sbn__forget_events(const sbn_group *group, const sbn_shard *shards);
  * After an error: releases the events that were given to earlier replicas, and sets *event to NULL.
  */
 void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards);
-
-#endif

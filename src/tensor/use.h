@@ -1,6 +1,5 @@
 /* The buffers of a pass, each for itself and in pairs: size, context, and elements in common. */
-#ifndef SBN_TENSOR_USE_H
-#define SBN_TENSOR_USE_H
+#pragma once
 
 #include "device/device.h"
 #include "plan/shape.h"
@@ -77,5 +76,3 @@ int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
 /* Checks a buffer of `elements` floats that a replica is to use. */
 int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
                       const char *who, const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  * What the kernels that combine read and write (tests/device/combine.c): accumulators of SOURCES
  * replicas, and tables of CHANNELS channels.
  */
-#ifndef TESTS_DEVICE_COMBINE_H
-#define TESTS_DEVICE_COMBINE_H
+#pragma once
 
 #include "program/kernel_constants.h"
 #include "exact/statistics.h"
@@ -41,5 +40,3 @@ void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is
 
 /* Any two NaN are equal. */
 int rows_equal(const rows *got, const rows *expected);
-
-#endif

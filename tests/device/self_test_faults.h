@@ -1,6 +1,5 @@
 /* Faults of a device's arithmetic, as edits of cl/common/self_test.cl. */
-#ifndef TESTS_DEVICE_SELF_TEST_FAULTS_H
-#define TESTS_DEVICE_SELF_TEST_FAULTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ typedef struct self_test_fault {
 /* In the order of the rules; each replaces one place. */
 extern const self_test_fault self_test_faults[];
 extern const size_t self_test_fault_count;
-
-#endif

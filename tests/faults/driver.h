@@ -9,8 +9,7 @@
  *   failures, or it refuses with SBN_GROUP_FAILED and a fresh run has them;
  *   nothing is left open: no reference to an OpenCL object, no block, no descriptor.
  */
-#ifndef TESTS_FAULTS_DRIVER_H
-#define TESTS_FAULTS_DRIVER_H
+#pragma once
 
 #include "faults/scenario.h"
 
@@ -33,5 +32,3 @@ void add_totals(totals *to, const totals *more);
 
 /* One check. */
 void report_scenario(const scenario *s, const totals *t);
-
-#endif

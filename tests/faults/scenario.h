@@ -2,8 +2,7 @@
  * What is tried: sequences of calls of the library, in which one call after the other into OpenCL,
  * the system or the allocator fails (driver.c).
  */
-#ifndef TESTS_FAULTS_SCENARIO_H
-#define TESTS_FAULTS_SCENARIO_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ extern const int scenarios_reach_all;
 
 /* What waits for an earlier pass before it uses its memory again finds it ended, if with an error. */
 extern const int survived_waits[];
-
-#endif

@@ -1,6 +1,5 @@
 /* What the scenarios share: three queues of the first PoCL device, batches for each, and objects. */
-#ifndef TESTS_FAULTS_STAND_H
-#define TESTS_FAULTS_STAND_H
+#pragma once
 
 #include "support/fixture.h"
 
@@ -54,5 +53,3 @@ uint64_t stand_running(uint64_t digest, const sbn_batchnorm *layer);
 
 /* Has the group not failed? */
 int stand_usable(const sbn_group *group);
-
-#endif

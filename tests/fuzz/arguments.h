@@ -2,8 +2,7 @@
  * Arguments of calls, right and wrong ones, that follow from an input: handles that live, have been
  * destroyed or were never any, sizes of structs, shapes, buffers.
  */
-#ifndef TESTS_FUZZ_ARGUMENTS_H
-#define TESTS_FUZZ_ARGUMENTS_H
+#pragma once
 
 #include <syncbn.h>
 
@@ -54,5 +53,3 @@ const sbn_folding *any_foldings(fuzz_input *in);
 /* Exchanges under way read this until they end: it never changes. */
 const sbn_tensors *any_tensors(fuzz_input *in);
 const size_t *tensor_counts(void);
-
-#endif

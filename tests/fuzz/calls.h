@@ -1,6 +1,5 @@
 /* The calls that a sequence is made of, each with arguments that follow from the input. */
-#ifndef TESTS_FUZZ_CALLS_H
-#define TESTS_FUZZ_CALLS_H
+#pragma once
 
 #include "fuzz/arguments.h"
 
@@ -31,5 +30,3 @@ void keep(handle_kind kind, int status, void *handle);
     X(sample)
 #define DECLARE_CALL(name) void call_##name(fuzz_input *in);
 CALLS(DECLARE_CALL)
-
-#endif

@@ -1,6 +1,5 @@
 /* For libFuzzer (make check-fuzz): what an input must not break ends the program. */
-#ifndef TESTS_FUZZ_FUZZ_H
-#define TESTS_FUZZ_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ typedef struct fuzz_input {
 
 uint8_t fuzz_byte(fuzz_input *in);
 uint32_t fuzz_word(fuzz_input *in);
-
-#endif

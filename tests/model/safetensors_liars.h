@@ -1,6 +1,5 @@
 /* Headers of safetensors files, each of which is refused. */
-#ifndef TESTS_MODEL_SAFETENSORS_LIARS_H
-#define TESTS_MODEL_SAFETENSORS_LIARS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ typedef struct liar {
 
 extern const liar liars[];
 extern const size_t liar_count;
-
-#endif

@@ -2,8 +2,7 @@
  * Passes that devices combine (tests/pass/on_device.c): a problem, and a group with one layer that is
  * trained on it, on one of two queues.
  */
-#ifndef TESTS_PASS_ON_DEVICE_TRAINING_H
-#define TESTS_PASS_ON_DEVICE_TRAINING_H
+#pragma once
 
 #include "support/main.h"
 
@@ -55,5 +54,3 @@ uint64_t training_digest(uint64_t digest, const training *t);
 training_check check_calls, check_commands, check_copies, check_late_errors, check_failed_updates,
     check_failed_forward, check_failed_evaluation, check_failed_on_host, check_loading,
     check_refused_commands;
-
-#endif

@@ -3,8 +3,7 @@
  * they are touched. The buffer names the first pages only: a driver for CPUs hands kernels the
  * host's address, and none takes buffers of such a size.
  */
-#ifndef TESTS_SUPPORT_ADDRESS_SPACE_H
-#define TESTS_SUPPORT_ADDRESS_SPACE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ void address_space_close(address_space *space);
 /* Runs a kernel of a replica to its end. */
 void run_kernel(sbn_replica *replica, sbn_kernel *kernel, const sbn_arguments *arguments,
                 cl_uint dimensions, const size_t *groups);
-
-#endif

@@ -3,8 +3,7 @@
  * their own (some of them empty), and a count of what the rank's transport is
  * asked to add.
  */
-#ifndef TESTS_SUPPORT_BRANCH_SET_H
-#define TESTS_SUPPORT_BRANCH_SET_H
+#pragma once
 
 #include "support/ranks.h"
 
@@ -61,5 +60,3 @@ int branch_set_digest(test_rank *m);
 
 /* The same of what a refused pass must leave alone; outputs have to be untouched. */
 uint64_t branch_set_state(test_rank *m);
-
-#endif

@@ -2,8 +2,7 @@
  * Tensors for exchanges between ranks: odd sizes, offsets, values that depend
  * on the replica's number among all, and patterns around them.
  */
-#ifndef TESTS_SUPPORT_EXCHANGES_H
-#define TESTS_SUPPORT_EXCHANGES_H
+#pragma once
 
 #include "support/ranks.h"
 
@@ -52,5 +51,3 @@ int exchange_leave(test_rank *m);
 
 /* Do they hold what tensors_fill wrote? */
 int tensors_untouched(const exchange_tensors *t, size_t first);
-
-#endif

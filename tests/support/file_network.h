@@ -2,8 +2,7 @@
  * The layers of the whole networks in tests/model/data/network_*, on three replicas of the first PoCL
  * device, and a folder for files. Between begin and end.
  */
-#ifndef TESTS_SUPPORT_FILE_NETWORK_H
-#define TESTS_SUPPORT_FILE_NETWORK_H
+#pragma once
 
 #include "support/main.h"
 #include "support/network.h"
@@ -27,5 +26,3 @@ void file_network_open(network *n, size_t channels_of_second, int affine);
 
 /* Makes file_network_path a file with this header and as many bytes of 255. */
 void file_network_write(const char *header, size_t data);
-
-#endif

@@ -3,8 +3,7 @@
  * one replica's buffers (slice.h), and judging of errors. A failure of the test's own OpenCL calls ends the
  * program.
  */
-#ifndef TESTS_SUPPORT_FIXTURE_H
-#define TESTS_SUPPORT_FIXTURE_H
+#pragma once
 
 #include "support/slice.h"
 #include "support/tap.h"
@@ -101,5 +100,3 @@ int holds_words(const char *sentence, const char *words);
 
 /* The tool that watches: "asan", "tsan", "valgrind" or "". */
 const char *tool(void);
-
-#endif

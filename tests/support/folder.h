@@ -1,6 +1,5 @@
 /* A temporary folder of a test, and the files in it. */
-#ifndef TESTS_SUPPORT_FOLDER_H
-#define TESTS_SUPPORT_FOLDER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ size_t folder_read(const char *path, void *bytes, size_t most);
  * where the file serves, says 0; `make` makes it right again. The file is gone in the end.
  */
 void folder_damage(const char *path, int (*taken)(void), void (*make)(void));
-
-#endif

@@ -2,8 +2,7 @@
  * A whole program on the first PoCL device: the test defines `checks`, and main of main.c, which the
  * linker takes where there is no other, calls it by fixture_main.
  */
-#ifndef TESTS_SUPPORT_MAIN_H
-#define TESTS_SUPPORT_MAIN_H
+#pragma once
 
 #include "support/fixture.h"
 
@@ -12,5 +11,3 @@ extern cl_command_queue queue; /* in order */
 extern char **main_arguments;  /* of the program; NULL ends them */
 
 void checks(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The device of a test, and the end of a test whose own calls fail. */
-#ifndef TESTS_SUPPORT_MUST_H
-#define TESTS_SUPPORT_MUST_H
+#pragma once
 
 #include <syncbn.h>
 
@@ -16,5 +15,3 @@ typedef struct fixture {
 
 void must_fail_before(const char *call);
 void must_succeed(int code, const char *call, const char *what);
-
-#endif

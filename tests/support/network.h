@@ -2,8 +2,7 @@
  * A small network for tests of models: three layers, by default of four channels, of which "plain" has
  * neither weight and bias nor running statistics.
  */
-#ifndef TESTS_SUPPORT_NETWORK_H
-#define TESTS_SUPPORT_NETWORK_H
+#pragma once
 
 #include "support/vectors.h"
 
@@ -43,5 +42,3 @@ uint64_t network_digest(const network *n);
 
 /* Which layers train (07) and which are frozen (070), as bits. */
 int network_flags(const network *n);
-
-#endif

@@ -5,8 +5,7 @@
  * all run the same program and learn the results of the others; processes beyond the number of
  * ranks look on.
  */
-#ifndef TESTS_SUPPORT_RANKS_H
-#define TESTS_SUPPORT_RANKS_H
+#pragma once
 
 #include "support/fixture.h"
 
@@ -103,5 +102,3 @@ uint64_t rank_state(test_rank *m);
 
 /* One check: status and words of one rank's sentence. */
 void rank_expect(const test_rank *m, int status, const char *words, const char *what);
-
-#endif

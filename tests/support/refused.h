@@ -2,8 +2,7 @@
  * Refusals as tables. A row changes one argument of a call that is right, and says with which
  * status and which words that is refused.
  */
-#ifndef TESTS_SUPPORT_REFUSED_H
-#define TESTS_SUPPORT_REFUSED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ void refuse(const char *name, int (*call)(const void *arguments), const void *ri
 /* Calls that have no table: one that is refused, and one that is not. */
 #define REFUSED(call, words) expect(call, SBN_INVALID_ARGUMENT, words, #call)
 #define RIGHT(call) expect(call, SBN_SUCCESS, "", #call)
-
-#endif

@@ -3,8 +3,7 @@
  * 1, or of the ranks that they name. Each rank gets a sentence, nothing has changed, and the groups
  * go on.
  */
-#ifndef TESTS_SUPPORT_REFUSED_RANKS_H
-#define TESTS_SUPPORT_REFUSED_RANKS_H
+#pragma once
 
 #include "support/ranks.h"
 #include "support/refused.h"
@@ -32,5 +31,3 @@ void ranks_refuse(test_ranks *all, const ranks_call *call, const refusal *rows, 
 /* One check for each rank: the odd one is told something else, or fails alone. */
 void ranks_expect(const test_ranks *all, int own, const char *own_words, int others,
                   const char *words, const char *what);
-
-#endif

@@ -2,8 +2,7 @@
  * Long lists of problems: a test takes a sample of them, and all of them where CHECK=full is set, as
  * make release-check does.
  */
-#ifndef TESTS_SUPPORT_SAMPLE_H
-#define TESTS_SUPPORT_SAMPLE_H
+#pragma once
 
 int sample_only(void);
 
@@ -12,5 +11,3 @@ int sample_only(void);
  * those of floats, of halves, and of floats with one fusion.
  */
 int sample_has_gpu_form(const char *line);
-
-#endif

@@ -2,8 +2,7 @@
  * One replica's buffers, cut from a batch that depends on a seed alone; and digests of what is in them.
  * Tests include fixture.h.
  */
-#ifndef TESTS_SUPPORT_SLICE_H
-#define TESTS_SUPPORT_SLICE_H
+#pragma once
 
 #include "base/digest.h"
 #include "support/must.h"
@@ -66,5 +65,3 @@ uint64_t digest_gradients(uint64_t digest, const slice *s);
 uint64_t digest_slice(uint64_t digest, const slice *s);
 uint64_t digest_slices(uint64_t digest, const slice *slices, size_t count);
 uint64_t digest_layer(uint64_t digest, const sbn_batchnorm *layer, const sbn_saved *saved);
-
-#endif

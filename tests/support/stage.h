@@ -2,8 +2,7 @@
  * A group of two replicas with two layers, on which passes are called wrongly: a table of refusals
  * (support/refused.h) changes the arguments of one.
  */
-#ifndef TESTS_SUPPORT_STAGE_H
-#define TESTS_SUPPORT_STAGE_H
+#pragma once
 
 #include "support/main.h"
 #include "support/refused.h"
@@ -62,5 +61,3 @@ int stage_two_layers(const void *of);
 
 /* Rows that change the arguments of a right pass. */
 #define REFUSE_PASS(right, rows) REFUSE("pass", stage_pass, right, stage_state, rows)
-
-#endif

@@ -2,8 +2,7 @@
  * Machines that stop a process for seconds, as busy or virtual ones do: deadlines pass then that no
  * rank has missed. A thread watches how long this process is kept from running.
  */
-#ifndef TESTS_SUPPORT_STALLS_H
-#define TESTS_SUPPORT_STALLS_H
+#pragma once
 
 /* Watches until stalls_end: the longest stall so far, or since stalls_forget, in seconds. */
 void stalls_begin(void);
@@ -19,5 +18,3 @@ void pause_for(double seconds);
  * only, and all checks are made again, up to 4 times; a failure without a stall counts at once.
  */
 void stalls_excuse(void (*checks)(void), double limit);
-
-#endif

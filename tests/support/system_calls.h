@@ -2,8 +2,7 @@
  * The calls that saving a file makes of the system, in their order, and made to fail: a program
  * that links this gives the linker $(system_wraps) (tests/local.mk).
  */
-#ifndef TESTS_SUPPORT_SYSTEM_CALLS_H
-#define TESTS_SUPPORT_SYSTEM_CALLS_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/stat.h>
@@ -22,5 +21,3 @@ extern mode_t system_seen, system_last;
 
 /* Forgets the calls and the modes. */
 void system_calls_forget(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* The lines of a test in TAP: one per check, the plan last. */
-#ifndef TESTS_SUPPORT_TAP_H
-#define TESTS_SUPPORT_TAP_H
+#pragma once
 
 #if defined(__GNUC__)
 #define TAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -40,5 +39,3 @@ int tap_skip_all(const char *format, ...) TAP_PRINTF(1, 2);
 
 /* Prints the plan; main returns its result. */
 int tap_done(void);
-
-#endif

@@ -2,8 +2,7 @@
  * A test that runs as an MPI job: every rank makes the same checks in the same
  * order, rank 0 prints them, and a check passes if it does on all ranks.
  */
-#ifndef TESTS_SUPPORT_TAP_MPI_H
-#define TESTS_SUPPORT_TAP_MPI_H
+#pragma once
 
 #include <mpi.h>
 
@@ -28,5 +27,3 @@ void mpi_job_meet(void);
 
 int mpi_job_rank(void);
 int mpi_job_size(void);
-
-#endif

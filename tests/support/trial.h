@@ -2,8 +2,7 @@
  * A problem (check/problem.h) taken through its stages, so that a test can change the numbers
  * between making and running it; and the devices it runs on.
  */
-#ifndef TESTS_SUPPORT_TRIAL_H
-#define TESTS_SUPPORT_TRIAL_H
+#pragma once
 
 #include "check/devices.h"
 #include "check/runner.h"
@@ -35,5 +34,3 @@ runner *trial_pocl(const char *build_options, char *error);
  */
 typedef void trial_check(runner *r, const device_info *device);
 int trial_every_device(trial_check *check);
-
-#endif

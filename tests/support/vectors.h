@@ -1,6 +1,5 @@
 /* Tensors of the files in tests/model/data, on the host. What is not there ends the program. */
-#ifndef TESTS_SUPPORT_VECTORS_H
-#define TESTS_SUPPORT_VECTORS_H
+#pragma once
 
 #include "support/fixture.h"
 #include "safetensors/file.h"
@@ -19,5 +18,3 @@ float *vectors_get(const sbn_tensor_file *file, const char *group, const char *n
  */
 void expect_floats(const slice *s, const sbn_buffer *buffer, const float *expected, size_t count,
                    double units, const char *what);
-
-#endif

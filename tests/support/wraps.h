@@ -4,8 +4,7 @@
  * each function; one that wants more of them $(query_wraps), $(system_wraps), $(file_wraps),
  * $(memory_wraps) or $(mpi_wraps), too (tests/support/local.mk).
  */
-#ifndef TESTS_SUPPORT_WRAPS_H
-#define TESTS_SUPPORT_WRAPS_H
+#pragma once
 
 #include <syncbn.h>
 
@@ -207,5 +206,3 @@ cl_program wraps_program_of(cl_program program);
  */
 void wraps_replace(const char *text, const char *instead);
 int wraps_replaced(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* One problem measured: every contender timed in turns, then every result checked. */
-#ifndef TOOLS_BENCH_BENCH_H
-#define TOOLS_BENCH_BENCH_H
+#pragma once
 
 #include "check/devices.h"
 #include "check/queues.h"
@@ -77,5 +76,3 @@ const char *bench_copy_fastest(const bench_result *result);
 
 /* oneDNN's fastest layout in a pass, a contender's name; NULL without oneDNN. */
 const char *bench_onednn_fastest(const bench_result *result, bench_pass pass);
-
-#endif

@@ -2,8 +2,7 @@
  * Something that the benchmark times and checks: the library, a copy, plain kernels, another
  * library.
  */
-#ifndef TOOLS_BENCH_CONTENDER_H
-#define TOOLS_BENCH_CONTENDER_H
+#pragma once
 
 #include "program/opencl.h"
 #include "check/collect.h"
@@ -115,5 +114,3 @@ int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build
  */
 int bench_onednn_open(scene *s, contender_list *all);
 const char *bench_onednn_version(void);
-
-#endif

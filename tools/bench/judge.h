@@ -1,6 +1,5 @@
 /* Judging what a contender left in its outputs. */
-#ifndef TOOLS_BENCH_JUDGE_H
-#define TOOLS_BENCH_JUDGE_H
+#pragma once
 
 #include "bench/contender.h"
 
@@ -35,5 +34,3 @@ int bench_judge_numbers(scene *s, const float *got, output_id right);
 
 /* Overwrites what passes write: y, dx and the gradients, of all replicas of a job. */
 int bench_overwrite(scene *s, const job *j);
-
-#endif

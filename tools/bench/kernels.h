@@ -1,6 +1,5 @@
 /* The benchmark's own kernels. */
-#ifndef TOOLS_BENCH_KERNELS_H
-#define TOOLS_BENCH_KERNELS_H
+#pragma once
 
 #include "bench/contender.h"
 #include "device/commands.h"
@@ -35,5 +34,3 @@ int bench_enqueue(scene *s, const bench_kernel *k);
 
 /* Waits for the scene's queue. */
 int bench_finish(scene *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Median and quartiles of a series of measurements. */
-#ifndef TOOLS_BENCH_SPREAD_H
-#define TOOLS_BENCH_SPREAD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ spread spread_of_differences(const double *a, const double *b, size_t count);
 
 /* The same times a constant >= 0. */
 spread spread_times(spread s, double factor);
-
-#endif

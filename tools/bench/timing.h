@@ -2,8 +2,7 @@
  * Timing in turns: every round runs each series once, in a random order, so that drifts of the
  * machine's speed, and what a run leaves in the caches, affect all series alike.
  */
-#ifndef TOOLS_BENCH_TIMING_H
-#define TOOLS_BENCH_TIMING_H
+#pragma once
 
 #include "bench/contender.h"
 #include "bench/spread.h"
@@ -31,5 +30,3 @@ enum { TIMING_SERIES = 64, TIMING_LEAST = 7 };
  * time skips rounds once it has TIMING_LEAST. Sets *rounds.
  */
 int timing_run(series *list, size_t count, const timing_budget *budget, size_t *rounds);
-
-#endif

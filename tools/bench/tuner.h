@@ -2,8 +2,7 @@
  * Two launch plans compared on a device: groups that differ in their tuned numbers alone
  * (device/tuning.h) run problems' passes in turns, on the same buffers.
  */
-#ifndef TOOLS_BENCH_TUNER_H
-#define TOOLS_BENCH_TUNER_H
+#pragma once
 
 #include "bench/spread.h"
 #include "check/devices.h"
@@ -45,5 +44,3 @@ int tuner_compare(tuner *t, const sbn_tuning *before, const sbn_tuning *after, d
 
 /* Finds quotient, noise and gain from the lines. */
 void tuner_judge(tuner_comparison *result);
-
-#endif

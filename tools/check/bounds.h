@@ -36,8 +36,7 @@
  * Data of the kind `exact` (inputs.c) has sums that no step rounds: its bounds
  * are 0, so that what remains of a tolerance is the apply's own roundings.
  */
-#ifndef TOOLS_CHECK_BOUNDS_H
-#define TOOLS_CHECK_BOUNDS_H
+#pragma once
 
 #include "check/reference.h"
 #include "exact/format.h"
@@ -81,5 +80,3 @@ void bounds_free(bounds *b);
  */
 double recovery_error(const problem *p, const inputs *in, const reference_channel *ch, size_t c,
                       double x);
-
-#endif

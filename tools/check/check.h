@@ -1,6 +1,5 @@
 /* One problem from its line to the judgement: inputs, passes, comparison. */
-#ifndef TOOLS_CHECK_CHECK_H
-#define TOOLS_CHECK_CHECK_H
+#pragma once
 
 #include "check/compare.h"
 #include "check/digests.h"
@@ -26,5 +25,3 @@ typedef struct check_result {
  */
 void check_run(runner *r, const problem *p, const digests *recorded, check_result *result);
 void check_free(check_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading a problem's results back. */
-#ifndef TOOLS_CHECK_COLLECT_H
-#define TOOLS_CHECK_COLLECT_H
+#pragma once
 
 #include "check/job.h"
 
@@ -16,5 +15,3 @@ int job_collect_tensor(job *j, tensor_id from, output_id to);
  * behind it. Both have the same bits (pass.h).
  */
 int job_apart(const job *fused, sbn_group *group, cl_command_queue *queue);
-
-#endif

@@ -34,8 +34,7 @@
  * sums need no rounding, must give the correctly rounded mean, variance and
  * sum of dy: tolerance 0. So must a recomputed y the bits of y.
  */
-#ifndef TOOLS_CHECK_COMPARE_H
-#define TOOLS_CHECK_COMPARE_H
+#pragma once
 
 #include "check/outputs.h"
 #include "check/reference.h"
@@ -57,5 +56,3 @@ void compare_where(const placement *g, output_id id, size_t index, char *text, s
 /* A sentence about an output that has failures. */
 void compare_explain(const placement *g, const outputs *out, const comparison *judged, output_id id,
                      char *text, size_t size);
-
-#endif

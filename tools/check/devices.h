@@ -1,6 +1,5 @@
 /* Every OpenCL platform and device of the machine, and whether it can be used. */
-#ifndef TOOLS_CHECK_DEVICES_H
-#define TOOLS_CHECK_DEVICES_H
+#pragma once
 
 #include <syncbn.h>
 
@@ -36,5 +35,3 @@ typedef struct device_list {
 /* Returns SBN_SUCCESS (also when there is no device at all), or a negative status. */
 int devices_list(device_list *list);
 void devices_free(device_list *list);
-
-#endif

@@ -7,8 +7,7 @@
  * inputs', which tells a machine that makes other numbers from one that computes
  * others; and that of every output that the problem has.
  */
-#ifndef TOOLS_CHECK_DIGESTS_H
-#define TOOLS_CHECK_DIGESTS_H
+#pragma once
 
 #include "check/inputs.h"
 #include "check/outputs.h"
@@ -32,5 +31,3 @@ void digests_print(const digests *d, char *text, size_t size);
 
 /* 0 if they are the same; else 1, with a sentence that names what differs. */
 int digests_differ(const digests *recorded, const digests *here, char *text, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * How x, y, dy and dx lie in memory: their bytes, and their values as floats, which hold those of
  * every type exactly.
  */
-#ifndef TOOLS_CHECK_ELEMENTS_H
-#define TOOLS_CHECK_ELEMENTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void elements_unpack(sbn_type type, const void *elements, size_t count, float *v
  * left alone, or wrote where it should not, is seen.
  */
 void elements_spoil(sbn_type type, size_t count, void *elements);
-
-#endif

@@ -2,8 +2,7 @@
  * The reference of what follows a batch norm: z = y of the batch norm + residual, then the
  * activation. A slope is the nearest float.
  */
-#ifndef TOOLS_CHECK_FUSION_H
-#define TOOLS_CHECK_FUSION_H
+#pragma once
 
 #include "check/placement.h"
 
@@ -31,5 +30,3 @@ float fusion_gradient(const problem *p, float z, float dy);
  */
 int fusion_behind(const problem *p, const placement *g, const float *dy, const float *z,
                   float **behind);
-
-#endif

@@ -2,8 +2,7 @@
  * The numbers of a problem: tensors in global logical order (geometry.h), so
  * that the same global batch results under any split, layout or device.
  */
-#ifndef TOOLS_CHECK_INPUTS_H
-#define TOOLS_CHECK_INPUTS_H
+#pragma once
 
 #include "check/placement.h"
 
@@ -26,5 +25,3 @@ input_arrays inputs_arrays(inputs *in);
 /* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
 int inputs_make(const problem *p, const placement *g, inputs *in);
 void inputs_free(inputs *in);
-
-#endif

@@ -1,6 +1,5 @@
 /* One problem under way: its layer, its buffers, its passes, its results. */
-#ifndef TOOLS_CHECK_JOB_H
-#define TOOLS_CHECK_JOB_H
+#pragma once
 
 #include "check/queues.h"
 #include "check/tensors.h"
@@ -56,5 +55,3 @@ int job_recompute(job *j);
 
 /* All that the problem has, in their order. */
 int job_run(job *j);
-
-#endif

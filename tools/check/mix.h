@@ -4,8 +4,7 @@
  * part of it is made first. The finaliser is splitmix64's (Steele, Lea &
  * Flood 2014). Integers only: the same on every machine.
  */
-#ifndef TOOLS_CHECK_MIX_H
-#define TOOLS_CHECK_MIX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ static inline float mix_normal(uint64_t bits)
                   (int32_t)(bits >> 32 & 0xffff) + (int32_t)(bits >> 48);
     return (float)(sum - 2 * 0xffff) * (1.7320508f / 65536);
 }
-
-#endif

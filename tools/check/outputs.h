@@ -2,8 +2,7 @@
  * What a problem's passes left, read back into global logical order
  * (geometry.h), each with a digest of its bits.
  */
-#ifndef TOOLS_CHECK_OUTPUTS_H
-#define TOOLS_CHECK_OUTPUTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ uint64_t digest_floats(const float *data, size_t count);
 
 /* Fills in every output's digest. Gradients that all replicas share count once. */
 void outputs_digest(outputs *out, int global_gradients, size_t channels);
-
-#endif

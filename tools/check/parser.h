@@ -1,6 +1,5 @@
 /* The inside of problem_parse and problem_print: what a line says of the shape and the replicas. */
-#ifndef TOOLS_CHECK_PARSER_H
-#define TOOLS_CHECK_PARSER_H
+#pragma once
 
 #include "check/problem.h"
 
@@ -28,5 +27,3 @@ int parser_sizes(parser *in, const char *list);
 /* Add to a line. */
 void parser_put_shape(const problem *p, char *line, size_t size);
 void parser_put_replicas(const problem *p, char *line, size_t size);
-
-#endif

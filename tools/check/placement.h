@@ -5,8 +5,7 @@
  * position. That order knows nothing of shards, layouts and offsets, so the
  * same batch has the same arrays however it is spread.
  */
-#ifndef TOOLS_CHECK_PLACEMENT_H
-#define TOOLS_CHECK_PLACEMENT_H
+#pragma once
 
 #include "check/problem.h"
 
@@ -42,5 +41,3 @@ size_t placement_shard_elements(const placement *g, size_t r);
 /* Copies replica r's shard out of a tensor in global order or, if it `gathers`, back into it. */
 void placement_move(const placement *g, sbn_layout layout, size_t r, int gathers, float *global,
                     float *shard);
-
-#endif

@@ -12,8 +12,7 @@
  * `step` they are 10, 100 or 1000 spreads above the others, by channel. Of `peak` one of the
  * second 16 is 1000 spreads above the others, another one in each of 16 channels.
  */
-#ifndef TOOLS_CHECK_PROBLEM_H
-#define TOOLS_CHECK_PROBLEM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -122,5 +121,3 @@ const char *form_name(sbn_kernel_form form);
 
 /* The names of data_kind, indexed by it. */
 extern const char *const data_kind_names[DATA_KINDS];
-
-#endif

@@ -2,8 +2,7 @@
  * What a runner keeps between problems: a context for each device, a queue
  * for each replica, and the groups made so far, for a group compiles kernels.
  */
-#ifndef TOOLS_CHECK_QUEUES_H
-#define TOOLS_CHECK_QUEUES_H
+#pragma once
 
 #include "program/opencl.h"
 #include "check/problem.h"
@@ -66,5 +65,3 @@ int queues_group(queues *q, const problem *p, size_t replicas, sbn_group **group
 
 /* Ends all groups and their queues. */
 void queues_forget_groups(queues *q);
-
-#endif

@@ -6,8 +6,7 @@
  *   Ioffe & Szegedy 2015, algorithm 1 and section 3; running statistics as in
  *   PyTorch's BatchNorm (running_var from the unbiased variance).
  */
-#ifndef TOOLS_CHECK_REFERENCE_H
-#define TOOLS_CHECK_REFERENCE_H
+#pragma once
 
 #include "check/inputs.h"
 
@@ -50,5 +49,3 @@ double reference_invstd(const problem *p, double var);
 double reference_y(const reference_channel *ch, double weight, double bias, double x);
 double reference_dx(const reference *ref, const reference_channel *ch, double weight, double x,
                     double dy);
-
-#endif

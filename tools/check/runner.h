@@ -7,8 +7,7 @@
  * to give it two of three replicas. Each device has one context; groups are
  * kept between problems, so kernels are compiled once.
  */
-#ifndef TOOLS_CHECK_RUNNER_H
-#define TOOLS_CHECK_RUNNER_H
+#pragma once
 
 #include "check/inputs.h"
 #include "check/outputs.h"
@@ -36,5 +35,3 @@ static inline void runner_destroy(runner *r)
  */
 int runner_run(runner *r, const problem *p, const placement *g, const inputs *in, outputs *out,
                char *error);
-
-#endif

@@ -3,8 +3,7 @@
  * and between guards, in its own memory object or memory of the host; a view has
  * guards between its rows, too.
  */
-#ifndef TOOLS_CHECK_TENSORS_H
-#define TOOLS_CHECK_TENSORS_H
+#pragma once
 
 #include "program/opencl.h"
 #include "check/inputs.h"
@@ -78,5 +77,3 @@ int tensors_read_memory(const tensors *t, tensor_id id, void *to);
  * something was written before, between or behind them.
  */
 int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt);
-
-#endif

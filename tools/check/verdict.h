@@ -2,8 +2,7 @@
  * The judgement of an output, made value by value, and the tolerance of one element of y and dx: compare.h
  * says what is expected of each, and derives the formulas.
  */
-#ifndef TOOLS_CHECK_VERDICT_H
-#define TOOLS_CHECK_VERDICT_H
+#pragma once
 
 #include "check/bounds.h"
 #include "check/outputs.h"
@@ -36,5 +35,3 @@ double tolerance_dx(const reference *ref, const reference_channel *ch, const cha
 /* What dx is off besides where x - mean, which backward finds in y, is off by `recovery`. */
 double tolerance_recovered(const reference *ref, const reference_channel *ch,
                            const channel_bounds *b, double weight, double recovery);
-
-#endif

@@ -1,6 +1,5 @@
 /* The word that somebody who mistyped may have meant. */
-#ifndef TOOLS_CHECK_WORDS_H
-#define TOOLS_CHECK_WORDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  */
 const char *nearest_word(const char *word, size_t length, const char *const *known, size_t count,
                          const char *ends);
-
-#endif

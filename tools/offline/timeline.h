@@ -2,8 +2,7 @@
  * The commands of a pass, by profiling: those that are enqueued while it is recorded are seen by
  * wrappers, for each of which the linker is given --wrap.
  */
-#ifndef TOOLS_OFFLINE_TIMELINE_H
-#define TOOLS_OFFLINE_TIMELINE_H
+#pragma once
 
 #include "program/opencl.h"
 
@@ -18,5 +17,3 @@ void timeline_print(const char *what, cl_command_queue first);
 
 /* While it is on, prints what the driver says of each kernel that is enqueued, and its program's log. */
 void timeline_describe(int on);
-
-#endif

@@ -1,6 +1,5 @@
 /* What `syncbn bench` prints: a table for people, JSON for programs. */
-#ifndef TOOLS_SYNCBN_BENCH_REPORT_H
-#define TOOLS_SYNCBN_BENCH_REPORT_H
+#pragma once
 
 #include "bench/bench.h"
 #include "syncbn/options.h"
@@ -16,5 +15,3 @@ void bench_report_problem(bench_report *r, const problem *p, const bench_result 
 
 /* Writes JSON, where there is an output; returns as json_output_write. */
 int bench_report_end(bench_report *r);
-
-#endif

@@ -2,8 +2,7 @@
  * Where --json FILE writes: found to be writable before anything runs, whole or not at all. And what
  * jansson leaves open: numbers that JSON lacks, strings that are not UTF-8.
  */
-#ifndef TOOLS_SYNCBN_JSON_OUTPUT_H
-#define TOOLS_SYNCBN_JSON_OUTPUT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -44,5 +43,3 @@ json_t *json_text(const char *text);
 
 /* An earlier file of this name stays as it was where nothing has been written. */
 void json_output_close(json_output *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The commands, and what a command line asks of them. */
-#ifndef TOOLS_SYNCBN_OPTIONS_H
-#define TOOLS_SYNCBN_OPTIONS_H
+#pragma once
 
 #include "bench/timing.h"
 #include "check/devices.h"
@@ -67,5 +66,3 @@ void options_free(command_options *o);
  * or an exit status after a sentence: one does not exist, cannot be used, or there is none.
  */
 int device_choice_resolve(device_choice *choice, const device_list *list);
-
-#endif

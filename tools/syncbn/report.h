@@ -1,6 +1,5 @@
 /* What `syncbn check` prints: text, TAP or digests, progress on a terminal's stderr; and its JSON. */
-#ifndef TOOLS_SYNCBN_REPORT_H
-#define TOOLS_SYNCBN_REPORT_H
+#pragma once
 
 #include "check/check.h"
 #include "syncbn/options.h"
@@ -24,5 +23,3 @@ void report_result(report *r, const problem *p, const check_result *result);
 
 /* Returns the exit status. */
 int report_end(report *r);
-
-#endif

@@ -2,8 +2,7 @@
  * Text of a file or of the command line may hold anything: what reaches a terminal has "?" for
  * control characters and those that change the direction of writing (src/base/text.h).
  */
-#ifndef TOOLS_SYNCBN_SAFE_TEXT_H
-#define TOOLS_SYNCBN_SAFE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -26,5 +25,3 @@ void progress_show(size_t number, size_t count, size_t failed, const char *what,
 
 /* Before anything else is printed. */
 void progress_clear(void);
-
-#endif
