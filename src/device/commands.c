@@ -264,5 +264,5 @@ void sbn__release_buffer(sbn_device_buffer *buffer)
     sbn__release_mem(buffer->mem);
     if (!buffer->on_host)
         atomic_fetch_sub_explicit(&device_memory, buffer->size, memory_order_relaxed);
-    *buffer = (sbn_device_buffer){NULL, 0, 0};
+    *buffer = (sbn_device_buffer){0};
 }

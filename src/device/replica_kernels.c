@@ -1,7 +1,5 @@
 #include "device/replica_kernels.h"
 
-#include <string.h>
-
 #include "base/activation.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -138,7 +136,6 @@ static int create_apply(sbn_kernels *kernels, const sbn_program *program)
 
 int sbn__kernels_create(sbn_kernels *kernels, sbn_program *program)
 {
-    memset(kernels, 0, sizeof *kernels);
     kernels->program = program;
     int status = create_reductions(kernels, program);
     if (!status)

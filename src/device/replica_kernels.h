@@ -44,6 +44,6 @@ typedef struct sbn_kernels {
 const char *sbn__reduction_name(int reduction, int is_backward);
 const char *sbn__walk_name(int walk, int is_backward);
 
-/* Of a new program, which the kernels then own, whatever is returned. */
+/* Of a new program, which the kernels, all 0, then own, whatever is returned. */
 int sbn__kernels_create(sbn_kernels *kernels, sbn_program *program);
 void sbn__kernels_release(sbn_kernels *kernels);

@@ -15,18 +15,13 @@ int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size
     staging->queue = replica->transfer_queue;
     const int status = sbn__create_mem(replica, CL_MEM_ALLOC_HOST_PTR, size, NULL,
                                        "clCreateBuffer for the host", &staging->mem);
-    if (status) {
-        sbn__staging_release(staging);
+    if (status)
         return status;
-    }
     staging->at = clEnqueueMapBuffer(staging->queue, staging->mem, CL_TRUE,
                                      CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, NULL, NULL, &code);
-    if (code != CL_SUCCESS) {
-        sbn__staging_release(staging);
-        return sbn__check_cl(replica, "clEnqueueMapBuffer", code);
-    }
-    staging->size = size;
-    return SBN_SUCCESS;
+    if (code == CL_SUCCESS)
+        staging->size = size;
+    return sbn__check_cl(replica, "clEnqueueMapBuffer", code);
 }
 
 void sbn__staging_release(sbn_staging *staging)

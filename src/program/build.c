@@ -63,14 +63,14 @@ int sbn__program_is_worth_caching(cl_device_id device)
 
 /* The device's name, and the beginning of its compiler's log. */
 typedef struct build_log {
-    char name[128], text[256];
+    char name[SBN_DEVICE_NAME], text[256];
 } build_log;
 
 static build_log read_log(cl_program program, cl_device_id device)
 {
-    build_log log = {"?", ""};
+    build_log log = {"", ""};
     size_t size = 0;
-    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof log.name, log.name, NULL);
+    sbn__device_name(device, log.name);
     clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char *text = sbn__allocate(size);
     if (text && clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, text, NULL) ==
@@ -130,10 +130,10 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
 
 static void announce(const sbn_program *owner, int which, const sbn_group_config *config)
 {
-    char name[128] = "?", sentence[256];
+    char name[SBN_DEVICE_NAME], sentence[256];
     if (!config->on_compile)
         return;
-    clGetDeviceInfo(owner->device, CL_DEVICE_NAME, sizeof name, name, NULL);
+    sbn__device_name(owner->device, name);
     snprintf(sentence, sizeof sentence, "compiling program \"%s\", %s%s, for device \"%s\"",
              sbn__program_name(which), sbn__type_name(owner->type), owner->fusion ? ", fused" : "",
              name);

@@ -55,8 +55,10 @@ static int open_cache(const char *folder, int make)
         return open_below(cache, make);
     const char *home = secure_getenv("HOME");
     char path[4096];
-    const int length = snprintf(path, sizeof path, "%s/.cache", home ? home : "");
-    return home && (size_t)length < sizeof path ? open_below(path, make) : -1;
+    if (!home)
+        return -1;
+    snprintf(path, sizeof path, "%s/.cache", home);
+    return open_below(path, make); /* which refuses one that has been cut off */
 }
 
 int sbn__cache_open(const char *folder)
@@ -120,7 +122,7 @@ static int read_file(int file, off_t size, size_t of_key, head *h, sbn_bytes *ke
 {
     const uint64_t left = (uint64_t)size - sizeof *h;
     if (!read_all(file, h, sizeof *h) || memcmp(h->magic, magic, sizeof h->magic) != 0 ||
-        h->key_size != of_key || h->key_size > left || h->value_size != left - h->key_size)
+        h->key_size != of_key || h->key_size + h->value_size != left)
         return 0;
     *key = (sbn_bytes){sbn__allocate((size_t)h->key_size), (size_t)h->key_size};
     *value = (sbn_bytes){sbn__allocate((size_t)h->value_size), (size_t)h->value_size};

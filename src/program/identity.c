@@ -18,3 +18,9 @@ int sbn__identity_of(cl_device_id device, sbn_identity *identity)
                                  identity->names[SBN_IDENTITY_PLATFORM + i], NULL);
     return code == CL_SUCCESS;
 }
+
+void sbn__device_name(cl_device_id device, char name[SBN_DEVICE_NAME])
+{
+    strcpy(name, "?");
+    clGetDeviceInfo(device, CL_DEVICE_NAME, SBN_DEVICE_NAME, name, NULL);
+}

@@ -20,30 +20,30 @@ typedef enum sbn_compiler {
 } sbn_compiler;
 
 /*
- * Which kernels: 0, all of the CPU form, or those of the GPU form that do not reduce; else the GPU
- * form's reductions of a pass for one layout, with channels last where planes have one element, dense
- * or in views, whose gaps cost reductions registers and nothing else.
+ * Which kernels: 0, all of the CPU form, or those of the GPU form that do not reduce; 8 and more, the
+ * GPU form's reductions of a pass for one layout, with channels last where planes have one element,
+ * dense or in views, whose gaps cost reductions registers and nothing else.
  */
-enum { SBN_PARTS = 1 + 8 };
+enum { SBN_PARTS = 16 };
 
 static inline int sbn__part_of_reductions(int is_backward, int channels_last, int views)
 {
-    return 1 + is_backward + 2 * channels_last + 4 * views;
+    return 8 + is_backward + 2 * channels_last + 4 * views;
 }
 
 static inline int sbn__part_is_backward(int part)
 {
-    return part > 0 && (part - 1) & 1;
+    return part & 1;
 }
 
 static inline int sbn__part_is_channels_last(int part)
 {
-    return part > 0 && (part - 1) & 2;
+    return part >> 1 & 1;
 }
 
 static inline int sbn__part_is_of_views(int part)
 {
-    return part > 0 && (part - 1) & 4;
+    return part >> 2 & 1;
 }
 
 /*

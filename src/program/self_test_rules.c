@@ -245,16 +245,17 @@ static int judge_integers(const sbn_self_test_data *t, char *text, size_t size)
 
 static int judge_doubles(const sbn_self_test_data *t, char *text, size_t size)
 {
+    /* Whether kernels sum with doubles, and whether they combine. */
     const uint64_t *has = t->integer_results[INTEGERS + DOUBLES];
     for (size_t r = 0; r < DOUBLES; ++r)
-        for (size_t l = 0; l < CASES && has[r < SUMMING ? 0 : 1]; ++l) {
+        for (size_t l = 0; l < CASES && has[r >= SUMMING]; ++l) {
             const uint64_t got = t->integer_results[INTEGERS + r][l];
             const uint64_t expected = double_rules[r].cases[l % 4].expected;
             if (got == expected)
                 continue;
             snprintf(text, size, "%s: a %a, b %a: expected 0x%" PRIx64 ", got 0x%" PRIx64,
-                     double_rules[r].rule, (double)double_rules[r].cases[l % 4].a,
-                     (double)double_rules[r].cases[l % 4].b, expected, got);
+                     double_rules[r].rule, (double)t->reals[REALS + r][0][l],
+                     (double)t->reals[REALS + r][1][l], expected, got);
             return 0;
         }
     return 1;

@@ -69,21 +69,22 @@ static cl_int run_on_device(const on_device *d, const sbn_self_test_launch *laun
 int sbn__self_test_run(const sbn_program *program, const sbn_self_test_launch *launch)
 {
     on_device d = {0};
-    char name[128] = "?";
+    char name[SBN_DEVICE_NAME];
     cl_int code = open_on_device(&d, program, launch);
     if (code == CL_SUCCESS)
         code = run_on_device(&d, launch);
     close_on_device(&d);
-    clGetDeviceInfo(program->device, CL_DEVICE_NAME, sizeof name, name, NULL);
-    return code == CL_SUCCESS ? SBN_SUCCESS
-                              : sbn__fail(code, "the self-test of device \"%s\" cannot run: %s",
-                                          name, sbn_strerror(code));
+    if (code == CL_SUCCESS)
+        return SBN_SUCCESS;
+    sbn__device_name(program->device, name);
+    return sbn__fail(code, "the self-test of device \"%s\" cannot run: %s", name,
+                     sbn_strerror(code));
 }
 
 int sbn__self_test_broken(const sbn_program *program, const char *what, const char *rule)
 {
-    char name[128] = "?";
-    clGetDeviceInfo(program->device, CL_DEVICE_NAME, sizeof name, name, NULL);
+    char name[SBN_DEVICE_NAME];
+    sbn__device_name(program->device, name);
     return sbn__fail(SBN_UNSUPPORTED_DEVICE,
                      "device \"%s\" breaks a rule of %s that results rest on: %s", name, what,
                      rule);

@@ -26,7 +26,7 @@ static int make(sbn_kernel_form form, sbn_type type, const char *cache)
     sbn_group *group = NULL;
     sbn_batchnorm *layer = NULL;
     int status = MAKE_GROUP(&group, &queue, .form = form, .program_cache = cache);
-    if (!status != (group != NULL))
+    if (!status != (group != NULL) || (!status && *sbn_last_error()))
         tap_ok(0, "%s, and %s group", sbn_status_name(status), group ? "a" : "no");
     if (group) {
         status = MAKE_LAYER(&layer, group, .channels = 1, .type = type);

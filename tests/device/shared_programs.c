@@ -5,7 +5,9 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "program/build_options.h"
 #include "support/fixture.h"
 #include "support/wraps.h"
 
@@ -36,7 +38,9 @@ static void check_one_after_another(void)
     cl_command_queue another = fixture_queue(&elsewhere, 0);
     BUILDS(PROGRAMS, make(NULL, &first), "the first group builds %d programs", PROGRAMS);
     BUILDS(0, make("", &second), "the second builds none");
-    BUILDS(PROGRAMS, make("-D SBN_TEST_OTHER=1", &other), "other options, other programs");
+    char longest[SBN_MAX_BUILD_OPTIONS + 1] = "-D SBN_TEST_OTHER=1";
+    memset(longest + strlen(longest), ' ', sizeof longest - 1 - strlen(longest));
+    BUILDS(PROGRAMS, make(longest, &other), "other options, other programs");
     sbn_group_destroy(other);
     BUILDS(1, MAKE_GROUP(&other, &queue, .form = SBN_FORM_GPU), "another form, another program");
     sbn_group_destroy(other);

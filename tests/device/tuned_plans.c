@@ -24,7 +24,7 @@ static void parsed(void)
                                         "groups=1,groups=1",
                                         "groups=1,",
                                         ",groups=1",
-                                        "groups=1;apply=1",
+                                        "groups=1;",
                                         "groups2=1",
                                         "groupz=1",
                                         "=1"};

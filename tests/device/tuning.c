@@ -165,6 +165,7 @@ void checks(void)
 {
     unsetenv("SYNCBN_TUNING");
     folder_begin();
+    close(0); /* the lowest number is a folder's, too */
     folder = sbn__cache_open(folder_root);
     must(folder < 0, "sbn__cache_open");
     stored();

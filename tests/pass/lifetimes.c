@@ -56,6 +56,7 @@ static life make(void)
 static void check_order(void)
 {
     life l = make();
+    REFUSED(sbn_batchnorm_fold(l.layer, NULL), "foldings: expected 1, got NULL");
     REFUSED(sbn_group_destroy(l.group), "group: expected no layers in it, got 1");
     REFUSED(sbn_batchnorm_destroy(l.layer),
             "layer \"bn\": expected no saved statistics of it, got 1");
@@ -109,8 +110,13 @@ static void check_moved(void)
 {
     first = NULL;
     life l = make(), other = make();
+    cl_event another = (cl_event)&another;
+    sbn_shard beside = data.shard;
+    beside.event = &another;
     const sbn_branch branches[] = {{sizeof *branches, l.layer, &data.shard, l.saved, 0},
-                                   {sizeof *branches, other.layer, &data.shard, other.saved, 0}};
+                                   {sizeof *branches, other.layer, &beside, other.saved, 0}};
+    RIGHT(sbn_forward_branches(branches, 1, NULL));
+    tap_ok(another, "what lies behind the call's layers is left alone");
     REFUSED(sbn_forward_branches(branches, 2, NULL),
             "branches[1]: layer: expected one of the first layer's group|of another");
     sbn_batchnorm *by_batch = LAYER_WITH(l.group, .channels = CHANNELS, .track_running_stats = OFF);

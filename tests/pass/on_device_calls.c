@@ -45,7 +45,7 @@ typedef struct calls {
 
 static calls calls_since(const calls *c)
 {
-    const long copies = wraps_calls(WRAP_READ) + wraps_calls(WRAP_WRITE);
+    const long copies = wraps_calls(WRAP_READ) + wraps_calls(WRAP_WRITE) + wraps_calls(WRAP_MAP);
     const long waits = wraps_calls(WRAP_WAIT) + wraps_calls(WRAP_FINISH);
     return (
         calls){wraps_calls(WRAP_LAUNCH) - c->launches, wraps_calls(WRAP_FILL) - c->fills,

@@ -186,25 +186,23 @@ static void check_samples(int back)
 /* GPU form: two slices of more than 2^32 words. */
 static void check_add_slices(void)
 {
-    enum { WORDS = SBN_GPU_SLICE_WORDS, SLICES = 2 };
+    enum { WORDS = 2 * SBN_GPU_SLICE_WORDS, SLICES = 2, PER_CHANNEL = 9 };
     const cl_ulong total = ((cl_ulong)1 << 32) + 5;
     if (!open_fields((const size_t[SPACES]){2 * SLICES * total}))
         return;
     cl_long *const words = (cl_long *)fields[X].at;
-    for (int i = 0; i < WORDS; ++i) {
-        words[i] = 1 + i;
-        words[total + (cl_ulong)i] = 100 * (1 + i);
-    }
-    ARGUMENTS(add_slices, own, .partial = fields[X].mem, .slices = SLICES, .per_channel = WORDS,
-              .total = total);
+    for (int i = 0; i < WORDS; ++i)
+        words[i] = words[total + (cl_ulong)i] = 1 + i;
+    ARGUMENTS(add_slices, own, .partial = fields[X].mem, .slices = SLICES,
+              .per_channel = PER_CHANNEL, .total = total);
     sbn_arguments arguments = {.count = 0};
     sbn__add_add_slices(&arguments, &own);
     run_kernel(replica, &replica->kernels[SBN_F32][0]->add_slices, &arguments, 1,
-               (const size_t[]){1});
+               (const size_t[]){2});
     int all_right = 1;
     for (int i = 0; i < WORDS; ++i) {
-        const cl_long flags = i == WORDS - 1;
-        all_right = all_right && words[i] == (flags ? (1 + i) | 100 * (1 + i) : 101 * (1 + i));
+        const int is_flags = i % PER_CHANNEL == PER_CHANNEL - 1;
+        all_right = all_right && words[i] == (is_flags ? 1 : 2) * (1 + i);
     }
     tap_ok(all_right, "GPU form: slices of %llu words are added", (unsigned long long)total);
     close_fields();
