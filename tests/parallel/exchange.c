@@ -164,8 +164,7 @@ static void check_held_queue(void)
     exchange_tensors t;
     cl_event gate = fixture_gate(&device);
     int ready = 0, behind = 1;
-    const sbn_data_parallel_config small = {sizeof small, 4096};
-    must(sbn_data_parallel_create(group, &small, &parallel), "sbn_data_parallel_create");
+    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
     tensors_open(&t, &rank);
     tensors_fill(&t, 0);
     const sbn_tensors others[] = {{.size = sizeof *others, .buffers = t.buffers[0] + 1},
