@@ -127,8 +127,9 @@ int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
                                       sbn__status_words(parallel) + SBN_RANGE_WORDS * ranges, what);
     if (!status && (sbn__communicator_is_joined(&parallel->communicator) || e->averages))
         status = sbn__request_reserve(&bucket->sums, floats, what);
+    /* Not on the queue of the copies, which may wait for commands of the caller's. */
     for (size_t r = 0; r < parallel->replica_count && !status; ++r)
-        status = sbn__staging_reserve(&parallel->replicas[r], &bucket->host[r],
+        status = sbn__staging_reserve(&parallel->group->replicas[r], &bucket->host[r],
                                       sizeof(float) * floats);
     return status;
 }

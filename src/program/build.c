@@ -8,6 +8,7 @@
 #include "program/binary.h"
 #include "program/build_options.h"
 #include "program/compiler_options.h"
+#include "program/identity.h"
 #include "program/kernel_constants.h"
 #include "program/program_text.h"
 #include "program/self_test.h"

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "program/identity.h"
 
 /* A launch has this on the device; every part may be missing. */
 typedef struct on_device {
