@@ -31,7 +31,10 @@ static float mean_of_block(private const pass_tensors *tensors, ulong place, uin
                            float reciprocal, pass_line line)
 {
     real lanes = 0.0f;
-    for (uint i = 0; i < n; i += LANES)
+    uint i = 0;
+    for (; i + LANES <= n; i += LANES)
+        lanes = fma(pass_summed(tensors, place + i, line), (real)reciprocal, lanes);
+    if (i < n)
         lanes = fma(pass_summed_edge(tensors, place, i, n, 0.0f, line), (real)reciprocal, lanes);
     return fold_vector(lanes);
 }
