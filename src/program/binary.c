@@ -83,9 +83,11 @@ int sbn__binary_of(cl_program program, cl_device_id device, sbn_bytes *binary)
                                 NULL) == CL_SUCCESS &&
                clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *sizes * count, sizes,
                                 NULL) == CL_SUCCESS;
-    /* Drivers skip places that are NULL, and may clear those of devices without the program. */
-    for (cl_uint i = 0; i < count && good; ++i)
+    /* Drivers may clear the places of devices that the program is not built for. */
+    for (cl_uint i = 0; i < count && good; ++i) {
         places[i] = sizes[i] > 0 ? sbn__allocate(sizes[i]) : NULL;
+        good = places[i] || sizes[i] == 0;
+    }
     good = good && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof *places * count, places,
                                     NULL) == CL_SUCCESS;
     for (cl_uint i = 0; places && i < count; ++i) {
