@@ -277,6 +277,27 @@ static void check_failed(test_ranks *all)
                  SBN_REMOTE_ERROR, "rank 1|SBN_GROUP_FAILED", "afterwards");
 }
 
+/* The first passes of a group: what fails is the memory for its passes, both times. */
+static int without_memory(test_rank *m)
+{
+    branch_set *set = branch_set_of(m);
+    wraps_fail(WRAP_ALLOCATE, 1);
+    const int frozen = sbn_forward_branches(&set->forward[1], 1, NULL);
+    const int lives = sbn_group_status(m->group, NULL) == SBN_SUCCESS;
+    wraps_fail(WRAP_ALLOCATE, 1);
+    rank_says(m, sbn_forward_branches(set->forward, LAYERS, NULL));
+    wraps_fail(WRAP_ANY, 0);
+    return m->status = frozen == SBN_OUT_OF_MEMORY && lives ? m->status : SBN_SUCCESS;
+}
+
+/* A rank that cannot tell the others fails for good, unless its pass needs none of them. */
+static void check_memory(test_ranks *all)
+{
+    static const char words[] = "memory left for a pass, nor to tell the other ranks";
+    ranks_do(all, without_memory);
+    ranks_expect(all, SBN_OUT_OF_MEMORY, words, SBN_OUT_OF_MEMORY, words, "no memory for a pass");
+}
+
 static void check_usual(test_ranks *all)
 {
     ranks_do(all, train);
@@ -301,4 +322,5 @@ void checks(void)
 {
     with(shapes, check_usual);
     with(frozen_redone, check_frozen);
+    with(frozen_redone, check_memory);
 }
