@@ -23,7 +23,10 @@ int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kerne
 int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait,
                              cl_event *cleared);
 
-/* Enqueues the reduction on a replica, with the sum of its slices; an empty shard needs none. */
+/*
+ * Enqueues the reduction on a replica, with the sum of its slices; an empty shard needs none. What used
+ * its memory before must be over.
+ */
 int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica);
 
 /*
