@@ -6,12 +6,6 @@
 #define COUNT_BITS 12
 #define COUNT_MASK ((INT64_C(1) << COUNT_BITS) - 1)
 
-sbn_accumulators sbn__accumulators_at(const int64_t *at, const sbn_format *format)
-{
-    return (sbn_accumulators){at, format, sbn__limbs1(format), sbn__limbs2(format),
-                              sbn__accumulator_length(format)};
-}
-
 /* Adds the limbs of one sum, and carries. */
 static inline void add_limbs(const int64_t *from, int count, int bits, int64_t *sums)
 {
@@ -45,8 +39,7 @@ void sbn__accumulators_add(const int64_t *from, const sbn_format *format, size_t
     else if (format == &sbn_backward_narrow)
         add_channels(from, channels, 4, 4, SBN_LIMB_BITS, sums);
     else
-        add_channels(from, channels, sbn__limbs1(format), sbn__limbs2(format), format->limb_bits,
-                     sums);
+        add_channels(from, channels, format->limbs1, format->limbs2, format->limb_bits, sums);
 }
 
 /* Adds limbs of a narrow sum to those of a wide one, whose lowest is worth 2^-up of the other's. */
@@ -70,9 +63,9 @@ void sbn__accumulators_widen(const sbn_accumulators *narrow, size_t channels,
             continue;
         const int64_t *from = sbn__accumulator_limbs(narrow, c);
         memcpy(wide, limbs, sizeof *wide * length);
-        widen_limbs(from, narrow->limbs1, sbn_wide.low1 - format->low1, wide);
-        widen_limbs(from + narrow->limbs1, narrow->limbs2, sbn_wide.low2 - format->low2,
-                    wide + sbn__limbs1(&sbn_wide));
+        widen_limbs(from, format->limbs1, sbn_wide.low1 - format->low1, wide);
+        widen_limbs(from + format->limbs1, format->limbs2, sbn_wide.low2 - format->low2,
+                    wide + sbn_wide.limbs1);
         wide[length] = sbn__accumulator_flags(narrow, c);
         wide += length + 1;
     }

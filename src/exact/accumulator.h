@@ -16,21 +16,17 @@
 typedef struct sbn_accumulators {
     const int64_t *at;
     const sbn_format *format;
-    int limbs1, limbs2;
-    size_t per_channel; /* int64s */
 } sbn_accumulators;
-
-sbn_accumulators sbn__accumulators_at(const int64_t *at, const sbn_format *format);
 
 /* A channel's limbs, of both sums, and its flags: a set of bits. */
 static inline const int64_t *sbn__accumulator_limbs(const sbn_accumulators *accumulators, size_t c)
 {
-    return accumulators->at + c * accumulators->per_channel;
+    return accumulators->at + c * sbn__accumulator_length(accumulators->format);
 }
 
 static inline int64_t sbn__accumulator_flags(const sbn_accumulators *accumulators, size_t c)
 {
-    return accumulators->at[(c + 1) * accumulators->per_channel - 1];
+    return accumulators->at[(c + 1) * sbn__accumulator_length(accumulators->format) - 1];
 }
 
 /*

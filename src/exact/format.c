@@ -5,9 +5,9 @@
 /* 256 p < 2^26, 256 p^2 < 2^44, 2 p A < 2^47, all below 2^48. */
 const sbn_format sbn_forward_narrow = {
     .low1 = 64,
-    .terms1 = 2,
+    .limbs1 = 3,
     .low2 = 80,
-    .terms2 = 3,
+    .limbs2 = 4,
     .limit_pivot = 18,
     .limit_sum = 28,
     .limit_second = 47,
@@ -19,9 +19,9 @@ const sbn_format sbn_forward_narrow = {
 /* Gradients are smaller: everything below 2^32, down to 2^-96. */
 const sbn_format sbn_backward_narrow = {
     .low1 = 96,
-    .terms1 = 3,
+    .limbs1 = 4,
     .low2 = 96,
-    .terms2 = 3,
+    .limbs2 = 4,
     .limit_pivot = 20,
     .limit_sum = 31,
     .limit_second = 31,
@@ -36,32 +36,11 @@ const sbn_format sbn_backward_narrow = {
  */
 const sbn_format sbn_wide = {
     .low1 = 149,
-    .terms1 = 8,
+    .limbs1 = 9,
     .low2 = 160,
-    .terms2 = 13,
+    .limbs2 = 14,
     .limb_bits = SBN_WIDE_LIMB_BITS,
-    .wide = 1,
 };
-
-int sbn__limbs1(const sbn_format *format)
-{
-    return format->terms1 + 1;
-}
-
-int sbn__limbs2(const sbn_format *format)
-{
-    return format->terms2 + 1;
-}
-
-size_t sbn__accumulator_length(const sbn_format *format)
-{
-    return (size_t)(sbn__limbs1(format) + sbn__limbs2(format) + 1);
-}
-
-size_t sbn__wide_limbs(void)
-{
-    return sbn__accumulator_length(&sbn_wide) - 1;
-}
 
 int sbn__summation_macros(char *out, size_t size)
 {
@@ -72,8 +51,8 @@ int sbn__summation_macros(char *out, size_t size)
                     "-D WIDE_LOW1=%d -D WIDE_LIMBS1=%d -D WIDE_LOW2=%d -D WIDE_LIMBS2=%d ",
                     SBN_BLOCK, 1.0 / SBN_BLOCK, SBN_LOG2_LANES, SBN_LANES, 1.0 / SBN_LANES,
                     SBN_LIMB_BITS, SBN_FLAG_PLUS_INF, SBN_FLAG_MINUS_INF, SBN_FLAG_OVERFLOW,
-                    SBN_FLAG_WIDE, SBN_WIDE_LIMB_BITS, sbn_wide.low1, sbn__limbs1(&sbn_wide),
-                    sbn_wide.low2, sbn__limbs2(&sbn_wide));
+                    SBN_FLAG_WIDE, SBN_WIDE_LIMB_BITS, sbn_wide.low1, sbn_wide.limbs1,
+                    sbn_wide.low2, sbn_wide.limbs2);
 }
 
 /* TERM_LIMBS: those that a term can reach; the limbs above them are only carried into. */
@@ -84,7 +63,7 @@ int sbn__format_macros(const sbn_format *format, char *out, size_t size)
                     "-D PASS_LOW2=%d -D PASS_TERM_LIMBS2=%d -D PASS_LIMBS2=%d "
                     "-D PASS_LIMIT_PIVOT=0x1p%df -D PASS_LIMIT_SUM=0x1p%df "
                     "-D PASS_LIMIT_SECOND=0x1p%df -D PASS_CLEAR=0x1p%df ",
-                    format->low1, format->terms1, sbn__limbs1(format), format->low2, format->terms2,
-                    sbn__limbs2(format), format->limit_pivot, format->limit_sum,
+                    format->low1, format->limbs1 - 1, format->limbs1, format->low2,
+                    format->limbs2 - 1, format->limbs2, format->limit_pivot, format->limit_sum,
                     format->limit_second, format->clear);
 }

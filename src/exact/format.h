@@ -40,28 +40,30 @@ enum {
     SBN_FLAGS = 4      /* how many there are */
 };
 
+/* A sum has one limb more than its terms, with room for 2^31 blocks of them and a sign. */
 typedef struct sbn_format {
-    int low1, terms1; /* first sum: limbs of a term, the lowest bit worth 2^-low1 */
-    int low2, terms2; /* second sum */
+    int low1, limbs1; /* first sum: its lowest bit is worth 2^-low1 */
+    int low2, limbs2; /* second sum */
     int limit_pivot;  /* a block fits below 2^these */
     int limit_sum, limit_second;
     int clear;       /* a block is clear of the lowest bit from 2^this on, */
     double thin_eps; /* ... or later where eps is smaller than this */
     int limb_bits;
-    int wide;
 } sbn_format;
 
 extern const sbn_format sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 
-/* The int64s of a channel's wide accumulator on a device, which has no flags there. */
-size_t sbn__wide_limbs(void);
-
-/* Limbs of the two sums: one above a term's, with room for 2^31 blocks of them and a sign. */
-int sbn__limbs1(const sbn_format *format);
-int sbn__limbs2(const sbn_format *format);
-
 /* The int64s of a channel's accumulator: the limbs of both sums and the flags. */
-size_t sbn__accumulator_length(const sbn_format *format);
+static inline size_t sbn__accumulator_length(const sbn_format *format)
+{
+    return (size_t)(format->limbs1 + format->limbs2 + 1);
+}
+
+/* Those of a wide accumulator on a device, which has no flags there. */
+static inline size_t sbn__wide_limbs(void)
+{
+    return sbn__accumulator_length(&sbn_wide) - 1;
+}
 
 /*
  * Writes build options (-D) and returns snprintf's length: what all programs share, and the

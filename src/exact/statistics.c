@@ -49,10 +49,10 @@ static inline double mean_low_of(double mean)
 static void bigint_sums(const sbn_accumulators *accumulators, size_t c, sbn_bigint *first,
                         sbn_bigint *second)
 {
+    const sbn_format *format = accumulators->format;
     const int64_t *limbs = sbn__accumulator_limbs(accumulators, c);
-    const int bits = accumulators->format->limb_bits;
-    sbn__bigint_from_limbs(first, limbs, accumulators->limbs1, bits);
-    sbn__bigint_from_limbs(second, limbs + accumulators->limbs1, accumulators->limbs2, bits);
+    sbn__bigint_from_limbs(first, limbs, format->limbs1, format->limb_bits);
+    sbn__bigint_from_limbs(second, limbs + format->limbs1, format->limbs2, format->limb_bits);
 }
 
 sbn_moments sbn__bigint_moments(const sbn_accumulators *accumulators, size_t c, uint64_t count)
@@ -104,9 +104,10 @@ sbn_gradient_sums sbn__bigint_gradient_sums(const sbn_accumulators *accumulators
 static inline int int192_sums(const sbn_accumulators *accumulators, size_t c, sbn_int192 *first,
                               sbn_int192 *second)
 {
+    const sbn_format *format = accumulators->format;
     const int64_t *limbs = sbn__accumulator_limbs(accumulators, c);
-    return sbn__int192_from_limbs(first, limbs, accumulators->limbs1) &&
-           sbn__int192_from_limbs(second, limbs + accumulators->limbs1, accumulators->limbs2);
+    return sbn__int192_from_limbs(first, limbs, format->limbs1) &&
+           sbn__int192_from_limbs(second, limbs + format->limbs1, format->limbs2);
 }
 
 /*
@@ -174,7 +175,8 @@ void sbn__gradient_sums_of(const sbn_accumulators *accumulators, size_t channels
         if (only && !only[c])
             continue;
         sbn_gradient_sums sums;
-        if (accumulators->format->wide || sbn__accumulator_flags(accumulators, at) & SPECIAL ||
+        if (accumulators->format == &sbn_wide ||
+            sbn__accumulator_flags(accumulators, at) & SPECIAL ||
             !int192_gradient_sums(accumulators, at, mean[c], &sums))
             sums = sbn__bigint_gradient_sums(accumulators, at, mean[c]);
         ++at;

@@ -17,8 +17,8 @@ enum { MEAN, VAR, INVSTD };
 static void finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
 {
     const size_t channels = lp->layer->channels;
-    sbn__moments_of(accumulators, channels, accumulators->format->wide ? lp->wide : NULL, lp->count,
-                    lp->columns[MEAN], lp->columns[VAR]);
+    sbn__moments_of(accumulators, channels, accumulators->format == &sbn_wide ? lp->wide : NULL,
+                    lp->count, lp->columns[MEAN], lp->columns[VAR]);
 }
 
 /* Completes the columns, and copies them to the saved statistics. */

@@ -77,7 +77,7 @@ void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulato
 {
     const sbn_saved_moments *saved = lp->saved->moments;
     const size_t channels = lp->layer->channels;
-    const unsigned char *only = accumulators->format->wide ? lp->wide : NULL;
+    const unsigned char *only = accumulators->format == &sbn_wide ? lp->wide : NULL;
     double *dy = lp->columns[DY], *dy_xmu = lp->columns[DY_XMU];
     sbn__gradient_sums_of(accumulators, channels, only, saved->mean, dy, dy_xmu);
     if (lp->group->replica_count > 0)

@@ -143,7 +143,7 @@ void sbn__sums_decode(sbn_layer_pass *lp, int wide, int64_t *words)
 sbn_accumulators sbn__sums_of(const sbn_layer_pass *lp, int wide, const int64_t *words)
 {
     const sbn_format *format = format_of(lp, wide);
-    return sbn__layer_pass_has_peers(lp) ? sbn__accumulators_at(words + lp->at + 1, format)
+    return sbn__layer_pass_has_peers(lp) ? (sbn_accumulators){words + lp->at + 1, format}
                                          : sbn__sums_of_replica(lp, 0, format);
 }
 
@@ -151,5 +151,6 @@ sbn_accumulators sbn__sums_of_replica(const sbn_layer_pass *lp, size_t replica,
                                       const sbn_format *format)
 {
     const sbn_work *work = &lp->work[replica];
-    return sbn__accumulators_at(format->wide ? work->wide_on_host.at : work->on_host.at, format);
+    return (sbn_accumulators){format == &sbn_wide ? work->wide_on_host.at : work->on_host.at,
+                              format};
 }

@@ -116,7 +116,7 @@ static int gradients_given(int backward)
 static int wide_left(const sums *s, const trial *t)
 {
     const size_t length = sbn__wide_limbs();
-    const sbn_accumulators all = sbn__accumulators_at(s->all, s->format);
+    const sbn_accumulators all = {s->all, s->format};
     static const int64_t zeros[MOST_LIMBS];
     int left = 1;
     for (int i = 0; i < SOURCES; ++i)

@@ -24,14 +24,14 @@ static sbn_accumulators join(const sbn_accumulators *narrow, const int64_t *wide
     static int64_t joined[CHANNELS * MOST_LIMBS];
     sbn__needs_wide(narrow, CHANNELS, only);
     sbn__accumulators_widen(narrow, CHANNELS, only, wide, joined);
-    return sbn__accumulators_at(joined, &sbn_wide);
+    return (sbn_accumulators){joined, &sbn_wide};
 }
 
 static void host_gradient_sums(const int64_t *narrow, const sbn_format *format, const int64_t *wide,
                                const double *mean, double *dy, double *dy_xmu)
 {
     unsigned char only[CHANNELS];
-    const sbn_accumulators all = sbn__accumulators_at(narrow, format);
+    const sbn_accumulators all = {narrow, format};
     const sbn_accumulators both = join(&all, wide, only);
     sbn__gradient_sums_of(&all, CHANNELS, NULL, mean, dy, dy_xmu);
     sbn__gradient_sums_of(&both, CHANNELS, only, mean, dy, dy_xmu);
@@ -41,7 +41,7 @@ void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double 
 {
     static double mean[CHANNELS], var[CHANNELS], invstd[CHANNELS];
     unsigned char only[CHANNELS];
-    const sbn_accumulators all = sbn__accumulators_at(s->all, s->format);
+    const sbn_accumulators all = {s->all, s->format};
     const sbn_accumulators both = join(&all, s->all_wide, only);
     sbn__moments_of(&all, CHANNELS, NULL, count, mean, var);
     sbn__moments_of(&both, CHANNELS, only, count, mean, var);

@@ -54,9 +54,8 @@ static void add_values(int64_t *accumulator, const sbn_format *f, double scale)
     const double mean = scale * (uniform() - 0.5) * (double)(next() % 3);
     for (int i = 0; i < 5; ++i) {
         const float x = (float)(mean + scale * 0x1p-10 * (uniform() - 0.5));
-        add_value(accumulator, sbn__limbs1(f), f->limb_bits, f->low1, x);
-        add_value(accumulator + sbn__limbs1(f), sbn__limbs2(f), f->limb_bits, f->low2,
-                  (double)x * x);
+        add_value(accumulator, f->limbs1, f->limb_bits, f->low1, x);
+        add_value(accumulator + f->limbs1, f->limbs2, f->limb_bits, f->low2, (double)x * x);
     }
 }
 
@@ -84,7 +83,7 @@ static void add_borrow(int64_t *accumulator, const sbn_format *f, int low, int s
 {
     add_bit(accumulator, f->limb_bits, 96);
     add_bit(accumulator, f->limb_bits, low);
-    add_bit(accumulator + sbn__limbs1(f), f->limb_bits, squares);
+    add_bit(accumulator + f->limbs1, f->limb_bits, squares);
 }
 
 static int64_t random_flags(size_t c)
@@ -96,16 +95,18 @@ static int64_t random_flags(size_t c)
 /* Terms of one source and slice in channel c, of kind c mod 7; one kind has but one term. */
 static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c, int first)
 {
-    const int limbs1 = sbn__limbs1(f), bits = f->limb_bits * f->terms1 + 9;
-    const int bits2 = f->limb_bits * f->terms2 + 9;
+    const int limbs1 = f->limbs1, bits = f->limb_bits * (limbs1 - 1) + 9;
+    const int bits2 = f->limb_bits * (f->limbs2 - 1) + 9;
     int64_t *second = accumulator + limbs1;
     switch (c % 7) {
     case 0: break; /* zeros */
     case 1: add_values(accumulator, f, 1.0); break;
-    case 2: add_values(accumulator, f, f->wide ? ldexp(1.0, (int)(c % 200) - 100) : 0x1p12); break;
+    case 2:
+        add_values(accumulator, f, f == &sbn_wide ? ldexp(1.0, (int)(c % 200) - 100) : 0x1p12);
+        break;
     case 3: /* one bit */
         accumulator[c % (size_t)limbs1] += 1;
-        second[c % (size_t)sbn__limbs2(f)] += c % 4 < 2 ? 1 : -1;
+        second[c % (size_t)f->limbs2] += c % 4 < 2 ? 1 : -1;
         break;
     case 6:
         if (first && c % 2)

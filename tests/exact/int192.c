@@ -27,18 +27,19 @@ static int64_t length_of(uint64_t number, int bits)
 }
 
 /* Limbs of any length that accumulators may have: they are carried without overflow. */
-static void random_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
+static void random_accumulators(int64_t *at, const sbn_format *format, uint64_t number)
 {
-    for (size_t k = 0; k + 1 < form->per_channel; ++k)
+    for (size_t k = 0; k + 1 < sbn__accumulator_length(format); ++k)
         at[k] = length_of(number * LENGTH + k, 62);
 }
 
 /* Digits as carrying leaves them, the highest short or the sign alone; zeros and ones are frequent. */
-static void carried_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
+static void carried_accumulators(int64_t *at, const sbn_format *format, uint64_t number)
 {
     const int64_t mask = (INT64_C(1) << SBN_LIMB_BITS) - 1;
-    for (size_t k = 0; k + 1 < form->per_channel; ++k) {
-        const int highest = (int)k == form->limbs1 - 1 || k + 2 == form->per_channel;
+    for (size_t k = 0; k + 1 < sbn__accumulator_length(format); ++k) {
+        const int highest = (int)k == format->limbs1 - 1 ||
+                            k + 2 == sbn__accumulator_length(format);
         const uint64_t of_word = number * LENGTH + k, kind = mix(4, of_word) % 8;
         at[k] = kind == 0 ? 0 : kind == 1 ? mask : (int64_t)mix(5, of_word) & mask;
         if (highest)
@@ -47,12 +48,12 @@ static void carried_accumulators(int64_t *at, const sbn_accumulators *form, uint
     }
 }
 
-static void extreme_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
+static void extreme_accumulators(int64_t *at, const sbn_format *format, uint64_t number)
 {
     const int64_t low = INT64_C(1) << 45, high = INT64_C(1) << 62;
     const int64_t list[] = {0,           1,   -1,   high,    -high,   UINT32_MAX,
                             8 * low - 1, low, -low, low - 1, -low - 1};
-    for (size_t k = 0; k + 1 < form->per_channel; ++k)
+    for (size_t k = 0; k + 1 < sbn__accumulator_length(format); ++k)
         at[k] = list[mix(7, number * LENGTH + k) % (sizeof list / sizeof *list)];
 }
 
@@ -76,12 +77,12 @@ static uint64_t count_of(uint64_t number)
 }
 
 /* The square of a mean of few bits, and next to nothing beside it: sums that cancel. */
-static void cancelling_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
+static void cancelling_accumulators(int64_t *at, const sbn_format *format, uint64_t number)
 {
     const uint64_t count = count_of(number) >> 20 | 1;
-    const int shift = 2 * form->format->low1 - form->format->low2;
+    const int shift = 2 * format->low1 - format->low2;
     sbn_bigint n, x, xx, sum, squares, moved;
-    memset(at, 0, sizeof *at * form->per_channel);
+    memset(at, 0, sizeof *at * sbn__accumulator_length(format));
     sbn__bigint_from_uint64(&n, count);
     sbn__bigint_from_uint64(&x, mix(8, number) >> 24);
     sbn__bigint_multiply(&sum, &x, &n);
@@ -90,17 +91,17 @@ static void cancelling_accumulators(int64_t *at, const sbn_accumulators *form, u
     /* x is in units that square to those of the second sum. */
     sbn__bigint_shift_left(&moved, &sum, shift / 2);
     moved.negative = (int)(number & 1);
-    put(at, form->limbs1, SBN_LIMB_BITS, &moved);
-    put(at + form->limbs1, form->limbs2, SBN_LIMB_BITS, &squares);
-    at[form->limbs1] += (int64_t)(mix(12, number) % 5) - 2;
+    put(at, format->limbs1, SBN_LIMB_BITS, &moved);
+    put(at + format->limbs1, format->limbs2, SBN_LIMB_BITS, &squares);
+    at[format->limbs1] += (int64_t)(mix(12, number) % 5) - 2;
 }
 
 /* 2^53 + odd, a half, and a rest far below or none. */
-static void tied_accumulators(int64_t *at, const sbn_accumulators *form, uint64_t number)
+static void tied_accumulators(int64_t *at, const sbn_format *format, uint64_t number)
 {
-    const int counts[2] = {form->limbs1, form->limbs2};
+    const int counts[2] = {format->limbs1, format->limbs2};
     int64_t *limbs = at;
-    memset(at, 0, sizeof *at * form->per_channel);
+    memset(at, 0, sizeof *at * sbn__accumulator_length(format));
     for (int i = 0; i < 2; ++i, limbs += counts[0]) {
         const int most = SBN_LIMB_BITS * (counts[i] - 1) - 20;
         const unsigned bits = (unsigned)mix(13 + (uint64_t)i, number);
@@ -120,7 +121,7 @@ static int same(double a, double b)
 
 static const struct {
     const char *name;
-    void (*fill)(int64_t *at, const sbn_accumulators *form, uint64_t number);
+    void (*fill)(int64_t *at, const sbn_format *format, uint64_t number);
 } kinds[] = {{"any limbs", random_accumulators},
              {"carried limbs", carried_accumulators},
              {"limbs at their ends", extreme_accumulators},
@@ -133,20 +134,20 @@ static uint64_t counts_of_channel(int kind, uint64_t round)
 }
 
 /* One count serves all channels of a call: so calls are of few channels. */
-static void compare(int kind, const char *form_name, const sbn_accumulators *form)
+static void compare(int kind, const char *format_name, const sbn_format *format)
 {
     enum { AT_ONCE = 8 };
     int moments = 0, products = 0;
     uint64_t first = 0;
+    const size_t length = sbn__accumulator_length(format);
     for (uint64_t c = 0; c < CHANNELS; ++c) {
-        int64_t *at = all + c * form->per_channel;
-        kinds[kind].fill(at, form, kind == 3 ? c / AT_ONCE : c);
-        at[form->per_channel - 1] = (int64_t)(c % (1 << SBN_FLAGS)) & (c % 16 ? 24 : 31);
+        int64_t *at = all + c * length;
+        kinds[kind].fill(at, format, kind == 3 ? c / AT_ONCE : c);
+        at[length - 1] = (int64_t)(c % (1 << SBN_FLAGS)) & (c % 16 ? 24 : 31);
         of_x[c] = (double)length_of(c, 60) * 0x1p-30;
     }
     for (uint64_t c = 0; c < CHANNELS; c += AT_ONCE) {
-        sbn_accumulators accumulators = *form;
-        accumulators.at = all + c * form->per_channel;
+        const sbn_accumulators accumulators = {all + c * length, format};
         const uint64_t count = counts_of_channel(kind, c / AT_ONCE);
         sbn__moments_of(&accumulators, AT_ONCE, NULL, count, mean + c, var + c);
         for (size_t i = 0; i < AT_ONCE; ++i) {
@@ -155,30 +156,29 @@ static void compare(int kind, const char *form_name, const sbn_accumulators *for
                 first = c + i;
         }
     }
-    sbn_accumulators accumulators = *form;
-    accumulators.at = all;
+    const sbn_accumulators accumulators = {all, format};
     sbn__gradient_sums_of(&accumulators, CHANNELS, NULL, of_x, dy, dy_xmu);
     for (size_t c = 0; c < CHANNELS; ++c) {
         const sbn_gradient_sums p = sbn__bigint_gradient_sums(&accumulators, c, of_x[c]);
         products += !same(p.dy, dy[c]) || !same(p.dy_xmu, dy_xmu[c]);
     }
     tap_ok(!moments && !products, "%s, %s: %d moments (first no. %llu) and %d products differ",
-           form_name, kinds[kind].name, moments, (unsigned long long)first, products);
+           format_name, kinds[kind].name, moments, (unsigned long long)first, products);
 }
 
 /* How many variances of sums that cancel are computed in registers at all. */
-static void coverage(const sbn_accumulators *form)
+static void coverage(const sbn_format *format)
 {
     enum { ROUNDS = 20000, LEAST = 90 };
-    const int shift = 2 * form->format->low1 - form->format->low2;
+    const int shift = 2 * format->low1 - format->low2;
     int fit = 0;
     for (uint64_t c = 0; c < ROUNDS; ++c) {
         int64_t at[LENGTH];
         sbn_int192 sum, squares;
         double spread;
-        cancelling_accumulators(at, form, c);
-        fit += sbn__int192_from_limbs(&sum, at, form->limbs1) &&
-               sbn__int192_from_limbs(&squares, at + form->limbs1, form->limbs2) &&
+        cancelling_accumulators(at, format, c);
+        fit += sbn__int192_from_limbs(&sum, at, format->limbs1) &&
+               sbn__int192_from_limbs(&squares, at + format->limbs1, format->limbs2) &&
                sbn__int192_n2_variance(sum, squares, counts_of_channel(3, c), shift, 0, &spread);
     }
     tap_ok(100 * fit >= LEAST * ROUNDS,
@@ -189,19 +189,16 @@ int main(void)
 {
     const struct {
         const char *name;
-        sbn_accumulators form;
-    } forms[] = {
-        {"forward", sbn__accumulators_at(NULL, &sbn_forward_narrow)},
-        {"backward", sbn__accumulators_at(NULL, &sbn_backward_narrow)},
-    };
-    for (size_t f = 0; f < sizeof forms / sizeof *forms; ++f)
+        const sbn_format *format;
+    } formats[] = {{"forward", &sbn_forward_narrow}, {"backward", &sbn_backward_narrow}};
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; ++f)
         for (int kind = 0; kind < (int)(sizeof kinds / sizeof *kinds); ++kind) {
             /* The backward format has no variance, but what it would be is still a number. */
             if (kind == 3 && f == 1)
                 continue;
-            compare(kind, forms[f].name, &forms[f].form);
+            compare(kind, formats[f].name, formats[f].format);
         }
-    coverage(&forms[0].form);
+    coverage(&sbn_forward_narrow);
     return tap_done();
 }
 

@@ -24,7 +24,7 @@ static void needs_wide(void)
     unsigned char wide[CHANNELS];
     for (size_t c = 0; c < CHANNELS; ++c)
         wire[(c + 1) * length - 1] = flags[c];
-    const sbn_accumulators accumulators = sbn__accumulators_at(wire, &sbn_forward_narrow);
+    const sbn_accumulators accumulators = {wire, &sbn_forward_narrow};
     const size_t count = sbn__needs_wide(&accumulators, CHANNELS, wide);
     tap_ok(count == 3 && memcmp(wide, expected, CHANNELS) == 0 &&
                sbn__needs_wide(&accumulators, 0, wide) == 0,
@@ -48,8 +48,8 @@ static void small_slices(void)
     const sbn_double_float infinite = sbn__split_double(1e300);
     tap_ok(isinf(infinite.high) && infinite.low == 0.0f, "two floats for 1e300: Inf and 0");
     int64_t wire[LENGTH] = {0};
-    wire[sbn__limbs1(&sbn_wide) + 8] = INT64_C(0xffffff) << 8; /* of one value: 2^128 - 2^104 */
-    const sbn_accumulators largest = sbn__accumulators_at(wire, &sbn_wide);
+    wire[sbn_wide.limbs1 + 8] = INT64_C(0xffffff) << 8; /* of one value: 2^128 - 2^104 */
+    const sbn_accumulators largest = {wire, &sbn_wide};
     double mean, var;
     sbn__moments_of(&largest, 1, NULL, 1, &mean, &var);
     tap_ok(var == FLT_MAX, "the largest float is a finite variance: %g", var);
