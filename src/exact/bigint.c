@@ -45,6 +45,15 @@ void sbn__bigint_from_limbs(sbn_bigint *result, const int64_t *limbs, int count,
     trim(result);
 }
 
+void sbn__bigint_from_uint64(sbn_bigint *result, uint64_t value, int shift)
+{
+    int64_t limbs[SBN_BIGINT_LIMBS - 1] = {0};
+    const int lowest = shift / 32;
+    limbs[lowest] = (int64_t)((value & UINT32_MAX) << shift % 32);
+    limbs[lowest + 1] = (int64_t)(value >> 32 << shift % 32);
+    sbn__bigint_from_limbs(result, limbs, lowest + 2, 32);
+}
+
 void sbn__bigint_multiply(sbn_bigint *result, const sbn_bigint *a, const sbn_bigint *b)
 {
     memset(result->limb, 0, sizeof result->limb);
@@ -62,39 +71,13 @@ void sbn__bigint_multiply(sbn_bigint *result, const sbn_bigint *a, const sbn_big
     trim(result);
 }
 
-void sbn__bigint_from_uint64(sbn_bigint *result, uint64_t value)
-{
-    const int64_t limbs[] = {(uint32_t)value, (int64_t)(value >> 32)};
-    sbn__bigint_from_limbs(result, limbs, 2, 32);
-}
-
-void sbn__bigint_shift_left(sbn_bigint *result, const sbn_bigint *a, int bits)
-{
-    memset(result->limb, 0, sizeof result->limb);
-    const int moved = bits / 32, shift = bits % 32;
-    for (int i = 0; i < a->length; ++i) {
-        const uint64_t part = (uint64_t)a->limb[i] << shift;
-        result->limb[i + moved] |= (uint32_t)part;
-        result->limb[i + moved + 1] = (uint32_t)(part >> 32);
-    }
-    result->length = a->length + moved + 1;
-    result->negative = a->negative;
-    trim(result);
-}
-
+/* The highest limb is left to the sign: no operand is as long. */
 void sbn__bigint_subtract(sbn_bigint *result, const sbn_bigint *a, const sbn_bigint *b)
 {
-    int64_t carry = 0;
-    for (int i = 0; i < SBN_BIGINT_LIMBS; ++i) {
-        carry += (int64_t)a->limb[i] - b->limb[i];
-        result->limb[i] = (uint32_t)carry;
-        carry >>= 32;
-    }
-    result->length = SBN_BIGINT_LIMBS;
-    result->negative = carry < 0;
-    if (result->negative)
-        negate_limbs(result->limb, result->length);
-    trim(result);
+    int64_t limbs[SBN_BIGINT_LIMBS - 1];
+    for (int i = 0; i < SBN_BIGINT_LIMBS - 1; ++i)
+        limbs[i] = (int64_t)a->limb[i] - b->limb[i];
+    sbn__bigint_from_limbs(result, limbs, SBN_BIGINT_LIMBS - 1, 32);
 }
 
 double sbn__bigint_to_double(const sbn_bigint *value, int exponent)
@@ -106,17 +89,10 @@ double sbn__bigint_to_double(const sbn_bigint *value, int exponent)
     int shift = 0;
     while (!(value->limb[top] >> (31 - shift)))
         ++shift;
-    uint64_t head = (uint64_t)value->limb[top] << 32;
-    uint32_t next = 0;
-    if (top >= 1)
-        head |= value->limb[top - 1];
-    if (top >= 2)
-        next = value->limb[top - 2];
-    if (shift) {
-        head = head << shift | next >> (32 - shift);
-        next <<= shift;
-    }
-    uint32_t rest = next;
+    const uint64_t next = top >= 2 ? (uint64_t)value->limb[top - 2] << shift : 0;
+    uint64_t head = (uint64_t)value->limb[top] << 32 | (top >= 1 ? value->limb[top - 1] : 0);
+    head = head << shift | next >> 32;
+    uint32_t rest = (uint32_t)next;
     for (int i = 0; i < top - 2; ++i)
         rest |= value->limb[i];
     head |= rest != 0;

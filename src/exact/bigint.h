@@ -18,10 +18,11 @@ typedef struct sbn_bigint {
 /* sum of limbs[k] 2^(bits k): limbs are signed and may exceed their bits. bits: 32 or 48. */
 void sbn__bigint_from_limbs(sbn_bigint *result, const int64_t *limbs, int count, int bits);
 
+/* value 2^shift */
+void sbn__bigint_from_uint64(sbn_bigint *result, uint64_t value, int shift);
+
 /* result must not be an operand. */
 void sbn__bigint_multiply(sbn_bigint *result, const sbn_bigint *a, const sbn_bigint *b);
-void sbn__bigint_from_uint64(sbn_bigint *result, uint64_t value);
-void sbn__bigint_shift_left(sbn_bigint *result, const sbn_bigint *a, int bits);
 
 /* a - b for a, b >= 0. */
 void sbn__bigint_subtract(sbn_bigint *result, const sbn_bigint *a, const sbn_bigint *b);

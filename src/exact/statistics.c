@@ -64,18 +64,17 @@ sbn_moments sbn__bigint_moments(const sbn_accumulators *accumulators, size_t c, 
         return (sbn_moments){not_finite, NAN};
 
     /* var = (n sum x^2 - (sum x)^2) / n^2, exact up to the division. */
-    sbn_bigint sum, squares, factor, product, aligned, square, difference;
+    sbn_bigint sum, squares, factor, product, square, difference;
     bigint_sums(accumulators, c, &sum, &squares);
     const double mean = sbn__bigint_to_double(&sum, -format->low1) / n;
     if (flags & SBN_FLAG_OVERFLOW)
         return (sbn_moments){mean, INFINITY};
-    sbn__bigint_from_uint64(&factor, count);
+    sbn__bigint_from_uint64(&factor, count, 2 * format->low1 - format->low2);
     sbn__bigint_multiply(&product, &squares, &factor);
-    sbn__bigint_shift_left(&aligned, &product, 2 * format->low1 - format->low2);
     sbn__bigint_multiply(&square, &sum, &sum);
-    sbn__bigint_subtract(&difference, &aligned, &square);
+    sbn__bigint_subtract(&difference, &product, &square);
     /* Rounding within blocks can make the variance of constant values slightly negative. */
-    if (difference.negative || aligned.negative)
+    if (difference.negative || product.negative)
         return (sbn_moments){mean, 0.0};
     /* A variance that no float can hold is +Inf, for every order of blocks. */
     const double var = sbn__bigint_to_double(&difference, -2 * format->low1) / n / n;

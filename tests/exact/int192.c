@@ -81,17 +81,17 @@ static void cancelling_accumulators(int64_t *at, const sbn_format *format, uint6
 {
     const uint64_t count = count_of(number) >> 20 | 1;
     const int shift = 2 * format->low1 - format->low2;
-    sbn_bigint n, x, xx, sum, squares, moved;
+    sbn_bigint n, x, xx, sum, squares;
     memset(at, 0, sizeof *at * sbn__accumulator_length(format));
-    sbn__bigint_from_uint64(&n, count);
-    sbn__bigint_from_uint64(&x, mix(8, number) >> 24);
-    sbn__bigint_multiply(&sum, &x, &n);
+    sbn__bigint_from_uint64(&n, count, 0);
+    sbn__bigint_from_uint64(&x, mix(8, number) >> 24, 0);
     sbn__bigint_multiply(&xx, &x, &x);
     sbn__bigint_multiply(&squares, &xx, &n);
     /* x is in units that square to those of the second sum. */
-    sbn__bigint_shift_left(&moved, &sum, shift / 2);
-    moved.negative = (int)(number & 1);
-    put(at, format->limbs1, SBN_LIMB_BITS, &moved);
+    sbn__bigint_from_uint64(&n, count, shift / 2);
+    sbn__bigint_multiply(&sum, &x, &n);
+    sum.negative = (int)(number & 1);
+    put(at, format->limbs1, SBN_LIMB_BITS, &sum);
     put(at + format->limbs1, format->limbs2, SBN_LIMB_BITS, &squares);
     at[format->limbs1] += (int64_t)(mix(12, number) % 5) - 2;
 }
@@ -105,9 +105,9 @@ static void tied_accumulators(int64_t *at, const sbn_format *format, uint64_t nu
     for (int i = 0; i < 2; ++i, limbs += counts[0]) {
         const int most = SBN_LIMB_BITS * (counts[i] - 1) - 20;
         const unsigned bits = (unsigned)mix(13 + (uint64_t)i, number);
-        sbn_bigint head, value;
-        sbn__bigint_from_uint64(&head, (UINT64_C(1) << 54) + (bits & 3));
-        sbn__bigint_shift_left(&value, &head, (int)(bits >> 8) % (most > 1 ? most : 1));
+        sbn_bigint value;
+        sbn__bigint_from_uint64(&value, (UINT64_C(1) << 54) + (bits & 3),
+                                (int)(bits >> 8) % (most > 1 ? most : 1));
         value.limb[0] |= bits >> 2 & 1;
         value.negative = bits >> 3 & 1;
         put(limbs, counts[i], SBN_LIMB_BITS, &value);
