@@ -66,50 +66,40 @@ int sbn__mismatch_reports(const int64_t *words, int world_size, int error)
     return reports;
 }
 
-typedef struct writer {
-    char *out;
-    size_t size;
-    int *ranks; /* room for all */
-} writer;
-
-#define SAY(w, ...) sbn__text_add((w)->out, (w)->size, __VA_ARGS__)
+#define SAY(out, ...) sbn__text_add(out, SBN_SENTENCE_SIZE, __VA_ARGS__)
 
 /* "rank 1", "ranks 1, 3" or "all ranks" */
-static void write_ranks(writer *w, const sbn_rank_sets *s, int set)
+static void write_ranks(char *out, sbn_rank_sets *s, int set)
 {
-    char list[SBN_RANKS_SIZE];
-    const int count = sbn__rank_sets_list(s, set, w->ranks);
-    if (count == s->world_size) {
-        SAY(w, "all ranks");
-        return;
-    }
-    sbn__ranks_print(w->ranks, count, list, sizeof list);
-    SAY(w, "%s", list);
+    char list[SBN_RANKS_SIZE] = "all ranks";
+    if (s->size[set] < s->world_size)
+        sbn__ranks_print(sbn__rank_sets_list(s, set), s->size[set], list, sizeof list);
+    SAY(out, "%s", list);
 }
 
-static void write_flags(writer *w, int64_t flags)
+static void write_flags(char *out, int64_t flags)
 {
     const char *const names[] = {"SBN_KEEP_RUNNING_STATS", "SBN_ACCUMULATE_GRADIENTS",
                                  "SBN_GLOBAL_GRADIENTS"};
     const char *between = "";
     for (size_t bit = 0; bit < sizeof names / sizeof *names; ++bit)
         if (flags >> bit & 1) {
-            SAY(w, "%s%s", between, names[bit]);
+            SAY(out, "%s%s", between, names[bit]);
             between = " | ";
         }
     if (!*between)
-        SAY(w, "0");
+        SAY(out, "0");
 }
 
-static void write_trait(writer *w, int trait, int64_t word)
+static void write_trait(char *out, int trait, int64_t word)
 {
     char text[40];
     switch (trait) {
     case NUMBER:
-    case SAVED: SAY(w, "%lld", (long long)word); break;
-    case SAVED_PLACE: SAY(w, "%lld", (long long)((uint64_t)word + 1)); break;
-    case FLAGS: write_flags(w, word); break;
-    default: sbn__setting_print(trait - SETTINGS, word, text, sizeof text); SAY(w, "%s", text);
+    case SAVED: SAY(out, "%lld", (long long)word); break;
+    case SAVED_PLACE: SAY(out, "%lld", (long long)((uint64_t)word + 1)); break;
+    case FLAGS: write_flags(out, word); break;
+    default: sbn__setting_print(trait - SETTINGS, word, text, sizeof text); SAY(out, "%s", text);
     }
 }
 
@@ -117,7 +107,7 @@ static void write_trait(writer *w, int trait, int64_t word)
  * "eps 0.001 on rank 1, 1e-05 on ranks 0, 2; ...": the settings in which one set of `calls`
  * differs.
  */
-static void write_traits(writer *w, const int64_t *words, const sbn_rank_sets *calls, int set,
+static void write_traits(char *out, const int64_t *words, sbn_rank_sets *calls, int set,
                          sbn_rank_sets *values)
 {
     static const char *const names[] = {"call number", "flags", "saved by call", "saved in place"};
@@ -126,19 +116,19 @@ static void write_traits(writer *w, const int64_t *words, const sbn_rank_sets *c
         sbn__rank_sets_part(values, words + trait, SLOT, 1, calls, set);
         if (values->count == 1)
             continue;
-        SAY(w, "%s%s", before,
+        SAY(out, "%s%s", before,
             trait < SETTINGS ? names[trait - TRAITS] : sbn__setting_name(trait - SETTINGS));
         before = "; ";
         for (int value = sbn__rank_sets_next(values, -1), n = 0; value >= 0;
              value = sbn__rank_sets_next(values, value)) {
-            SAY(w, n++ ? ", " : " ");
-            write_trait(w, trait, slot_of(words, value)[trait]);
-            SAY(w, " on ");
-            write_ranks(w, values, value);
+            SAY(out, n++ ? ", " : " ");
+            write_trait(out, trait, slot_of(words, value)[trait]);
+            SAY(out, " on ");
+            write_ranks(out, values, value);
         }
     }
     if (*before == ';')
-        SAY(w, ")");
+        SAY(out, ")");
 }
 
 static const char *operation_name(int64_t code)
@@ -156,63 +146,57 @@ static const char *operation_name(int64_t code)
 }
 
 /* "rank 1 called forward of layer "second" with 3 channels" */
-static void write_call(writer *w, const int64_t *words, size_t place, const sbn_rank_sets *calls,
-                       int set)
+static void write_call(char *out, const int64_t *words, size_t place, sbn_rank_sets *calls, int set)
 {
     const int64_t *slot = slot_of(words, set);
-    write_ranks(w, calls, set);
-    SAY(w, " called %s", operation_name(slot[CODE]));
+    write_ranks(out, calls, set);
+    SAY(out, " called %s", operation_name(slot[CODE]));
     if (slot[CHANNELS] > 0)
-        SAY(w, " of layer \"%.*s\" with %lld channels", (int)(NAME_WORDS * sizeof *slot),
+        SAY(out, " of layer \"%.*s\" with %lld channels", (int)(NAME_WORDS * sizeof *slot),
             (const char *)(slot + NAME), (long long)slot[CHANNELS]);
     else if (slot[CODE] < SBN_CODE_SPLIT && !slot[ERROR])
-        SAY(w, " of %zu layer%s", place, place == 1 ? "" : "s");
+        SAY(out, " of %zu layer%s", place, place == 1 ? "" : "s");
     if (slot[ERROR])
-        SAY(w, " and reported %s", sbn_status_name((int)slot[ERROR]));
+        SAY(out, " and reported %s", sbn_status_name((int)slot[ERROR]));
     else if (slot[CHANNELS] > 0 && place > 0)
-        SAY(w, " in place %zu", place + 1);
+        SAY(out, " in place %zu", place + 1);
 }
 
-static void write_sentence(writer *w, const int64_t *words, size_t place, int errors,
+static void write_sentence(char *out, const int64_t *words, size_t place, int errors,
                            sbn_rank_sets *calls, sbn_rank_sets *values)
 {
     const char *between = "";
     sbn__rank_sets_part(calls, words, SLOT, TRAITS, NULL, 0);
-    SAY(w, errors              ? "a rank cannot take part: "
-           : calls->count == 1 ? "the ranks disagree: "
-                               : "the ranks made different calls: ");
+    SAY(out, errors              ? "a rank cannot take part: "
+             : calls->count == 1 ? "the ranks disagree: "
+                                 : "the ranks made different calls: ");
     for (int set = sbn__rank_sets_next(calls, -1); set >= 0;
          set = sbn__rank_sets_next(calls, set)) {
         if (errors && !slot_of(words, set)[ERROR])
             continue;
-        SAY(w, "%s", between);
-        write_call(w, words, place, calls, set);
+        SAY(out, "%s", between);
+        write_call(out, words, place, calls, set);
         if (!errors)
-            write_traits(w, words, calls, set, values);
+            write_traits(out, words, calls, set, values);
         between = "; ";
     }
 }
 
-int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_size, char *sentence,
-                       size_t size)
+int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_size)
 {
-    const size_t ranks = (size_t)world_size;
-    int *room = sbn__allocate(sizeof *room * ranks * 5), errors = 0;
-    *sentence = '\0';
-    writer w = {sentence, size, room ? room + 4 * ranks : NULL};
+    char sentence[SBN_SENTENCE_SIZE] = "";
+    sbn_rank_sets *sets = sbn__allocate(sizeof *sets * 2);
+    int errors = 0;
     for (int r = 0; r < world_size; ++r)
         errors += slot_of(words, r)[ERROR] != 0;
-    if (room) {
-        sbn_rank_sets calls = {.world_size = world_size, .first = room, .size = room + ranks};
-        sbn_rank_sets values = {.world_size = world_size,
-                                .first = room + 2 * ranks,
-                                .size = room + 3 * ranks};
-        write_sentence(&w, words, place, errors, &calls, &values);
+    if (sets) {
+        sets[0].world_size = sets[1].world_size = world_size;
+        write_sentence(sentence, words, place, errors, &sets[0], &sets[1]);
     } else {
-        SAY(&w, "%s; no memory is left to say more",
+        SAY(sentence, "%s; no memory is left to say more",
             errors ? "a rank cannot take part" : "the ranks made different calls");
     }
-    sbn__free(room);
+    sbn__free(sets);
     const int error = (int)slot_of(words, rank)[ERROR];
-    return error ? error : errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT;
+    return sbn__fail(error ? error : errors ? SBN_REMOTE_ERROR : SBN_DISAGREEMENT, "%s", sentence);
 }

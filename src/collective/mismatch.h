@@ -22,9 +22,8 @@ int sbn__mismatch_goes_on(const int64_t *words, int world_size);
 int sbn__mismatch_reports(const int64_t *words, int world_size, int error);
 
 /*
- * The sentence about the layers in one `place` of the call, from 0 on, and the
- * status that this rank returns: its own error where it reported one,
- * SBN_REMOTE_ERROR where another did, else SBN_DISAGREEMENT.
+ * Sets the sentence about the layers in one `place` of the call, from 0 on, and returns this rank's
+ * status: its own error where it reported one, SBN_REMOTE_ERROR where another did, else
+ * SBN_DISAGREEMENT.
  */
-int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_size, char *sentence,
-                       size_t size);
+int sbn__mismatch_read(const int64_t *words, size_t place, int rank, int world_size);

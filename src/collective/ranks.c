@@ -47,11 +47,11 @@ int sbn__rank_sets_next(const sbn_rank_sets *s, int set)
     return next;
 }
 
-int sbn__rank_sets_list(const sbn_rank_sets *s, int set, int *ranks)
+int *sbn__rank_sets_list(sbn_rank_sets *s, int set)
 {
     int count = 0;
     for (int rank = set; rank < s->world_size; ++rank)
         if (s->first[rank] == set)
-            ranks[count++] = rank;
-    return count;
+            s->listed[count++] = rank;
+    return s->listed;
 }

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <syncbn/transport.h>
+
 /* Ranks beyond so many are counted, not listed. */
 #define SBN_RANKS_LISTED 16
 
@@ -16,8 +18,9 @@ void sbn__ranks_print(const int *ranks, int count, char *out, size_t size);
 /* Ranks whose words are equal form a set; the lowest rank represents it. */
 typedef struct sbn_rank_sets {
     int world_size, count;
-    int *first; /* of each rank's set; -1: it is in none */
-    int *size;  /* of the set that the rank is the first of, else 0 */
+    int first[SBN_MAX_WORLD_SIZE];  /* of each rank's set; -1: it is in none */
+    int size[SBN_MAX_WORLD_SIZE];   /* of the set that the rank is the first of, else 0 */
+    int listed[SBN_MAX_WORLD_SIZE]; /* the ranks of one set */
 } sbn_rank_sets;
 
 /*
@@ -30,5 +33,5 @@ void sbn__rank_sets_part(sbn_rank_sets *sets, const int64_t *words, size_t strid
 /* The next set after `set`, smallest sets first; -1 begins and ends. */
 int sbn__rank_sets_next(const sbn_rank_sets *sets, int set);
 
-/* Lists the ranks of a set and returns how many there are. */
-int sbn__rank_sets_list(const sbn_rank_sets *sets, int set, int *ranks);
+/* Lists the ranks of a set, as many as its size. */
+int *sbn__rank_sets_list(sbn_rank_sets *sets, int set);

@@ -45,18 +45,12 @@ static int explain(splitting *s, const sbn_call *call)
     const int rank = sbn__communicator_rank(s->parent);
     const int world_size = sbn__communicator_world_size(s->parent);
     const size_t count = sbn__mismatch_words(world_size);
-    char sentence[SBN_SENTENCE_SIZE];
     int status = reserve(s, count);
     if (!status) {
         sbn__mismatch_fill(s->request.words, rank, call);
         status = add(s, SBN_TAG_REPEAT, count);
     }
-    if (!status) {
-        status = sbn__mismatch_read(s->request.words, 0, rank, world_size, sentence,
-                                    sizeof sentence);
-        sbn__fail(status, "%s", sentence);
-    }
-    return status;
+    return status ? status : sbn__mismatch_read(s->request.words, 0, rank, world_size);
 }
 
 /* Exchanges a header: all ranks succeed, or all get an error. */

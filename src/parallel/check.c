@@ -138,28 +138,26 @@ static void describe(const int64_t *slot, const char *ranks, char *out, size_t s
 static void write_sentence(const sbn_exchange *e, const int64_t *words, int errors, char *out,
                            size_t size)
 {
-    const int world_size = sbn__communicator_world_size(&e->parallel->communicator);
-    int *room = sbn__allocate(sizeof *room * 3 * (size_t)world_size);
+    sbn_rank_sets *sets = sbn__allocate(sizeof *sets);
     const char *between = ": ";
     snprintf(out, size, "%s",
              errors ? "a rank cannot take part" : "the ranks began different exchanges");
-    if (!room)
+    if (!sets)
         return;
-    int *ranks = room + 2 * (size_t)world_size;
-    sbn_rank_sets sets = {.world_size = world_size, .first = room, .size = room + world_size};
-    sbn__rank_sets_part(&sets, words, SLOT, SLOT, NULL, 0);
-    for (int set = -1; (set = sbn__rank_sets_next(&sets, set)) >= 0;) {
+    sets->world_size = sbn__communicator_world_size(&e->parallel->communicator);
+    sbn__rank_sets_part(sets, words, SLOT, SLOT, NULL, 0);
+    for (int set = -1; (set = sbn__rank_sets_next(sets, set)) >= 0;) {
         const int64_t *slot = slot_of(words, set);
         char names[SBN_RANKS_SIZE];
         if (errors && !slot[ERROR])
             continue;
         sbn__text_add(out, size, "%s", between);
-        sbn__communicator_name_ranks(&e->parallel->communicator, ranks,
-                                     sbn__rank_sets_list(&sets, set, ranks), names, sizeof names);
+        sbn__communicator_name_ranks(&e->parallel->communicator, sbn__rank_sets_list(sets, set),
+                                     sets->size[set], names, sizeof names);
         describe(slot, names, out, size);
         between = "; ";
     }
-    sbn__free(room);
+    sbn__free(sets);
 }
 
 int sbn__exchange_header_read(const sbn_exchange *e)

@@ -188,7 +188,6 @@ static void leave_mismatch(sbn_pass *pass)
 {
     const sbn_transport *transport = &pass->group->communicator.transport;
     const int64_t *words = pass->mismatch.words;
-    char sentence[SBN_SENTENCE_SIZE];
     if (!arrived(pass, &pass->mismatch))
         return;
     if (sbn__mismatch_goes_on(words, transport->world_size)) {
@@ -196,9 +195,7 @@ static void leave_mismatch(sbn_pass *pass)
         start_mismatch(pass);
         return;
     }
-    int status = sbn__mismatch_read(words, pass->place, transport->rank, transport->world_size,
-                                    sentence, sizeof sentence);
-    sbn__fail(status, "%s", sentence);
+    int status = sbn__mismatch_read(words, pass->place, transport->rank, transport->world_size);
     if (sbn__mismatch_reports(words, transport->world_size, SBN_TIMEOUT) ||
         sbn__mismatch_reports(words, transport->world_size, SBN_ABORTED))
         sbn__passes_left_behind(pass->group, status);

@@ -72,14 +72,14 @@ static sums add_calls(const refusal *row, int world_size, int apart)
 static void disagree(int world_size, size_t place, const refusal *rows, size_t count)
 {
     for (const refusal *row = rows; row < rows + count; ++row) {
-        char sentence[SBN_SENTENCE_SIZE], what[256];
+        char what[256];
         const sums s = add_calls(row, world_size, 0);
         row = refusal_apply(row, -1, NULL, what);
-        const int status = sbn__mismatch_read(s.mismatch, place, 1, world_size, sentence,
-                                              sizeof sentence);
+        const int status = sbn__mismatch_read(s.mismatch, place, 1, world_size);
         tap_ok(!s.agree && !sbn__mismatch_goes_on(s.mismatch, world_size) &&
-                   status == SBN_DISAGREEMENT && !strcmp(sentence, row->words),
-               "%s: expected %s, got %s: %s", what, row->words, sbn_strerror(status), sentence);
+                   status == SBN_DISAGREEMENT && !strcmp(sbn_last_error(), row->words),
+               "%s: expected %s, got %s: %s", what, row->words, sbn_strerror(status),
+               sbn_last_error());
         free(s.mismatch);
     }
 }
@@ -191,21 +191,20 @@ static void check_errors(void)
             "a rank cannot take part: rank 2 called " LAYER " and reported SBN_INVALID_ARGUMENT; "
             "rank 3 called " LAYER " and reported SBN_GROUP_FAILED"),
     };
-    char sentence[SBN_SENTENCE_SIZE];
     const sums s = add_calls(rows, 4, 0);
-    const int own = sbn__mismatch_read(s.mismatch, 0, 3, 4, sentence, sizeof sentence);
-    const int other = sbn__mismatch_read(s.mismatch, 0, 1, 4, sentence, sizeof sentence);
+    const int own = sbn__mismatch_read(s.mismatch, 0, 3, 4);
+    const int other = sbn__mismatch_read(s.mismatch, 0, 1, 4);
     tap_ok(!s.agree && own == SBN_GROUP_FAILED && other == SBN_REMOTE_ERROR &&
-               !strcmp(sentence, rows[2].words),
+               !strcmp(sbn_last_error(), rows[2].words),
            "two errors, and another eps, which is left out: expected %s, got %s", rows[2].words,
-           sentence);
+           sbn_last_error());
     free(s.mismatch);
     const refusal first[] = {ROW(call.error, SBN_GROUP_FAILED, "", .odd = 1)};
     const sums one = add_calls(first, 4, 0);
-    sbn__mismatch_read(one.mismatch, 0, 1, 4, sentence, sizeof sentence);
-    tap_ok(strstr(sentence, "part: rank 0 called") != NULL &&
+    sbn__mismatch_read(one.mismatch, 0, 1, 4);
+    tap_ok(strstr(sbn_last_error(), "part: rank 0 called") != NULL &&
                sbn__mismatch_reports(one.mismatch, 4, SBN_GROUP_FAILED),
-           "the first rank's: %s", sentence);
+           "the first rank's: %s", sbn_last_error());
     free(one.mismatch);
 }
 
@@ -228,14 +227,14 @@ static void check_room(void)
             DIFFERENT "rank 1 called backward of layer \"" LONG "\" with 3 channels; ranks " MOST
                       " called " LAYER),
     };
-    char sentence[SBN_SENTENCE_SIZE];
     DISAGREE(3, 0, long_names);
     DISAGREE(SBN_MAX_WORLD_SIZE, 0, many);
     const sums s = add_calls(NULL, SBN_MAX_WORLD_SIZE, 1);
-    sbn__mismatch_read(s.mismatch, 0, 0, s.world_size, sentence, sizeof sentence);
-    tap_ok(strlen(sentence) == sizeof sentence - 1 &&
-               strstr(sentence, "(elements a block 0 on rank 0, 4 on rank 1, 8 on rank 2, "),
-           "4095 values: as many as fit: %s", sentence);
+    sbn__mismatch_read(s.mismatch, 0, 0, s.world_size);
+    tap_ok(strlen(sbn_last_error()) == SBN_SENTENCE_SIZE - 1 &&
+               strstr(sbn_last_error(),
+                      "(elements a block 0 on rank 0, 4 on rank 1, 8 on rank 2, "),
+           "4095 values: as many as fit: %s", sbn_last_error());
     free(s.mismatch);
     tap_ok(sbn__mismatch_words(3) == 3 * 26, "a slot has as many words as transport.h says: %d",
            (int)sbn__mismatch_words(3) / 3);
