@@ -50,12 +50,6 @@ void sbn__communicator_name_ranks(const sbn_communicator *c, int *ranks, int cou
     sbn__ranks_print(ranks, count, out, size);
 }
 
-void sbn__communicator_adopt(sbn_communicator *c, sbn_request_block *block)
-{
-    block->next = c->abandoned;
-    c->abandoned = block;
-}
-
 void sbn__communicator_sweep(sbn_communicator *c)
 {
     sbn_request_block **at = &c->abandoned;

@@ -66,9 +66,6 @@ int sbn__communicator_name(const sbn_communicator *communicator, int rank);
 void sbn__communicator_name_ranks(const sbn_communicator *communicator, int *ranks, int count,
                                   char *out, size_t size);
 
-/* Takes over the block of a request in flight. */
-void sbn__communicator_adopt(sbn_communicator *communicator, sbn_request_block *block);
-
 /*
  * Tests abandoned requests, so that other ranks' requests progress, and frees those that are done.
  */

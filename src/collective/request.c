@@ -60,24 +60,18 @@ void sbn__request_abandon(sbn_communicator *c, sbn_request *request)
 {
     if (!request->in_flight)
         return;
-    sbn__communicator_adopt(c, request->block);
+    request->block->next = c->abandoned;
+    c->abandoned = request->block;
     *request = (sbn_request){0};
 }
 
-/* Ranks that have not started it, as far as the transport knows; -1: it does not know. */
-static int list_missing(const sbn_communicator *c, const sbn_request *late, int *ranks)
-{
-    const sbn_transport *transport = &c->transport;
-    return ranks && late && late->in_flight && transport->missing
-               ? transport->missing(transport->context, late->block->handle, ranks)
-               : -1;
-}
-
-/* "ranks 1, 3" */
+/* "ranks 1, 3": those that have not started it, as far as the transport knows. */
 static void name_missing(const sbn_communicator *c, const sbn_request *late, char *out, size_t size)
 {
-    int *ranks = sbn__allocate(sizeof *ranks * (size_t)c->transport.world_size);
-    const int count = list_missing(c, late, ranks);
+    const sbn_transport *transport = &c->transport;
+    int *ranks = sbn__allocate(sizeof *ranks * (size_t)transport->world_size), count = -1;
+    if (ranks && late && late->in_flight && transport->missing)
+        count = transport->missing(transport->context, late->block->handle, ranks);
     if (count > 0)
         sbn__communicator_name_ranks(c, ranks, count, out, size);
     else
@@ -117,9 +111,8 @@ int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, cons
     } else if (waited > c->timeout) {
         return 1;
     } else if (!deadline->asked && is_time_to_ask(c, waited)) {
-        int *ranks = sbn__allocate(sizeof *ranks * (size_t)c->transport.world_size);
-        list_missing(c, late, ranks);
-        sbn__free(ranks);
+        char names[SBN_RANKS_SIZE];
+        name_missing(c, late, names, sizeof names);
         deadline->asked = 1;
     }
     pause_polling(waited);

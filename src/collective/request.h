@@ -1,6 +1,6 @@
 /*
  * A request: words that are added over all ranks. Only src/collective/request.c calls the
- * transport's start, test and missing.
+ * transport's start and missing.
  *
  * The request owns its words. If a timeout or an error ends what it was for while it is in flight,
  * it is abandoned: the communicator then keeps the words until the transport no longer writes to
