@@ -9,6 +9,7 @@ void sbn__communicator_open(sbn_communicator *c, const sbn_transport *transport,
                             sbn_timeout_action on_timeout)
 {
     *c = (sbn_communicator){.timeout = timeout, .on_timeout = on_timeout};
+    c->transport.world_size = 1;
     if (transport)
         c->transport = *transport;
     c->transport.end = NULL; /* the caller's */
@@ -25,16 +26,6 @@ void sbn__communicator_close(sbn_communicator *c)
 int sbn__communicator_is_joined(const sbn_communicator *c)
 {
     return c->transport.start && c->transport.world_size > 1 && !c->alone;
-}
-
-int sbn__communicator_rank(const sbn_communicator *c)
-{
-    return c->transport.start ? c->transport.rank : 0;
-}
-
-int sbn__communicator_world_size(const sbn_communicator *c)
-{
-    return c->transport.start ? c->transport.world_size : 1;
 }
 
 int sbn__communicator_name(const sbn_communicator *c, int rank)
@@ -95,7 +86,7 @@ int sbn__communicator_die_of_memory(sbn_communicator *c, const char *what)
     return sbn__communicator_die(
         c, sbn__fail(SBN_OUT_OF_MEMORY,
                      "rank %d: the host has no memory left for %s, nor to tell the other ranks so",
-                     sbn__communicator_name(c, sbn__communicator_rank(c)), what));
+                     sbn__communicator_name(c, c->transport.rank), what));
 }
 
 int sbn__communicator_die_of_transport(sbn_communicator *c, int code, const char *function)
@@ -103,8 +94,8 @@ int sbn__communicator_die_of_transport(sbn_communicator *c, int code, const char
     const char *reason = sbn_last_error();
     const int status = code == SBN_OUT_OF_MEMORY ? code : SBN_TRANSPORT_ERROR;
     sbn__fail(status, "rank %d: the transport's %s returned %d%s%s",
-              sbn__communicator_name(c, sbn__communicator_rank(c)), function, code,
-              *reason ? ": " : "", reason);
+              sbn__communicator_name(c, c->transport.rank), function, code, *reason ? ": " : "",
+              reason);
     c->broken = 1;
     return sbn__communicator_die(c, status);
 }
@@ -121,5 +112,5 @@ int sbn__communicator_check(sbn_communicator *c, const char *what)
     if (!c->status)
         return SBN_SUCCESS;
     return sbn__fail(SBN_GROUP_FAILED, "rank %d: %s failed earlier: %s",
-                     sbn__communicator_name(c, sbn__communicator_rank(c)), what, c->reason);
+                     sbn__communicator_name(c, c->transport.rank), what, c->reason);
 }

@@ -29,7 +29,7 @@ typedef struct sbn_request_block {
 } sbn_request_block;
 
 typedef struct sbn_communicator {
-    sbn_transport transport; /* start NULL: there is none; end NULL: it is the caller's */
+    sbn_transport transport; /* start NULL: none, a world of one; end NULL: it is the caller's */
     uint32_t calls;          /* calls made by all ranks so far: the number in the next header */
     sbn_forecast forecast;
     int subsets; /* communicators split from it, here and on other ranks */
@@ -55,9 +55,6 @@ void sbn__communicator_close(sbn_communicator *communicator);
 
 /* 1 if other ranks take part in its requests. */
 int sbn__communicator_is_joined(const sbn_communicator *communicator);
-
-int sbn__communicator_rank(const sbn_communicator *communicator);
-int sbn__communicator_world_size(const sbn_communicator *communicator);
 
 /* A rank's number in sentences. */
 int sbn__communicator_name(const sbn_communicator *communicator, int rank);

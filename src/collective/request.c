@@ -123,7 +123,7 @@ int sbn__communicator_time_out(sbn_communicator *c, const sbn_request *late, con
 {
     char missing[SBN_RANKS_SIZE];
     name_missing(c, late, missing, sizeof missing);
-    const int rank = sbn__communicator_name(c, sbn__communicator_rank(c));
+    const int rank = sbn__communicator_name(c, c->transport.rank);
     if (sbn__communicator_is_aborted(c))
         return sbn__communicator_die(
             c, sbn__fail(SBN_ABORTED,

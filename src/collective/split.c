@@ -42,8 +42,8 @@ static int reserve(splitting *s, size_t count)
 /* Exchanges slots and writes the sentence of a disagreement. */
 static int explain(splitting *s, const sbn_call *call)
 {
-    const int rank = sbn__communicator_rank(s->parent);
-    const int world_size = sbn__communicator_world_size(s->parent);
+    const int rank = s->parent->transport.rank;
+    const int world_size = s->parent->transport.world_size;
     const size_t count = sbn__mismatch_words(world_size);
     int status = reserve(s, count);
     if (!status) {
@@ -77,25 +77,25 @@ static int impossible(splitting *s, int rank)
     return sbn__communicator_die(
         s->parent, sbn__fail(SBN_TRANSPORT_ERROR,
                              "rank %d: the transport's sums in %s give rank %d impossible colours",
-                             sbn__communicator_name(s->parent, sbn__communicator_rank(s->parent)),
+                             sbn__communicator_name(s->parent, s->parent->transport.rank),
                              s->operation, sbn__communicator_name(s->parent, rank)));
 }
 
 /* How many colours each rank has. */
 static int exchange_counts(splitting *s)
 {
-    const int world_size = sbn__communicator_world_size(s->parent);
+    const int world_size = s->parent->transport.world_size;
     int status = reserve(s, (size_t)world_size);
     s->counts = sbn__allocate(sizeof *s->counts * (size_t)world_size);
     if (!status && !s->counts)
         status = sbn__communicator_die_of_memory(s->parent, s->operation);
     if (status)
         return status;
-    s->request.words[sbn__communicator_rank(s->parent)] = (int64_t)s->count;
+    s->request.words[s->parent->transport.rank] = (int64_t)s->count;
     status = add(s, SBN_TAG_WORDS, (size_t)world_size);
     for (int rank = 0; rank < world_size && !status; ++rank) {
         const int64_t word = s->request.words[rank];
-        const int own = rank == sbn__communicator_rank(s->parent);
+        const int own = rank == s->parent->transport.rank;
         if (word < 0 || word > SBN_MAX_REPLICAS || (own && word != (int64_t)s->count))
             status = impossible(s, rank);
         s->counts[rank] = word;
@@ -113,7 +113,7 @@ static int read_colours(splitting *s)
         const int again = at > 0 && s->owners[at] == s->owners[at - 1];
         if (word < 0 || word > INT_MAX || (again && word <= s->colours[at - 1]))
             return impossible(s, s->owners[at]);
-        if (s->owners[at] == sbn__communicator_rank(s->parent) && word != s->subsets[own++].colour)
+        if (s->owners[at] == s->parent->transport.rank && word != s->subsets[own++].colour)
             return impossible(s, s->owners[at]);
         s->colours[at] = (int)word;
     }
@@ -126,7 +126,7 @@ static int exchange_colours(splitting *s)
     if (s->pairs == 0)
         return SBN_SUCCESS;
     /* A rank has a colour once. */
-    const size_t most = (size_t)sbn__communicator_world_size(s->parent);
+    const size_t most = (size_t)s->parent->transport.world_size;
     int status = reserve(s, s->pairs);
     s->owners = sbn__allocate(sizeof *s->owners * s->pairs);
     s->colours = sbn__allocate(sizeof *s->colours * s->pairs);
@@ -143,7 +143,7 @@ static int exchange_colours(splitting *s)
     for (size_t rank = 0, at = 0; at < s->pairs; ++rank)
         for (int64_t i = 0; i < s->counts[rank]; ++i, ++at) {
             s->owners[at] = (int)rank;
-            if ((int)rank == sbn__communicator_rank(s->parent))
+            if ((int)rank == s->parent->transport.rank)
                 s->request.words[at] = s->subsets[i].colour;
         }
     status = add(s, SBN_TAG_WORDS, s->pairs);
@@ -154,7 +154,7 @@ static int exchange_colours(splitting *s)
 static int connect(splitting *s, sbn_subset *subset, int number)
 {
     const sbn_transport *transport = &s->parent->transport;
-    sbn_transport part = {.size = sizeof part};
+    sbn_transport part = {.size = sizeof part, .world_size = 1};
     sbn_communicator *made = &subset->communicator;
     int *ranks = made->names, count = 0, code = 0;
     for (size_t i = 0; i < s->pairs; ++i)

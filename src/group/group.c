@@ -249,15 +249,12 @@ size_t sbn_group_replicas(const sbn_group *group)
 
 int sbn_group_rank(const sbn_group *group)
 {
-    return sbn__object_is(group, SBN_HANDLE_GROUP) ? sbn__communicator_rank(&group->communicator)
-                                                   : 0;
+    return sbn__object_is(group, SBN_HANDLE_GROUP) ? group->communicator.transport.rank : 0;
 }
 
 int sbn_group_world_size(const sbn_group *group)
 {
-    return sbn__object_is(group, SBN_HANDLE_GROUP)
-               ? sbn__communicator_world_size(&group->communicator)
-               : 0;
+    return sbn__object_is(group, SBN_HANDLE_GROUP) ? group->communicator.transport.world_size : 0;
 }
 
 int sbn_group_status(const sbn_group *group, const char **reason)

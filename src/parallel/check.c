@@ -90,14 +90,14 @@ enum { ERROR, AVERAGES, TENSORS, FLOATS, DIGEST, SLOT };
 
 size_t sbn__exchange_header_words(const sbn_data_parallel *parallel)
 {
-    return SLOT * (size_t)sbn__communicator_world_size(&parallel->communicator);
+    return SLOT * (size_t)parallel->communicator.transport.world_size;
 }
 
 void sbn__exchange_header_fill(sbn_exchange *e)
 {
     int64_t *words = e->header.words;
     memset(words, 0, sizeof *words * sbn__exchange_header_words(e->parallel));
-    int64_t *slot = words + SLOT * sbn__communicator_rank(&e->parallel->communicator);
+    int64_t *slot = words + SLOT * e->parallel->communicator.transport.rank;
     slot[ERROR] = e->error;
     slot[AVERAGES] = e->averages;
     slot[TENSORS] = (int64_t)e->tensors;
@@ -144,7 +144,7 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
              errors ? "a rank cannot take part" : "the ranks began different exchanges");
     if (!sets)
         return;
-    sets->world_size = sbn__communicator_world_size(&e->parallel->communicator);
+    sets->world_size = e->parallel->communicator.transport.world_size;
     sbn__rank_sets_part(sets, words, SLOT, SLOT, NULL, 0);
     for (int set = -1; (set = sbn__rank_sets_next(sets, set)) >= 0;) {
         const int64_t *slot = slot_of(words, set);
@@ -163,7 +163,7 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
 int sbn__exchange_header_read(const sbn_exchange *e)
 {
     const int64_t *words = e->header.words;
-    const int world_size = sbn__communicator_world_size(&e->parallel->communicator);
+    const int world_size = e->parallel->communicator.transport.world_size;
     int errors = 0, differ = 0;
     for (int rank = 0; rank < world_size; ++rank) {
         errors += slot_of(words, rank)[ERROR] != 0;
@@ -184,13 +184,12 @@ enum { PER_WORD = 4, STATUS_BITS = 16 };
 
 size_t sbn__status_words(const sbn_data_parallel *parallel)
 {
-    return ((size_t)sbn__communicator_world_size(&parallel->communicator) + PER_WORD - 1) /
-           PER_WORD;
+    return ((size_t)parallel->communicator.transport.world_size + PER_WORD - 1) / PER_WORD;
 }
 
 void sbn__status_fill(const sbn_data_parallel *parallel, int status, int64_t *words)
 {
-    const int rank = sbn__communicator_rank(&parallel->communicator);
+    const int rank = parallel->communicator.transport.rank;
     words[rank / PER_WORD] = (int64_t)((uint64_t)-status << rank % PER_WORD * STATUS_BITS);
 }
 
@@ -201,7 +200,7 @@ static int status_of(const int64_t *words, int rank)
 
 int sbn__status_read(const sbn_exchange *e, const int64_t *words)
 {
-    const int world_size = sbn__communicator_world_size(&e->parallel->communicator);
+    const int world_size = e->parallel->communicator.transport.world_size;
     int first = 0;
     for (int rank = 0; rank < world_size && !first; ++rank)
         first = status_of(words, rank);

@@ -42,7 +42,7 @@ static int check_group(sbn_group *group)
         status = sbn__fail(SBN_GROUP_FAILED,
                            "rank %d: after a timeout the group goes on with this rank's statistics "
                            "alone: there is nobody to exchange tensors with",
-                           sbn__communicator_rank(c));
+                           c->transport.rank);
     if (!status && group->passes_under_way > 0)
         status = sbn__fail(SBN_INVALID_ARGUMENT,
                            "group: expected no pass of it under way, got %zu; end them first",
@@ -57,6 +57,9 @@ static int open_parallel(sbn_data_parallel *made, const sbn_group *group,
     const size_t count = group->replica_count;
     int status = SBN_SUCCESS;
     made->bucket_floats = config->bucket_bytes / sizeof(float);
+    /* A rank without replicas stays alone. */
+    sbn__communicator_open(&made->communicator, NULL, group->communicator.timeout,
+                           SBN_TIMEOUT_FAIL);
     made->replicas = sbn__allocate(sizeof *made->replicas * count);
     if (!made->replicas)
         return sbn__fail_memory("exchanges of tensors");
@@ -107,10 +110,10 @@ enum { REPLICAS, FAILED, RANK_WORDS };
 static int add(sbn_data_parallel *made, sbn_request *request, int status)
 {
     sbn_communicator *c = &made->communicator;
-    const size_t words = (size_t)sbn__communicator_world_size(c) * RANK_WORDS;
+    const size_t words = (size_t)c->transport.world_size * RANK_WORDS;
     if (sbn__request_reserve(request, words, operation))
         return sbn__communicator_die_of_memory(c, operation);
-    int64_t *slot = request->words + (size_t)sbn__communicator_rank(c) * RANK_WORDS;
+    int64_t *slot = request->words + (size_t)c->transport.rank * RANK_WORDS;
     slot[REPLICAS] = (int64_t)made->replica_count;
     slot[FAILED] = status;
     status = sbn__request_start(c, request, SBN_TAG_WORDS, words);
@@ -121,13 +124,13 @@ static int add(sbn_data_parallel *made, sbn_request *request, int status)
 static int number_replicas(sbn_data_parallel *made, const int64_t *words)
 {
     const sbn_communicator *c = &made->communicator;
-    for (int rank = 0; rank < sbn__communicator_world_size(c); ++rank) {
+    for (int rank = 0; rank < c->transport.world_size; ++rank) {
         const int64_t *its = words + (size_t)rank * RANK_WORDS;
         if (its[FAILED])
             return sbn__fail(SBN_REMOTE_ERROR,
                              "rank %d called sbn_data_parallel_create and reported %s",
                              sbn__communicator_name(c, rank), sbn_status_name((int)its[FAILED]));
-        const int own = rank == sbn__communicator_rank(c);
+        const int own = rank == c->transport.rank;
         if (its[REPLICAS] < 1 || its[REPLICAS] > SBN_MAX_REPLICAS ||
             (own && its[REPLICAS] != (int64_t)made->replica_count))
             return sbn__fail(SBN_TRANSPORT_ERROR,
