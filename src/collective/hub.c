@@ -25,8 +25,8 @@ typedef struct block {
 typedef struct meeting {
     block sum;
     size_t count;
+    uint64_t number; /* of its tag's before it; a rank that has started more is in it */
     int arrived, taken;
-    unsigned char *here; /* per rank; a part of the hub's */
 } meeting;
 
 typedef struct request {
@@ -38,7 +38,7 @@ typedef struct request {
 typedef struct hub_rank {
     struct sbn_hub *hub;
     int rank;
-    uint64_t started[SBN_TAGS];
+    uint64_t started[SBN_TAGS];       /* changed with the hub's mutex held: other ranks read it */
     request requests[SBN_TAGS][RING]; /* here, so that a pass allocates nothing */
 } hub_rank;
 
@@ -46,7 +46,6 @@ struct sbn_hub {
     pthread_mutex_t mutex;
     int world_size;
     hub_rank *ranks;
-    unsigned char *here; /* per tag, meeting and rank */
     meeting ring[SBN_TAGS][RING];
     block spare[SBN_TAGS][RING];
     int spares[SBN_TAGS];
@@ -56,8 +55,11 @@ struct sbn_hub {
     int number, ended;         /* of this subgroup; how many ranks have ended it */
 };
 
-static void free_hub(sbn_hub *hub)
+void sbn_hub_destroy(sbn_hub *hub)
 {
+    if (!hub)
+        return;
+    pthread_mutex_destroy(&hub->mutex);
     while (hub->subgroups) {
         sbn_hub *subgroup = hub->subgroups;
         hub->subgroups = subgroup->next;
@@ -69,7 +71,6 @@ static void free_hub(sbn_hub *hub)
         for (int i = 0; i < hub->spares[s]; ++i)
             sbn__free(hub->spare[s][i].words);
     }
-    sbn__free(hub->here);
     sbn__free(hub->ranks);
     sbn__free(hub);
 }
@@ -87,27 +88,16 @@ int sbn_hub_create(int world_size, sbn_hub **hub)
     if (!made)
         return sbn__fail_memory("a hub");
     made->world_size = world_size;
+    made->mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     made->ranks = sbn__allocate(sizeof(hub_rank) * (size_t)world_size);
-    made->here = sbn__allocate((size_t)SBN_TAGS * RING * (size_t)world_size);
-    if (!made->ranks || !made->here || pthread_mutex_init(&made->mutex, NULL) != 0) {
-        free_hub(made);
+    if (!made->ranks) {
+        sbn_hub_destroy(made);
         return sbn__fail_memory("a hub");
     }
-    for (size_t s = 0; s < SBN_TAGS; ++s)
-        for (size_t i = 0; i < RING; ++i)
-            made->ring[s][i].here = made->here + (s * RING + i) * (size_t)world_size;
     for (int r = 0; r < world_size; ++r)
         made->ranks[r] = (hub_rank){.hub = made, .rank = r};
     *hub = made;
     return SBN_SUCCESS;
-}
-
-void sbn_hub_destroy(sbn_hub *hub)
-{
-    if (!hub)
-        return;
-    pthread_mutex_destroy(&hub->mutex);
-    free_hub(hub);
 }
 
 /* Zeroed words for a meeting's sum, with the mutex held. */
@@ -129,19 +119,20 @@ static int open_sum(sbn_hub *hub, int tag, meeting *m, size_t count)
 }
 
 /* Joins a meeting, with the mutex held. */
-static int join(sbn_hub *hub, int tag, meeting *m, int rank, const int64_t *words, size_t count)
+static int join(hub_rank *self, int tag, meeting *m, const int64_t *words, size_t count)
 {
     if (m->arrived == 0) {
-        const int status = open_sum(hub, tag, m, count);
+        const int status = open_sum(self->hub, tag, m, count);
         if (status != SBN_SUCCESS)
             return status;
+        m->number = self->started[tag];
     }
     /* The ring is full, or the ranks' counts differ. */
-    if (m->here[rank] || m->count != count)
+    if (m->number != self->started[tag] || m->count != count)
         return SBN_TRANSPORT_ERROR;
     for (size_t i = 0; i < count; ++i)
         m->sum.words[i] = (int64_t)((uint64_t)m->sum.words[i] + (uint64_t)words[i]);
-    m->here[rank] = 1;
+    ++self->started[tag];
     ++m->arrived;
     return SBN_SUCCESS;
 }
@@ -153,11 +144,10 @@ static int start(void *context, int tag, int64_t *words, size_t count, void **ha
     const size_t place = self->started[tag] % RING;
     meeting *m = &hub->ring[tag][place];
     pthread_mutex_lock(&hub->mutex);
-    const int status = join(hub, tag, m, self->rank, words, count);
+    const int status = join(self, tag, m, words, count);
     pthread_mutex_unlock(&hub->mutex);
     if (status != SBN_SUCCESS)
         return status;
-    ++self->started[tag];
     self->requests[tag][place] = (request){m, words, tag};
     *handle = &self->requests[tag][place];
     return SBN_SUCCESS;
@@ -167,7 +157,6 @@ static int start(void *context, int tag, int64_t *words, size_t count, void **ha
 static void end_meeting(sbn_hub *hub, int tag, meeting *m)
 {
     m->arrived = m->taken = 0;
-    memset(m->here, 0, (size_t)hub->world_size);
     hub->spare[tag][hub->spares[tag]++] = m->sum;
     m->sum = (block){NULL, 0};
 }
@@ -191,11 +180,11 @@ static int test(void *context, void *handle, int *done)
 static int missing(void *context, void *handle, int *ranks)
 {
     sbn_hub *hub = ((hub_rank *)context)->hub;
-    const meeting *m = ((request *)handle)->meeting;
+    const request *pending = handle;
     int count = 0;
     pthread_mutex_lock(&hub->mutex);
     for (int r = 0; r < hub->world_size; ++r)
-        if (!m->here[r])
+        if (hub->ranks[r].started[pending->tag] <= pending->meeting->number)
             ranks[count++] = r;
     pthread_mutex_unlock(&hub->mutex);
     return count;
