@@ -21,12 +21,6 @@ char *sbn__text_copy(const char *text, size_t length)
     return copy ? memcpy(copy, text, length) : NULL;
 }
 
-/* A continuation byte of UTF-8. */
-static int is_continuation(unsigned char byte)
-{
-    return (byte & 0xc0) == 0x80;
-}
-
 size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character)
 {
     /* The least character of each length: longer forms of a character are not valid. */
@@ -42,7 +36,7 @@ size_t sbn__utf8_decode(const char *text, size_t size, uint32_t *character)
         return 0;
     uint32_t value = first & (0xffu >> length);
     for (size_t i = 1; i < length; ++i) {
-        if (!is_continuation(bytes[i]))
+        if ((bytes[i] & 0xc0) != 0x80) /* no continuation byte */
             return 0;
         value = value << 6 | (bytes[i] & 0x3f);
     }
@@ -68,15 +62,10 @@ size_t sbn__utf8_encode(uint32_t character, char to[4])
 int sbn__utf8_is_valid(const char *text)
 {
     uint32_t character;
-    size_t left = strlen(text);
-    while (left > 0) {
-        const size_t length = sbn__utf8_decode(text, left, &character);
-        if (length == 0)
-            return 0;
-        text += length;
-        left -= length;
-    }
-    return 1;
+    size_t length = 1;
+    for (; *text && length > 0; text += length)
+        length = sbn__utf8_decode(text, strnlen(text, 4), &character);
+    return length > 0;
 }
 
 static int is_printable(uint32_t c)

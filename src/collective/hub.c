@@ -25,7 +25,7 @@ typedef struct block {
 typedef struct meeting {
     block sum;
     size_t count;
-    uint64_t number; /* of its tag's before it; a rank that has started more is in it */
+    uint64_t number; /* how many came before it; a rank that has started more is in it */
     int arrived, taken;
 } meeting;
 
