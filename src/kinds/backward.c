@@ -40,7 +40,6 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
     .reduce = sbn__backward_reduce, .finish = sbn__backward_finish
 
 static const sbn_layer_pass_kind backward = {
-    .operation = "backward",
     .code = SBN_CODE_BACKWARD,
     SUMS,
     .write_coefficients = sbn__backward_write_coefficients,
@@ -58,9 +57,8 @@ static sbn_channel_table *frozen_table_of(sbn_layer_pass *lp, size_t replica)
 }
 
 #define FROZEN \
-    .operation = "frozen backward", .code = SBN_CODE_FROZEN_BACKWARD, \
-    .write_coefficients = sbn__backward_write_coefficients, .table = frozen_table_of, \
-    .apply = apply, .store = sbn__backward_store
+    .code = SBN_CODE_FROZEN_BACKWARD, .write_coefficients = sbn__backward_write_coefficients, \
+    .table = frozen_table_of, .apply = apply, .store = sbn__backward_store
 
 /* The gradients of weight and bias need sums over the group. */
 static const sbn_layer_pass_kind global = {FROZEN, SUMS};

@@ -101,7 +101,6 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 static const sbn_layer_pass_kind training = {
     OWN_STATISTICS,
     STEP_3,
-    .operation = "forward",
     .code = SBN_CODE_FORWARD,
     .has_backward = 1,
     .needs = FORWARD_NEEDS | SBN_MAY_TRACK,
@@ -113,7 +112,6 @@ static const sbn_layer_pass_kind training = {
 static const sbn_layer_pass_kind evaluation = {
     OWN_STATISTICS,
     STEP_3,
-    .operation = "evaluation",
     .code = SBN_CODE_EVALUATION,
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
     .fills = 1,
@@ -123,7 +121,6 @@ static const sbn_layer_pass_kind evaluation = {
 
 static const sbn_layer_pass_kind frozen = {
     STEP_3,
-    .operation = "forward",
     .code = SBN_CODE_FORWARD,
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X | SBN_READS_RUNNING,
     .local = 1,

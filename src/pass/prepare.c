@@ -14,7 +14,6 @@ static void describe(sbn_layer_pass *lp)
     const sbn_batchnorm *layer = lp->layer;
     const sbn_saved *read = lp->kind->fills ? NULL : lp->saved;
     lp->call = (sbn_call){
-        .operation = lp->kind->operation,
         .name = layer ? layer->name : "",
         .code = lp->kind->code,
         .settings = layer ? &layer->settings : NULL,
@@ -116,7 +115,7 @@ static int prepare_masks(sbn_layer_pass *lp)
 int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
 {
     const sbn_group *group = lp->group;
-    const char *operation = lp->kind->operation;
+    const char *operation = sbn__operation_name(lp->kind->code);
     const unsigned needs = sbn__needs_of(lp->layer, lp->kind->needs);
     const sbn_buffer none = SBN_BUFFER_INIT;
     int status = sbn__layer_pass_check_enqueued(lp, 0);
@@ -163,7 +162,7 @@ int sbn__layer_pass_open_host(sbn_layer_pass *lp)
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         char who[128];
         snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu",
-                 lp->kind->operation, lp->layer->name, sbn_group_rank(group), r);
+                 sbn__operation_name(lp->kind->code), lp->layer->name, sbn_group_rank(group), r);
         status = sbn__host_open(&lp->host[r], &group->replicas[r], &lp->shards[r], &lp->shapes[r],
                                 needs, lp->layer->affine, who);
     }

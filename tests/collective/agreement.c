@@ -24,12 +24,7 @@ typedef struct arguments {
 
 static const arguments usual = {
     .config = SBN_BATCHNORM_CONFIG_INIT,
-    .call = {.operation = "backward",
-             .name = "odd",
-             .number = 7,
-             .code = SBN_CODE_BACKWARD,
-             .channels = 3,
-             .saved = 4},
+    .call = {.name = "odd", .number = 7, .code = SBN_CODE_BACKWARD, .channels = 3, .saved = 4},
     .order = SBN_ORDER_VERSION,
     .block = 256,
 };
