@@ -5,25 +5,6 @@
 #include "exact/bigint.h"
 #include "exact/int192.h"
 
-double sbn__invstd(double var, sbn_eps eps)
-{
-    if (!eps.clamp)
-        return 1.0 / sqrt(var + eps.eps);
-    /* A NaN remains NaN. */
-    return 1.0 / sqrt(var < eps.eps ? eps.eps : var);
-}
-
-void sbn__invstd_of(const double *var, size_t channels, sbn_eps eps, double *invstd)
-{
-    for (size_t c = 0; c < channels; ++c)
-        invstd[c] = sbn__invstd(var[c], eps);
-}
-
-int sbn__is_clamped(double var, sbn_eps eps)
-{
-    return eps.clamp && var < eps.eps;
-}
-
 /* The value of the first sum where it is not finite; 0 where it is. */
 static double special(int64_t flags)
 {

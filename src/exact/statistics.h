@@ -11,18 +11,25 @@
 
 #include "exact/accumulator.h"
 
-/*
- * 1 / sqrt of the variance, with eps added or as a lower bound; `clamped` tells that eps was used
- * as the bound.
- */
+/* What a variance is kept above 0 with: eps is added to it or, `clamp`, its lower bound. */
 typedef struct sbn_eps {
     double eps;
     int clamp;
 } sbn_eps;
 
-double sbn__invstd(double var, sbn_eps eps);
-void sbn__invstd_of(const double *var, size_t channels, sbn_eps eps, double *invstd);
-int sbn__is_clamped(double var, sbn_eps eps);
+/* 1 if eps is used as the bound. */
+static inline int sbn__is_clamped(double var, sbn_eps eps)
+{
+    return eps.clamp && var < eps.eps;
+}
+
+/* 1 / sqrt of the variance; a NaN remains NaN. */
+static inline double sbn__invstd(double var, sbn_eps eps)
+{
+    if (sbn__is_clamped(var, eps))
+        return 1.0 / sqrt(eps.eps);
+    return 1.0 / sqrt(eps.clamp ? var : var + eps.eps);
+}
 
 /* Mean and biased variance of `count` > 0 values in each channel. */
 void sbn__moments_of(const sbn_accumulators *accumulators, size_t channels,

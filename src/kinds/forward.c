@@ -26,7 +26,8 @@ static void save(sbn_layer_pass *lp)
 {
     const sbn_saved_moments *moments = lp->saved->moments;
     const size_t channels = lp->layer->channels, bytes = sizeof(double) * channels;
-    sbn__invstd_of(lp->columns[VAR], channels, lp->layer->eps, lp->columns[INVSTD]);
+    for (size_t c = 0; c < channels; ++c)
+        lp->columns[INVSTD][c] = sbn__invstd(lp->columns[VAR][c], lp->layer->eps);
     memcpy(moments->mean, lp->columns[MEAN], bytes);
     memcpy(moments->var, lp->columns[VAR], bytes);
     memcpy(moments->invstd, lp->columns[INVSTD], bytes);

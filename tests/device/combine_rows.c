@@ -39,22 +39,22 @@ static void host_gradient_sums(const int64_t *narrow, const sbn_format *format, 
 
 void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double weight, int tracks)
 {
-    static double mean[CHANNELS], var[CHANNELS], invstd[CHANNELS];
+    static double mean[CHANNELS], var[CHANNELS];
     unsigned char only[CHANNELS];
     const sbn_accumulators all = {s->all, s->format};
     const sbn_accumulators both = join(&all, s->all_wide, only);
     sbn__moments_of(&all, CHANNELS, NULL, count, mean, var);
     sbn__moments_of(&both, CHANNELS, only, count, mean, var);
-    sbn__invstd_of(var, CHANNELS, eps, invstd);
     const double unbiased = (double)count / (double)(count - 1);
     for (size_t c = 0; c < CHANNELS; ++c) {
         const sbn_double_float m = sbn__split_double(mean[c]);
+        const double invstd = sbn__invstd(var[c], eps);
         r->coefficients[SBN_ROW_MEAN_HIGH * CHANNELS + c] = m.high;
         r->coefficients[SBN_ROW_MEAN_LOW * CHANNELS + c] = m.low;
-        r->coefficients[SBN_ROW_INVSTD * CHANNELS + c] = isinf(invstd[c]) ? NAN : (float)invstd[c];
+        r->coefficients[SBN_ROW_INVSTD * CHANNELS + c] = isinf(invstd) ? NAN : (float)invstd;
         r->moments[SBN_MOMENT_MEAN * CHANNELS + c] = mean[c];
         r->moments[SBN_MOMENT_VAR * CHANNELS + c] = var[c];
-        r->moments[SBN_MOMENT_INVSTD * CHANNELS + c] = invstd[c];
+        r->moments[SBN_MOMENT_INVSTD * CHANNELS + c] = invstd;
     }
     if (!tracks)
         return;
