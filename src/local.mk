@@ -3,7 +3,6 @@
 noinst_LTLIBRARIES += libsyncbn_core.la
 libsyncbn_core_la_SOURCES = \
 	src/base/activation.h \
-	src/base/clock.c \
 	src/base/clock.h \
 	src/base/digest.h \
 	src/base/error.c \
@@ -15,7 +14,6 @@ libsyncbn_core_la_SOURCES = \
 	src/base/status.c \
 	src/base/text.c \
 	src/base/text.h \
-	src/base/type.c \
 	src/base/type.h \
 	src/base/versioned_struct.c \
 	src/base/versioned_struct.h \

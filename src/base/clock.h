@@ -1,5 +1,12 @@
 /* The clock that timeouts are measured with. */
 #pragma once
 
+#include <time.h>
+
 /* Seconds since some moment in the past; never set back. */
-double sbn__seconds(void);
+static inline double sbn__seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

@@ -12,4 +12,8 @@ static inline size_t sbn__type_size(sbn_type type)
 }
 
 /* "SBN_F16" */
-const char *sbn__type_name(sbn_type type);
+static inline const char *sbn__type_name(sbn_type type)
+{
+    static const char *const names[SBN_TYPES] = {"SBN_F32", "SBN_F16", "SBN_BF16"};
+    return names[type];
+}
