@@ -23,29 +23,23 @@
 enum { QUESTION, ANSWER };
 enum { KIND, STARTED, MESSAGE_WORDS = STARTED + SBN_TAGS };
 
-static void forget(int64_t *message, MPI_Request request)
-{
-    int done;
-    /* MPI may still read from an incomplete send: its memory is kept. */
-    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done)
-        free(message);
-    else if (request != MPI_REQUEST_NULL)
-        MPI_Request_free(&request);
-}
-
 /* Best effort: after an error the other rank gets no answer. */
 static void tell(sbn_mpi *mpi, int rank, int kind)
 {
     MPI_Request request;
+    int done;
     int64_t *message = malloc(sizeof *message * MESSAGE_WORDS);
     if (!message)
         return;
     message[KIND] = kind;
     memcpy(message + STARTED, mpi->started, sizeof mpi->started);
-    if (MPI_Isend(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, &request) == MPI_SUCCESS)
-        forget(message, request);
-    else
+    const int code = MPI_Isend(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, &request);
+    /* MPI may still read from an incomplete send: its memory is kept. */
+    if (code != MPI_SUCCESS ||
+        (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done))
         free(message);
+    else if (request != MPI_REQUEST_NULL)
+        MPI_Request_free(&request);
 }
 
 /* The rank that the next message is from, or -1 if there is none. */
