@@ -166,7 +166,6 @@ int sbn_group_create(const sbn_group_config *given, sbn_group **group)
 
 int sbn__group_make(const sbn_group_config *config, sbn_group **group)
 {
-    int status = SBN_SUCCESS;
     sbn_group *made = sbn__allocate(sizeof *made);
     if (!made)
         return sbn__fail_memory("a group");
@@ -174,7 +173,7 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
     sbn__communicator_open(&made->communicator, config->transport, config->timeout,
                            config->on_timeout);
     made->communicator.abort_flag = &made->aborted;
-    status = keep(&made->build_options, config->build_options);
+    int status = keep(&made->build_options, config->build_options);
     if (!status)
         status = keep(&made->program_cache, config->program_cache);
     made->config = *config;
@@ -193,18 +192,14 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
     return SBN_SUCCESS;
 }
 
-static void close_replica(sbn_replica *replica)
-{
-    sbn__host_memory_forget(replica);
-    sbn__replica_close(replica);
-}
-
 void sbn__group_free(sbn_group *group)
 {
     if (group->passes)
         group->free_passes(group->passes);
-    for (size_t r = 0; group->replicas && r < group->replica_count; ++r)
-        close_replica(&group->replicas[r]);
+    for (size_t r = 0; r < group->replica_count; ++r) {
+        sbn__host_memory_forget(&group->replicas[r]);
+        sbn__replica_close(&group->replicas[r]);
+    }
     sbn__communicator_close(&group->communicator);
     sbn__free(group->claims.list);
     sbn__free(group->replicas);
