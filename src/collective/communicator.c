@@ -17,9 +17,12 @@ void sbn__communicator_open(sbn_communicator *c, const sbn_transport *transport,
 
 void sbn__communicator_close(sbn_communicator *c)
 {
+    char sentence[SBN_SENTENCE_SIZE];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     sbn__communicator_sweep(c);
     if (c->transport.end)
         c->transport.end(c->transport.context);
+    sbn_set_last_error(SBN_SUCCESS, sentence);
     sbn__free(c->names);
 }
 

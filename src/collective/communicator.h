@@ -50,7 +50,7 @@ typedef struct sbn_communicator {
 void sbn__communicator_open(sbn_communicator *communicator, const sbn_transport *transport,
                             double timeout, sbn_timeout_action on_timeout);
 
-/* No request of its users may be in flight. */
+/* No request of its users may be in flight. Keeps the last sentence: the transport may set one. */
 void sbn__communicator_close(sbn_communicator *communicator);
 
 /* 1 if other ranks take part in its requests. */

@@ -234,13 +234,11 @@ int sbn__communicator_split(sbn_communicator *parent, sbn_call *call, sbn_subset
     if (!sbn__communicator_is_joined(parent))
         return call->error;
     const int status = split(&s, call);
-    char sentence[SBN_SENTENCE_SIZE];
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     for (size_t i = 0; i < count && status; ++i)
         sbn__communicator_close(&subsets[i].communicator);
     sbn__request_free(&s.request);
     sbn__free(s.counts);
     sbn__free(s.owners);
     sbn__free(s.colours);
-    return status ? sbn__fail(status, "%s", sentence) : SBN_SUCCESS;
+    return status;
 }

@@ -1,6 +1,4 @@
 /* Splits a group by colour: the replicas of each colour get a group. */
-#include <stdio.h>
-
 #include "base/memory.h"
 #include "collective/split.h"
 #include "group/group.h"
@@ -113,13 +111,11 @@ int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
         status = make_groups(&s);
     if (sbn__group_meets(group))
         status = join_groups(&s, status);
-    char sentence[SBN_SENTENCE_SIZE];
-    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     for (size_t i = 0; i < s.count && status; ++i)
         sbn__group_free(s.groups[i]);
     if (!status)
         give_groups(&s, subgroups);
     sbn__free(s.subsets);
     sbn__free(s.groups);
-    return status ? sbn__fail(status, "%s", sentence) : SBN_SUCCESS;
+    return status;
 }

@@ -1,8 +1,6 @@
 /* Creates and destroys an sbn_data_parallel. */
 #include "parallel/parallel.h"
 
-#include <string.h>
-
 #include "base/memory.h"
 #include "collective/split.h"
 #include "parallel/average.h"
@@ -187,10 +185,8 @@ int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *g
         *parallel = made;
         return SBN_SUCCESS;
     }
-    char sentence[SBN_SENTENCE_SIZE];
-    strcpy(sentence, sbn_last_error());
     free_parallel(made);
-    return sbn__fail(status, "%s", sentence);
+    return status;
 }
 
 int sbn_data_parallel_destroy(sbn_data_parallel *parallel)
