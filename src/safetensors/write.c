@@ -17,16 +17,12 @@ typedef struct sink {
     size_t length;
 } sink;
 
-static void put_bytes(sink *s, const char *text, size_t length)
+static void put(sink *s, const char *text)
 {
+    const size_t length = strlen(text);
     if (s->to)
         memcpy(s->to + s->length, text, length);
     s->length += length;
-}
-
-static void put(sink *s, const char *text)
-{
-    put_bytes(s, text, strlen(text));
 }
 
 /* UTF-8 is copied; characters that JSON does not allow in strings are escaped. */
@@ -34,22 +30,14 @@ static void put_string(sink *s, const char *text)
 {
     static const char characters[] = "\"\\\b\f\n\r\t", escapes[] = "\"\\bfnrt";
     put(s, "\"");
-    while (*text) {
-        size_t plain = 0;
-        while ((unsigned char)text[plain] >= 0x20 && text[plain] != '"' && text[plain] != '\\')
-            ++plain;
-        put_bytes(s, text, plain);
-        text += plain;
-        if (!*text)
-            break;
-        char escape[sizeof "\\u0000"] = "\\";
+    for (; *text; ++text) {
+        char written[sizeof "\\u0000"] = {*text};
         const char *found = strchr(characters, *text);
         if (found)
-            escape[1] = escapes[found - characters];
-        else
-            snprintf(escape, sizeof escape, "\\u%04x", (unsigned char)*text);
-        put(s, escape);
-        ++text;
+            snprintf(written, sizeof written, "\\%c", escapes[found - characters]);
+        else if ((unsigned char)*text < 0x20)
+            snprintf(written, sizeof written, "\\u%04x", (unsigned char)*text);
+        put(s, written);
     }
     put(s, "\"");
 }
