@@ -31,18 +31,12 @@ static const magic magics[] = {
     MAGIC(0, "\x89PNG\r\n\x1a\n", "a PNG image"),
     MAGIC(0, "\xff\xd8\xff", "a JPEG image"),
     MAGIC(0, "%PDF-", "a PDF document"),
-    MAGIC(0,
-          "\x7f"
-          "ELF",
-          "an ELF program or library"),
+    MAGIC(0, "\177ELF", "an ELF program or library"),
     MAGIC(4, "TFL3", "a TensorFlow Lite model"),
     MAGIC(257, "ustar", "a tar archive"),
     MAGIC(0, "\x1f\x8b", "a file compressed by gzip"),
     MAGIC(0, "BZh", "a file compressed by bzip2"),
-    MAGIC(0,
-          "\xfd"
-          "7zXZ",
-          "a file compressed by xz"),
+    MAGIC(0, "\3757zXZ", "a file compressed by xz"),
     MAGIC(0, "\x28\xb5\x2f\xfd", "a file compressed by zstd"),
     MAGIC(0, "version https://git-lfs.github.com/spec/",
           "a Git LFS pointer: the file itself has not been downloaded"),
@@ -53,11 +47,7 @@ static const magic magics[] = {
 
 static int holds(const unsigned char *start, size_t size, const char *text)
 {
-    const size_t length = strlen(text);
-    for (size_t i = 0; i + length <= size; ++i)
-        if (memcmp(start + i, text, length) == 0)
-            return 1;
-    return 0;
+    return memmem(start, size, text, strlen(text)) != NULL;
 }
 
 /* The name of its first entry tells; it is in its first bytes. */
@@ -95,14 +85,6 @@ static const char *kind_of_text(const unsigned char *start, size_t size)
                : "a JSON text";
 }
 
-static int is_zero(const unsigned char *start, size_t size)
-{
-    size_t i = 0;
-    while (i < size && start[i] == 0)
-        ++i;
-    return i == size;
-}
-
 const char *sbn__file_kind(const unsigned char *start, size_t size)
 {
     if (size == 0)
@@ -116,5 +98,7 @@ const char *sbn__file_kind(const unsigned char *start, size_t size)
         return kind_of_zip(start, size);
     if (is_text(start, size))
         return kind_of_text(start, size);
-    return is_zero(start, size) ? "a file that begins with zeros" : NULL;
+    /* The first byte is zero, and each one is as the one behind it. */
+    const int zeros = start[0] == 0 && memcmp(start, start + 1, size - 1) == 0;
+    return zeros ? "a file that begins with zeros" : NULL;
 }
