@@ -205,7 +205,7 @@ int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t lengt
     if (!header->tensors)
         return sbn__fail_memory("a file's header");
     parsing p = {
-        .parse = {sbn__json_read(text, length), data_size, path},
+        .parse = {{.begin = text, .end = text + length, .at = text}, data_size, path},
         .header = header,
         .keys = (metadata_key *)header->tensors + room,
     };

@@ -1,13 +1,9 @@
 #include "safetensors/json_reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-
-sbn_json_reader sbn__json_read(char *text, size_t length)
-{
-    return (sbn_json_reader){.begin = text, .end = text + length, .at = text, .token = text};
-}
 
 static int fail(sbn_json_reader *r, const char *error)
 {
@@ -25,19 +21,14 @@ static int is_digit(char c)
 /* Four hexadecimal digits. */
 static int read_hex(sbn_json_reader *r, uint32_t *value)
 {
-    *value = 0;
+    char digits[5] = "";
     if (r->end - r->at < 4)
         return 0;
-    for (int i = 0; i < 4; ++i, ++r->at) {
-        const char c = *r->at, lower = (char)(c | 0x20);
-        if (is_digit(c))
-            *value = *value << 4 | (uint32_t)(c - '0');
-        else if (lower >= 'a' && lower <= 'f')
-            *value = *value << 4 | (uint32_t)(lower - 'a' + 10);
-        else
-            return 0;
-    }
-    return 1;
+    memcpy(digits, r->at, 4);
+    const size_t length = strspn(digits, "0123456789abcdefABCDEF");
+    r->at += length;
+    *value = (uint32_t)strtoul(digits, NULL, 16);
+    return length == 4;
 }
 
 /*
@@ -151,14 +142,10 @@ int sbn__json_next(sbn_json_reader *r)
     if (r->at == r->end)
         return SBN_JSON_END;
     const char c = *r->at;
-    switch (c) {
-    case '{':
-    case '}':
-    case '[':
-    case ']':
-    case ':':
-    case ',': ++r->at; return c;
-    case '"': ++r->at; return read_string(r);
-    default: return is_digit(c) ? read_natural(r) : SBN_JSON_OTHER;
-    }
+    if (is_digit(c))
+        return read_natural(r);
+    if (!c || !strchr("{}[]:,\"", c))
+        return SBN_JSON_OTHER;
+    ++r->at;
+    return c == '"' ? read_string(r) : c;
 }

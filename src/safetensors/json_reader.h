@@ -28,6 +28,5 @@ typedef struct sbn_json_reader {
     const char *error;
 } sbn_json_reader;
 
-sbn_json_reader sbn__json_read(char *text, size_t length);
-
+/* Returns the next token. A new reader has `end`, and `begin` and `at` at the same place. */
 int sbn__json_next(sbn_json_reader *reader);
