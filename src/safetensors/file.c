@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,41 +56,6 @@ static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
                 : sbn__fail(SBN_INVALID_FILE, "%s", sentence);
 }
 
-/* Parsing changes the text, so each attempt reads it, and frees what the one before has made. */
-static int parse(sbn_tensor_file *file, size_t length, uint64_t data_size)
-{
-    const int status = read_at(file, 8, file->text, length);
-    sbn__tensor_header_free(&file->header);
-    return status
-               ? status
-               : sbn__tensor_header_parse(&file->header, file->text, length, data_size, file->path);
-}
-
-/*
- * If the only fault of a header is that it describes more data than there is, the file was
- * truncated: the sentence names the first incomplete tensor.
- */
-static int parse_header(sbn_tensor_file *file, size_t length, uint64_t data_size)
-{
-    const int status = parse(file, length, UINT64_MAX);
-    uint64_t described = 0;
-    const sbn_tensor *cut = NULL;
-    for (size_t i = 0; i < file->header.count; ++i) {
-        const sbn_tensor *tensor = &file->header.tensors[i];
-        described = tensor->end > described ? tensor->end : described;
-        if (tensor->end > data_size && (!cut || tensor->begin < cut->begin))
-            cut = tensor;
-    }
-    if (status == SBN_INVALID_FILE || (!status && described < data_size))
-        return parse(file, length, data_size);
-    if (status || !cut)
-        return status;
-    return sbn__fail(SBN_INVALID_FILE,
-                     "%s: the file is truncated: expected %" PRIu64 " bytes of data, got %" PRIu64
-                     "; tensor \"%s\" is the first that is not whole",
-                     file->path, described, data_size, sbn__show(cut->name).text);
-}
-
 static int read_header(sbn_tensor_file *file)
 {
     struct stat info;
@@ -116,7 +80,10 @@ static int read_header(sbn_tensor_file *file)
     if (!file->text)
         return sbn__fail_memory("a file's header");
     file->data = 8 + length;
-    return parse_header(file, (size_t)length, size - file->data);
+    status = read_at(file, 8, file->text, (size_t)length);
+    return status ? status
+                  : sbn__tensor_header_parse(&file->header, file->text, (size_t)length,
+                                             size - file->data, file->path);
 }
 
 int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)

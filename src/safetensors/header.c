@@ -118,36 +118,50 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const sbn_tensor *)a)->name, ((const sbn_tensor *)b)->name);
 }
 
-/* Checks that tensors cover the data without gaps. */
-static int check_places(const sbn_tensor_header *header, uint64_t data_size, const char *path)
+/*
+ * Checks that tensors cover the data without gaps. If their only fault is that they describe more
+ * data than there is, the file was truncated: the sentence names the first incomplete tensor.
+ */
+static int check_places(const sbn_tensor_header *header, const sbn_parse *p)
 {
+    const char *path = p->path;
+    const sbn_tensor *cut = NULL;
     uint64_t end = 0;
     for (size_t i = 0; i < header->count; ++i) {
         const sbn_tensor *tensor = &header->tensors[i];
+        if (tensor->begin != end && tensor->end > p->data_size)
+            return sbn__parse_fail_place(p, tensor);
         if (tensor->begin < end)
             return sbn__parse_fail(path, tensor->name, "data_offsets: it overlaps another tensor");
         if (tensor->begin > end)
             return sbn__parse_fail(path, tensor->name, "data_offsets: there is a gap before it");
         end = tensor->end;
+        if (end > p->data_size && !cut)
+            cut = tensor;
     }
-    if (end != data_size && data_size != UINT64_MAX)
+    if (cut)
+        return sbn__fail(SBN_INVALID_FILE,
+                         "%s: the file is truncated: expected %" PRIu64 " bytes of data, got "
+                         "%" PRIu64 "; tensor \"%s\" is the first that is not whole",
+                         path, end, p->data_size, sbn__show(cut->name).text);
+    if (end != p->data_size)
         return sbn__fail(SBN_INVALID_FILE, "%s: expected %" PRIu64 " bytes of data, got %" PRIu64,
-                         path, end, data_size);
+                         path, end, p->data_size);
     return SBN_SUCCESS;
 }
 
 /* Sorts by place and checks it; then sorts by name, of which none may be a duplicate. */
-static int sort_tensors(sbn_tensor_header *header, uint64_t data_size, const char *path)
+static int sort_tensors(sbn_tensor_header *header, const sbn_parse *p)
 {
     sbn_tensor *tensors = header->tensors;
     qsort(tensors, header->count, sizeof *tensors, by_place);
-    const int status = check_places(header, data_size, path);
+    const int status = check_places(header, p);
     if (status)
         return status;
     qsort(tensors, header->count, sizeof *tensors, by_name);
     for (size_t i = 1; i < header->count; ++i)
         if (strcmp(tensors[i - 1].name, tensors[i].name) == 0)
-            return sbn__parse_fail(path, tensors[i].name, "it is a duplicate key");
+            return sbn__parse_fail(p->path, tensors[i].name, "it is a duplicate key");
     return SBN_SUCCESS;
 }
 
@@ -181,7 +195,7 @@ static int parse_root(parsing *p)
         status = check_padding(&p->parse);
     if (status)
         return status;
-    return sort_tensors(header, p->parse.data_size, p->parse.path);
+    return sort_tensors(header, &p->parse);
 }
 
 /*

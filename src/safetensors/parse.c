@@ -10,6 +10,15 @@ int sbn__parse_fail(const char *path, const char *name, const char *what)
     return sbn__fail(SBN_INVALID_FILE, "%s: tensor \"%s\": %s", path, sbn__show(name).text, what);
 }
 
+int sbn__parse_fail_place(const sbn_parse *p, const sbn_tensor *tensor)
+{
+    return sbn__fail(SBN_INVALID_FILE,
+                     "%s: tensor \"%s\": data_offsets: expected a range within %" PRIu64
+                     " bytes of data, got [%" PRIu64 ", %" PRIu64 "]",
+                     p->path, sbn__show(tensor->name).text, p->data_size, tensor->begin,
+                     tensor->end);
+}
+
 int sbn__parse_fail_json(const sbn_parse *p, const char *error)
 {
     return sbn__fail(SBN_INVALID_FILE, "%s: its header is no JSON: byte %zu: %s", p->path,
@@ -114,17 +123,16 @@ static int parse_type(sbn_parse *p, sbn_tensor *tensor)
     return tensor->type ? SBN_SUCCESS : refuse(p, token, tensor->name, "dtype: it is not known");
 }
 
+/* A tensor that ends behind the data is no fault yet: the file may be truncated. */
 static int check_size(const sbn_parse *p, const sbn_tensor *tensor)
 {
-    if (tensor->begin > tensor->end || tensor->end > p->data_size)
-        return sbn__fail(SBN_INVALID_FILE,
-                         "%s: tensor \"%s\": data_offsets: expected a range within %" PRIu64
-                         " bytes of data, got [%" PRIu64 ", %" PRIu64 "]",
-                         p->path, sbn__show(tensor->name).text, p->data_size, tensor->begin,
-                         tensor->end);
+    if (tensor->begin > tensor->end)
+        return sbn__parse_fail_place(p, tensor);
     uint64_t bits = tensor->elements;
     if (!multiply(&bits, tensor->type->bits) || bits % 8 != 0)
         return sbn__parse_fail(p->path, tensor->name, "shape: its size is no number of bytes");
+    if (tensor->end - tensor->begin != bits / 8 && tensor->end > p->data_size)
+        return sbn__parse_fail_place(p, tensor);
     if (tensor->end - tensor->begin != bits / 8)
         return sbn__fail(SBN_INVALID_FILE,
                          "%s: tensor \"%s\": data_offsets: expected %" PRIu64

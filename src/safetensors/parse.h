@@ -10,8 +10,9 @@ typedef struct sbn_parse {
     const char *path; /* begins the sentences */
 } sbn_parse;
 
-/* Fail with a sentence about a tensor, or about the JSON at the reader's position. */
+/* Fail with a sentence about a tensor, its place, or the JSON at the reader's position. */
 int sbn__parse_fail(const char *path, const char *name, const char *what);
+int sbn__parse_fail_place(const sbn_parse *p, const sbn_tensor *tensor);
 int sbn__parse_fail_json(const sbn_parse *p, const char *what);
 
 /*
