@@ -59,14 +59,6 @@ int sbn__parse_key(sbn_parse *p, int *more)
                                     : refuse(p, token, NULL, "expected a key");
 }
 
-/* a *= b; 0 if that overflows. */
-static int multiply(uint64_t *a, uint64_t b)
-{
-    const int fits = !b || *a <= UINT64_MAX / b;
-    *a *= b;
-    return fits;
-}
-
 /* The text without spaces is not longer; it takes the place of the field's name. */
 static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
 {
@@ -83,7 +75,7 @@ static int parse_shape(sbn_parse *p, sbn_tensor *tensor)
     while (more) {
         if (token != SBN_JSON_NATURAL)
             return refuse(p, token, tensor->name, "shape: expected integers from 0");
-        if (!multiply(&tensor->elements, r->natural))
+        if (__builtin_mul_overflow(tensor->elements, r->natural, &tensor->elements))
             return sbn__parse_fail(p->path, tensor->name, "shape: its elements are too many");
         const size_t digits = (size_t)(r->at - r->token);
         memmove(to, r->token, digits);
@@ -128,8 +120,8 @@ static int check_size(const sbn_parse *p, const sbn_tensor *tensor)
 {
     if (tensor->begin > tensor->end)
         return sbn__parse_fail_place(p, tensor);
-    uint64_t bits = tensor->elements;
-    if (!multiply(&bits, tensor->type->bits) || bits % 8 != 0)
+    uint64_t bits;
+    if (__builtin_mul_overflow(tensor->elements, tensor->type->bits, &bits) || bits % 8 != 0)
         return sbn__parse_fail(p->path, tensor->name, "shape: its size is no number of bytes");
     if (tensor->end - tensor->begin != bits / 8 && tensor->end > p->data_size)
         return sbn__parse_fail_place(p, tensor);
