@@ -237,14 +237,6 @@ void sbn__tensor_header_free(sbn_tensor_header *header)
 
 const sbn_tensor *sbn__tensor_header_find(const sbn_tensor_header *header, const char *name)
 {
-    size_t begin = 0, end = header->count;
-    while (begin < end) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (strcmp(header->tensors[middle].name, name) < 0)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    const sbn_tensor *found = &header->tensors[begin];
-    return begin < header->count && strcmp(found->name, name) == 0 ? found : NULL;
+    const sbn_tensor wanted = {.name = name};
+    return bsearch(&wanted, header->tensors, header->count, sizeof wanted, by_name);
 }
