@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -41,17 +40,15 @@ static int resolve(sbn_draft *d, const char *path)
 
 static int open_folder(sbn_draft *d)
 {
-    char *slash = strrchr(d->path, '/');
-    d->name = slash ? slash + 1 : d->path;
-    if (!*d->name)
+    char *slash = strrchr(d->path, '/'), *name = slash ? slash + 1 : d->path;
+    const char first = *name;
+    d->name = name;
+    if (!first)
         return sbn__fail(SBN_IO_ERROR, "\"%s\": expected a file's name", d->path);
-    /* "/" itself, or the path up to the slash, which is put back. */
-    const char first = slash ? slash[slash == d->path] : '\0';
-    if (slash)
-        slash[slash == d->path] = '\0';
+    /* The path up to the name, which is put back. */
+    *name = '\0';
     d->folder = open(slash ? d->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (slash)
-        slash[slash == d->path] = first;
+    *name = first;
     return d->folder < 0 ? fail(d->path, "opening its folder") : SBN_SUCCESS;
 }
 
@@ -73,41 +70,31 @@ static int create(sbn_draft *d, mode_t mode)
     return fail(d->path, "making its draft");
 }
 
-static int remove_draft(sbn_draft *d)
-{
-    const int closed = close(d->file), removed = unlinkat(d->folder, d->draft, 0);
-    *d->draft = '\0';
-    return closed || removed ? fail(d->path, "removing its draft") : SBN_SUCCESS;
-}
-
 /*
  * The mode of a new file of this process. The umask can be read only by changing it, which other
  * threads would see; so an empty file is made and removed.
  */
 static int find_mode(sbn_draft *d)
 {
-    struct stat info;
     int status = create(d, 0666);
     if (status)
         return status;
-    status = fstat(d->file, &info) == 0 ? SBN_SUCCESS
-                                        : fail(d->path, "asking for a new file's mode");
-    d->mode = info.st_mode;
-    const int removed = remove_draft(d);
-    return status ? status : removed;
+    if (fstat(d->file, &d->info) != 0)
+        status = fail(d->path, "asking for a new file's mode");
+    const int closed = close(d->file), removed = unlinkat(d->folder, d->draft, 0);
+    *d->draft = '\0';
+    if ((closed || removed) && !status)
+        status = fail(d->path, "removing its draft");
+    return status;
 }
 
 static int look(sbn_draft *d)
 {
-    struct stat info;
-    if (fstatat(d->folder, d->name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstatat(d->folder, d->name, &d->info, AT_SYMLINK_NOFOLLOW) != 0)
         return errno == ENOENT ? find_mode(d) : fail(d->path, "asking for its mode");
-    if (!S_ISREG(info.st_mode))
+    if (!S_ISREG(d->info.st_mode))
         return sbn__fail(SBN_IO_ERROR, "%s: it is there and not a regular file", d->path);
     d->replaces = 1;
-    d->owner = info.st_uid;
-    d->group = info.st_gid;
-    d->mode = info.st_mode;
     return SBN_SUCCESS;
 }
 
@@ -145,9 +132,9 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
  */
 static int give_mode(const sbn_draft *d)
 {
-    mode_t mode = d->mode & 0777;
-    if (d->replaces && fchown(d->file, d->owner, d->group) != 0 &&
-        fchown(d->file, (uid_t)-1, d->group) != 0) {
+    mode_t mode = d->info.st_mode & 0777;
+    if (d->replaces && fchown(d->file, d->info.st_uid, d->info.st_gid) != 0 &&
+        fchown(d->file, (uid_t)-1, d->info.st_gid) != 0) {
         const mode_t both = mode >> 3 & mode & 07;
         mode = (mode & 0700) | both << 3 | both;
     }

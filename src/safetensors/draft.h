@@ -5,7 +5,7 @@
 #pragma once
 
 #include <stddef.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 typedef struct sbn_draft {
     int file;
@@ -13,10 +13,8 @@ typedef struct sbn_draft {
     char *path;       /* the file's, links followed; its last part begins at `name` */
     const char *name; /* the file's name in the folder */
     char draft[sizeof "syncbn-9223372036854775807-4294967295.tmp"]; /* its name there; "": none */
-    int replaces; /* 1: a file exists; owner, group and mode are its own */
-    uid_t owner;
-    gid_t group;
-    mode_t mode;
+    int replaces;     /* 1: a file exists, whose owner and group the draft gets */
+    struct stat info; /* of that file, else of any new one; the draft gets its mode */
 } sbn_draft;
 
 /* Needs sbn__draft_close, whatever it returns. */
