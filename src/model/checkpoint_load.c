@@ -21,11 +21,12 @@ typedef struct load {
     char first[SBN_SENTENCE_SIZE];
 } load;
 
-/* The values of a layer; `has` tells which the file had. */
+/* The values of a layer; the pointers to those that the file does not have are NULL. */
 typedef struct values {
-    float *floats; /* SBN_BATCHES x channels */
+    float *floats;          /* SBN_BATCHES x channels */
+    float *of[SBN_BATCHES]; /* within them */
     int64_t batches;
-    int has[SBN_KEYS];
+    const int64_t *count; /* &batches */
 } values;
 
 /* Reports a key; the last sentence says what is wrong with it. */
@@ -108,12 +109,12 @@ static int take_tensor(load *l, const sbn_entry *entry, int which, values *v)
     } else if (tensor && !sbn__key_fits(tensor, which, channels)) {
         sbn__key_misfit(tensor, which, channels);
         report(l, SBN_KEY_WRONG_SHAPE, key);
+    } else if (tensor && which == SBN_BATCHES) {
+        v->count = &v->batches;
+        status = sbn__tensor_read_integer(&l->file, tensor, &v->batches);
     } else if (tensor) {
-        v->has[which] = 1;
-        status = which == SBN_BATCHES
-                     ? sbn__tensor_read_integer(&l->file, tensor, &v->batches)
-                     : sbn__tensor_read_floats(&l->file, tensor,
-                                               v->floats + channels * (size_t)which);
+        v->of[which] = v->floats + channels * (size_t)which;
+        status = sbn__tensor_read_floats(&l->file, tensor, v->of[which]);
     }
     if (!status && v->batches < 0)
         status = sbn__fail(SBN_INVALID_FILE, "%s: \"%s\": expected a count from 0, got %lld",
@@ -135,38 +136,19 @@ static int take(load *l, const sbn_entry *entry, values *v)
     /*
      * A file of version 1 has no count of batches; a file without statistics says nothing about it.
      */
-    v->has[SBN_BATCHES] = v->has[SBN_BATCHES] || (v->has[SBN_MEAN] && v->has[SBN_VAR]);
+    if (v->of[SBN_MEAN] && v->of[SBN_VAR])
+        v->count = &v->batches;
     return status;
-}
-
-static int put_parameters(const sbn_entry *entry, const values *v)
-{
-    const size_t channels = entry->layer->channels;
-    if (!entry->layer->affine)
-        return SBN_SUCCESS;
-    return sbn__parameters_write(entry, v->has[SBN_WEIGHT] ? v->floats : NULL,
-                                 v->has[SBN_BIAS] ? v->floats + channels : NULL);
-}
-
-/* Fails where a device has failed in an earlier pass, which is told once. */
-static int put_statistics(const sbn_entry *entry, const values *v)
-{
-    const float *mean = v->floats + SBN_MEAN * entry->layer->channels;
-    const float *var = v->floats + SBN_VAR * entry->layer->channels;
-    if (!entry->layer->tracks)
-        return SBN_SUCCESS;
-    return sbn_batchnorm_set_running_stats(entry->layer, v->has[SBN_MEAN] ? mean : NULL,
-                                           v->has[SBN_VAR] ? var : NULL,
-                                           v->has[SBN_BATCHES] ? &v->batches : NULL);
 }
 
 static int read_and_put(load *l)
 {
     const size_t size = l->model->size;
+    const sbn_entry *entries = l->model->entries;
     values *all = sbn__allocate(sizeof *all * size);
     int status = all ? SBN_SUCCESS : sbn__fail_memory("a model's values");
     for (size_t i = 0; i < size && !status; ++i)
-        status = take(l, &l->model->entries[i], &all[i]);
+        status = take(l, &entries[i], &all[i]);
     if (!status)
         status = judge_unexpected(l);
     if (!status && l->problems > 0)
@@ -174,10 +156,14 @@ static int read_and_put(load *l)
                            l->problems > 1 ? "%s: %zu keys do not fit the model: %s, ..."
                                            : "%s: %zu key does not fit the model: %s",
                            l->file.path, l->problems, l->first);
+    /* The statistics fail where a device has failed in an earlier pass, which is told once. */
     for (size_t i = 0; i < size && !status; ++i)
-        status = put_statistics(&l->model->entries[i], &all[i]);
+        if (entries[i].layer->tracks)
+            status = sbn_batchnorm_set_running_stats(entries[i].layer, all[i].of[SBN_MEAN],
+                                                     all[i].of[SBN_VAR], all[i].count);
     for (size_t i = 0; i < size && !status; ++i)
-        status = put_parameters(&l->model->entries[i], &all[i]);
+        if (entries[i].layer->affine)
+            status = sbn__parameters_write(&entries[i], all[i].of[SBN_WEIGHT], all[i].of[SBN_BIAS]);
     for (size_t i = 0; all && i < size; ++i)
         sbn__free(all[i].floats);
     sbn__free(all);
