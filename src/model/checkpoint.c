@@ -24,18 +24,6 @@ struct sbn_checkpoint {
     found *layers;
 };
 
-static int find_tensors(const sbn_tensor_header *header, found *layer)
-{
-    for (int which = 0; which < SBN_KEYS; ++which) {
-        char *key = sbn__key(layer->name, which);
-        if (!key)
-            return sbn__fail_memory("a key");
-        layer->tensors[which] = sbn__tensor_header_find(header, key);
-        sbn__free(key);
-    }
-    return SBN_SUCCESS;
-}
-
 /*
  * Compares numbers within names by value, wherever they differ: "bn1_a" before "bn2", and that before
  * "bn10".
@@ -84,7 +72,8 @@ static int find_layers(sbn_checkpoint *checkpoint)
         layer->name = sbn__text_copy(header->tensors[i].name, length);
         if (!layer->name)
             return sbn__fail_memory("a checkpoint");
-        status = find_tensors(header, layer);
+        for (int which = 0; which < SBN_KEYS && !status; ++which)
+            status = sbn__key_find(header, layer->name, length, which, &layer->tensors[which]);
         if (!status && layer->tensors[SBN_MEAN])
             ++checkpoint->size;
         else

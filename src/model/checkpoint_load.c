@@ -8,7 +8,6 @@
 #include <syncbn/checkpoint.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "model/keys.h"
 #include "model/model.h"
 #include "safetensors/file.h"
@@ -49,26 +48,6 @@ static const sbn_entry *find_entry(const sbn_model *model, const char *name, siz
     return NULL;
 }
 
-/*
- * Sets *found to 1 if the file has a layer with running statistics of the name that begins `key`.
- */
-static int find_layer(const load *l, const char *key, size_t length, int *found)
-{
-    char *name = sbn__text_copy(key, length);
-    int status = name ? SBN_SUCCESS : sbn__fail_memory("a key");
-    *found = 1;
-    for (int which = SBN_MEAN; which <= SBN_VAR && *found && !status; ++which) {
-        char *whole = sbn__key(name, which);
-        if (whole)
-            *found = sbn__tensor_header_find(&l->file.header, whole) != NULL;
-        else
-            status = sbn__fail_memory("a key");
-        sbn__free(whole);
-    }
-    sbn__free(name);
-    return status;
-}
-
 /* Finds keys that a layer of the model does not have, or of layers that the model does not have. */
 static int judge_unexpected(load *l)
 {
@@ -77,13 +56,19 @@ static int judge_unexpected(load *l)
         const char *key = l->file.header.tensors[i].name;
         size_t length;
         int unexpected = 0;
+        const sbn_tensor *mean = NULL, *var = NULL;
         const int which = sbn__key_split(key, &length);
         const sbn_entry *entry = find_entry(l->model, key, length);
-        if (entry)
+        if (entry) {
             unexpected = which < 0 ||
                          !sbn__key_expected(which, entry->layer->affine, entry->layer->tracks);
-        else if (which >= 0)
-            status = find_layer(l, key, length, &unexpected);
+        } else if (which >= 0) {
+            /* Of a layer only if that has running statistics. */
+            status = sbn__key_find(&l->file.header, key, length, SBN_MEAN, &mean);
+            if (!status && mean)
+                status = sbn__key_find(&l->file.header, key, length, SBN_VAR, &var);
+            unexpected = var != NULL;
+        }
         if (!status && unexpected) {
             sbn__fail(SBN_KEY_MISMATCH, "\"%s\": unexpected, the model has no such key",
                       sbn__show(key).text);
@@ -97,7 +82,7 @@ static int judge_unexpected(load *l)
 static int take_tensor(load *l, const sbn_entry *entry, int which, values *v)
 {
     const size_t channels = entry->layer->channels;
-    char *key = sbn__key(entry->name, which);
+    char *key = sbn__key(entry->name, strlen(entry->name), which);
     if (!key)
         return sbn__fail_memory("a key");
     int status = SBN_SUCCESS;

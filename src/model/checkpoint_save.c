@@ -40,7 +40,7 @@ static int add_tensor(save *s, size_t index, int which, sbn_new_tensor **added)
 {
     const sbn_entry *entry = &s->model->entries[index];
     const size_t channels = entry->layer->channels;
-    char *key = s->keys[s->count] = sbn__key(entry->name, which);
+    char *key = s->keys[s->count] = sbn__key(entry->name, strlen(entry->name), which);
     if (!key)
         return sbn__fail_memory("a key");
     const sbn_tensor *old = s->base ? sbn__tensor_header_find(&s->base->header, key) : NULL;

@@ -1,5 +1,6 @@
 #include "model/keys.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -8,16 +9,24 @@
 static const char *const leaves[SBN_KEYS] = {"weight", "bias", "running_mean", "running_var",
                                              "num_batches_tracked"};
 
-char *sbn__key(const char *layer, int which)
+char *sbn__key(const char *layer, size_t length, int which)
 {
-    const size_t length = strlen(layer);
-    char *key = sbn__allocate(length + 1 + strlen(leaves[which]) + 1);
-    if (key) {
-        strcpy(key, layer);
-        strcpy(key + length, length ? "." : "");
-        strcat(key + length, leaves[which]);
-    }
+    const size_t size = length + 1 + strlen(leaves[which]) + 1;
+    char *key = sbn__allocate(size);
+    if (key)
+        snprintf(key, size, "%.*s%s%s", (int)length, layer, length ? "." : "", leaves[which]);
     return key;
+}
+
+int sbn__key_find(const sbn_tensor_header *header, const char *layer, size_t length, int which,
+                  const sbn_tensor **found)
+{
+    char *key = sbn__key(layer, length, which);
+    if (!key)
+        return sbn__fail_memory("a key");
+    *found = sbn__tensor_header_find(header, key);
+    sbn__free(key);
+    return SBN_SUCCESS;
 }
 
 int sbn__key_split(const char *key, size_t *layer_length)
