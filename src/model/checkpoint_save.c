@@ -17,10 +17,9 @@ typedef struct save {
     const sbn_model *model;
     const sbn_tensor_file *base; /* NULL: there is none */
     const char *path;
-    sbn_new_tensor *tensors;
-    char **keys;         /* of the layers' tensors, which come first */
-    extent *shapes;      /* of each layer's new ones */
-    unsigned char *used; /* for each tensor of the base: is it a layer's? */
+    sbn_new_tensor *tensors; /* those of the base, then the layers' new ones */
+    char **keys;             /* of the layers' tensors */
+    extent *shapes;          /* of each layer's new ones */
     size_t count;
 } save;
 
@@ -40,34 +39,37 @@ static int add_tensor(save *s, size_t index, int which, sbn_new_tensor **added)
 {
     const sbn_entry *entry = &s->model->entries[index];
     const size_t channels = entry->layer->channels;
-    char *key = s->keys[s->count] = sbn__key(entry->name, strlen(entry->name), which);
+    char *key = sbn__key(entry->name, strlen(entry->name), which);
+    s->keys[SBN_KEYS * index + (size_t)which] = key;
     if (!key)
         return sbn__fail_memory("a key");
     const sbn_tensor *old = s->base ? sbn__tensor_header_find(&s->base->header, key) : NULL;
     if (old && !sbn__key_fits(old, which, channels))
         return sbn__key_misfit(old, which, channels);
-    sbn_new_tensor *tensor = *added = &s->tensors[s->count];
-    tensor->name = key;
-    tensor->type = old ? old->type : sbn__tensor_type_named(which == SBN_BATCHES ? "I64" : "F32");
-    tensor->shape = old ? old->shape : which == SBN_BATCHES ? "[]" : s->shapes[index].text;
-    ++s->count;
-    if (old)
-        s->used[old - s->base->header.tensors] = 1;
+    const size_t place = old ? (size_t)(old - s->base->header.tensors) : s->count++;
+    sbn_new_tensor *tensor = *added = &s->tensors[place];
+    if (!old)
+        *tensor = (sbn_new_tensor){
+            .name = key,
+            .type = sbn__tensor_type_named(which == SBN_BATCHES ? "I64" : "F32"),
+            .shape = which == SBN_BATCHES ? "[]" : s->shapes[index].text,
+        };
     tensor->size = sbn__tensor_size(tensor->type, which == SBN_BATCHES ? 1 : channels);
     tensor->data = sbn__allocate((size_t)tensor->size);
     return tensor->data ? SBN_SUCCESS : sbn__fail_memory("a tensor");
 }
 
-static int add_layer(save *s, size_t index, float *values)
+static int add_layer(save *s, size_t index)
 {
     const sbn_entry *entry = &s->model->entries[index];
     const sbn_batchnorm *layer = entry->layer;
     const size_t channels = layer->channels;
+    float *values = sbn__allocate(sizeof(float) * SBN_BATCHES * channels);
     sbn_new_tensor *tensor = NULL;
     int64_t batches = 0;
-    int status = SBN_SUCCESS;
+    int status = values ? SBN_SUCCESS : sbn__fail_memory("a layer's values");
     snprintf(s->shapes[index].text, sizeof s->shapes[index].text, "[%zu]", channels);
-    if (layer->affine)
+    if (!status && layer->affine)
         status = sbn__parameters_read(entry, values, values + channels);
     if (!status && layer->tracks)
         status = sbn_batchnorm_running_stats(layer, values + SBN_MEAN * channels,
@@ -81,34 +83,22 @@ static int add_layer(save *s, size_t index, float *values)
         else if (!status)
             status = encode_all(tensor, values + channels * (size_t)which, channels);
     }
+    sbn__free(values);
     return status;
 }
 
-static int add_layers(save *s)
-{
-    int status = SBN_SUCCESS;
-    for (size_t i = 0; i < s->model->size && !status; ++i) {
-        const size_t channels = s->model->entries[i].layer->channels;
-        float *values = sbn__allocate(sizeof(float) * SBN_BATCHES * channels);
-        status = values ? add_layer(s, i, values) : sbn__fail_memory("a layer's values");
-        sbn__free(values);
-    }
-    return status;
-}
-
-/* Adds the base's other tensors. */
-static void add_others(save *s)
+/* Adds the base's tensors. */
+static void add_base(save *s)
 {
     for (size_t i = 0; s->base && i < s->base->header.count; ++i) {
         const sbn_tensor *old = &s->base->header.tensors[i];
-        if (!s->used[i])
-            s->tensors[s->count++] = (sbn_new_tensor){
-                .name = old->name,
-                .type = old->type,
-                .shape = old->shape,
-                .size = old->end - old->begin,
-                .from = old,
-            };
+        s->tensors[s->count++] = (sbn_new_tensor){
+            .name = old->name,
+            .type = old->type,
+            .shape = old->shape,
+            .size = old->end - old->begin,
+            .from = old,
+        };
     }
 }
 
@@ -122,16 +112,16 @@ static int write_file(save *s)
     s->tensors = sbn__allocate(sizeof *s->tensors * (most + others));
     s->keys = sbn__allocate(sizeof *s->keys * most);
     s->shapes = sbn__allocate(sizeof *s->shapes * s->model->size);
-    s->used = sbn__allocate(others);
-    int status = s->tensors && s->keys && s->shapes && s->used
-                     ? add_layers(s)
-                     : sbn__fail_memory("a model's tensors");
-    if (!status) {
-        add_others(s);
+    int status = s->tensors && s->keys && s->shapes ? SBN_SUCCESS
+                                                    : sbn__fail_memory("a model's tensors");
+    if (!status)
+        add_base(s);
+    for (size_t i = 0; i < s->model->size && !status; ++i)
+        status = add_layer(s, i);
+    if (!status)
         status = sbn__tensor_file_write(s->path, s->base,
                                         s->base ? &s->base->header.metadata : &usual, s->tensors,
                                         s->count);
-    }
     for (size_t i = 0; i < s->count; ++i)
         sbn__free(s->tensors[i].data);
     for (size_t i = 0; s->keys && i < most; ++i)
@@ -139,7 +129,6 @@ static int write_file(save *s)
     sbn__free(s->tensors);
     sbn__free(s->keys);
     sbn__free(s->shapes);
-    sbn__free(s->used);
     return status;
 }
 

@@ -11,7 +11,7 @@ enum { SBN_WEIGHT, SBN_BIAS, SBN_MEAN, SBN_VAR, SBN_BATCHES, SBN_KEYS };
  */
 char *sbn__key(const char *layer, size_t length, int which);
 
-/* The tensor of that key; NULL if the file has none. */
+/* Finds the tensor of that key; *found is NULL if the file has none. */
 int sbn__key_find(const sbn_tensor_header *header, const char *layer, size_t length, int which,
                   const sbn_tensor **found);
 
