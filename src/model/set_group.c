@@ -44,16 +44,13 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn re
         status = sbn__fail_memory("a layer's parameters");
     if (!status && replicate)
         status = ask(entry, group, replicate, context, parameters);
-    if (!status && !replicate) {
-        if (entry->replicas == group->replica_count)
-            memcpy(parameters, entry->parameters, sizeof *parameters * entry->replicas);
-        else
-            status =
-                sbn__fail(SBN_INVALID_ARGUMENT,
-                          "layer \"%s\": replicate: expected a function, as the new group has %zu "
-                          "replicas and the model buffers for %zu, got NULL",
-                          entry->name, group->replica_count, entry->replicas);
-    }
+    else if (!status && entry->replicas == group->replica_count)
+        memcpy(parameters, entry->parameters, sizeof *parameters * entry->replicas);
+    else if (!status)
+        status = sbn__fail(SBN_INVALID_ARGUMENT,
+                           "layer \"%s\": replicate: expected a function, as the new group has %zu "
+                           "replicas and the model buffers for %zu, got NULL",
+                           entry->name, group->replica_count, entry->replicas);
     if (!status)
         status = sbn__check_parameters(entry->name, entry->layer, group, parameters);
     if (!status && replicate && group->replica_count > 0)
@@ -74,13 +71,6 @@ static void settle(sbn_entry *entry, sbn_group *group, successor *next)
     next->parameters = NULL;
 }
 
-static int copy(const sbn_entry *entry, const successor *next)
-{
-    const float *weight = next->values;
-    return entry->parameters ? sbn__parameters_write(entry, weight, weight + entry->layer->channels)
-                             : SBN_SUCCESS;
-}
-
 int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn replicate,
                         void *context)
 {
@@ -97,7 +87,9 @@ int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn rep
     for (size_t i = 0; i < model->size && !status; ++i)
         settle(&model->entries[i], group, &next[i]);
     for (size_t i = 0; replicate && i < model->size && !status; ++i)
-        status = copy(&model->entries[i], &next[i]);
+        if (model->entries[i].parameters)
+            status = sbn__parameters_write(&model->entries[i], next[i].values,
+                                           next[i].values + model->entries[i].layer->channels);
     for (size_t i = 0; next && i < model->size; ++i) {
         sbn__layer_move_drop(&next[i].move);
         sbn__parameters_drop(next[i].parameters, group->replica_count);
