@@ -77,23 +77,16 @@ static void release(sbn_exchange *e)
 
 /* --- the caller's events ----------------------------------------------------------------- */
 
-/* The place for a replica's event; NULL if there is none or the caller's structs cannot be read. */
-static cl_event *event_of(const sbn_data_parallel *parallel, const sbn_tensors *replicas, size_t r)
-{
-    sbn_tensors its;
-    if (!replicas || !sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
-        return NULL;
-    sbn__struct_get(&its, sizeof its, replicas, r);
-    return its.event;
-}
-
 /* Sets *event to NULL until there is a command for it. The structs may be missing or invalid. */
 static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
 {
+    if (!replicas || !sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
+        return;
     for (size_t r = 0; r < parallel->replica_count; ++r) {
-        cl_event *event = event_of(parallel, replicas, r);
-        if (event)
-            *event = NULL;
+        sbn_tensors its;
+        sbn__struct_get(&its, sizeof its, replicas, r);
+        if (its.event)
+            *its.event = NULL;
     }
 }
 
@@ -117,7 +110,7 @@ static int hand_over(const sbn_exchange *e)
             status = sbn__flush(replica);
     }
     for (size_t r = 0; r < e->parallel->replica_count && status; ++r)
-        sbn__withdraw_event(event_of(e->parallel, e->replicas, r));
+        sbn__withdraw_event(sbn__tensors_at(e, r).event);
     return status;
 }
 
