@@ -163,15 +163,6 @@ static int prepare(sbn_exchange *e)
     return status;
 }
 
-/* Fails if no other exchange can begin. */
-static int check_state(sbn_data_parallel *parallel)
-{
-    if (parallel->under_way_count == SBN_MAX_PASSES)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
-                         SBN_MAX_PASSES);
-    return sbn__communicator_check(&parallel->communicator, "an exchange");
-}
-
 /* `asked` has the arguments. */
 static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
 {
@@ -183,9 +174,12 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     if (status)
         return status;
     forget_events(parallel, asked->replicas);
-    status = check_state(parallel);
+    if (parallel->under_way_count == SBN_MAX_PASSES)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
+                         SBN_MAX_PASSES);
     sbn_communicator *c = &parallel->communicator;
-    if (status && (c->dead || parallel->under_way_count == SBN_MAX_PASSES))
+    status = sbn__communicator_check(c, "an exchange");
+    if (status && c->dead)
         return status;
     /* One is left: without memory for another it tells the other ranks so. */
     if (!status && !(parallel->idle && parallel->idle->next_idle))
