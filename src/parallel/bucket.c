@@ -107,18 +107,12 @@ void sbn__bucket_close(sbn_bucket *bucket, size_t replicas)
     sbn__request_free(&bucket->sums);
 }
 
-/* The most floats that a bucket of this exchange can have. */
-static size_t most_floats(const sbn_exchange *e)
-{
-    const size_t limit = e->parallel->bucket_floats;
-    return e->floats < limit ? (size_t)e->floats : limit;
-}
-
 int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *e)
 {
     sbn_data_parallel *parallel = e->parallel;
     const char *what = "a bucket of tensors";
-    const size_t floats = most_floats(e);
+    const size_t limit = parallel->bucket_floats;
+    const size_t floats = e->floats < limit ? (size_t)e->floats : limit;
     /* Each tensor may end with an incomplete block. */
     const size_t blocks = sbn__at_most(floats / SBN_AVERAGE_BLOCK + e->tensors, floats);
     const size_t ranges = e->averages ? blocks : 0;
