@@ -23,11 +23,6 @@ typedef struct sbn_range {
     int special; /* NaN or Inf is among them */
 } sbn_range;
 
-#define SBN_NO_RANGE \
-    { \
-        0, 0 \
-    }
-
 /* Extends the range by the elements of a replica. */
 void sbn__range_include(sbn_range *range, const float *values, size_t count);
 

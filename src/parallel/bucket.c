@@ -233,7 +233,7 @@ void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
     if (!bucket->exchange->averages)
         return;
     for (block b = {0}; next_block(bucket, levels, &p, &b);) {
-        sbn_range range = SBN_NO_RANGE;
+        sbn_range range = {0};
         for (size_t r = 0; r < replicas; ++r)
             sbn__range_include(&range, floats_of(bucket, r) + b.at, b.count);
         sbn__range_put(range, levels + (b.range - levels));

@@ -39,7 +39,7 @@ static sbn_range mean_of(size_t replicas, size_t each, size_t first, float *to)
     static int64_t sums[COUNT], part[COUNT];
     int64_t ranges[SBN_RANGE_WORDS] = {0};
     for (size_t r = 0; r < replicas; r += each) {
-        sbn_range range = SBN_NO_RANGE;
+        sbn_range range = {0};
         for (size_t i = r; i < r + each && i < replicas; ++i)
             sbn__range_include(&range, values[(i + first) % replicas], COUNT);
         sbn__range_put(range, ranges);
