@@ -7,6 +7,7 @@ libsyncbn_core_la_SOURCES = \
 	src/base/digest.h \
 	src/base/error.c \
 	src/base/error.h \
+	src/base/float_bits.h \
 	src/base/memory.c \
 	src/base/memory.h \
 	src/base/object.c \

@@ -3,19 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
+#include "base/float_bits.h"
 
 /* Bits of magnitudes compare as the magnitudes do; from this value on they are not finite. */
 #define INFINITE_BITS 0x7f800000u
 
 static uint32_t magnitude_bits(float value)
 {
-    return bits_of(value) & 0x7fffffffu;
+    return sbn__float_bits(value) & 0x7fffffffu;
 }
 
 void sbn__range_include(sbn_range *range, const float *values, size_t count)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/float_bits.h"
 #include "base/memory.h"
 #include "parallel/average.h"
 #include "parallel/check.h"
@@ -243,19 +244,14 @@ void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
 /* Two floats by value in a word that is 0: with zeros added, the bits are the same on any host. */
 static void pack(const float *floats, size_t count, int64_t *words)
 {
-    for (size_t i = 0; i < count; ++i) {
-        uint32_t bits;
-        memcpy(&bits, &floats[i], sizeof bits);
-        words[i / 2] |= (int64_t)((uint64_t)bits << 32 * (i % 2));
-    }
+    for (size_t i = 0; i < count; ++i)
+        words[i / 2] |= (int64_t)((uint64_t)sbn__float_bits(floats[i]) << 32 * (i % 2));
 }
 
 static void unpack(const int64_t *words, size_t count, float *floats)
 {
-    for (size_t i = 0; i < count; ++i) {
-        const uint32_t bits = (uint32_t)((uint64_t)words[i / 2] >> 32 * (i % 2));
-        memcpy(&floats[i], &bits, sizeof bits);
-    }
+    for (size_t i = 0; i < count; ++i)
+        floats[i] = sbn__float_of_bits((uint32_t)((uint64_t)words[i / 2] >> 32 * (i % 2)));
 }
 
 void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float_bits.h"
 #include "base/text.h"
 #include "safetensors/half.h"
 
@@ -53,14 +54,10 @@ void sbn__put_little_endian(unsigned char *bytes, uint64_t value, size_t size)
 float sbn__tensor_decode(const sbn_tensor_type *type, const unsigned char *bytes)
 {
     const uint32_t bits = (uint32_t)sbn__little_endian(bytes, sbn__tensor_size(type, 1));
-    float value;
     if (type->bits == 32)
-        memcpy(&value, &bits, sizeof value);
-    else if (*type->name == 'B')
-        value = sbn__float_of_bfloat((uint16_t)bits);
-    else
-        value = sbn__float_of_half((uint16_t)bits);
-    return value;
+        return sbn__float_of_bits(bits);
+    return *type->name == 'B' ? sbn__float_of_bfloat((uint16_t)bits)
+                              : sbn__float_of_half((uint16_t)bits);
 }
 
 int sbn__tensor_encode(const sbn_tensor_type *type, float value, unsigned char *bytes)
@@ -68,7 +65,7 @@ int sbn__tensor_encode(const sbn_tensor_type *type, float value, unsigned char *
     uint32_t bits;
     float back = value;
     if (type->bits == 32) {
-        memcpy(&bits, &value, sizeof bits);
+        bits = sbn__float_bits(value);
     } else if (*type->name == 'B') {
         bits = sbn__bfloat_of_float(value);
         back = sbn__float_of_bfloat((uint16_t)bits);
