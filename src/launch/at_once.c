@@ -28,37 +28,20 @@ int sbn__reduction_combines(const sbn_layer_pass *lp)
     return lp->group->replica_count == 1 && plan_of(lp).sums_up;
 }
 
-/* Enqueues the launch of a kernel that combines. */
-typedef int launch(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
-                   const sbn_wait *wait, cl_event *event);
-
 /* slices: of which the kernel writes accumulators. */
-static int combine_by(launch *enqueue, size_t slices, sbn_layer_pass *lp, sbn_replica *replica,
-                      int tracks)
+static int combine_by(sbn_combine_launch *launch, size_t slices, sbn_layer_pass *lp,
+                      sbn_replica *replica)
 {
     sbn_work *work = &lp->work[replica->index];
     const size_t bytes = sizeof(int64_t) * sbn__accumulator_length(lp->kind->format) *
                          lp->layer->channels * slices;
-    sbn_combining combining;
-    cl_event cleared = NULL, enqueued = NULL;
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     sbn__wait_behind(&wait, replica, replica, work->last);
-    int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
+    int status = sbn__reduce_prepare_wide(lp, replica, &wait, &work->next);
     if (!status)
         status = sbn__reserve(replica, &work->partial, bytes);
     work->reduced.mem = work->partial.mem;
-    if (!status)
-        status = sbn__combining_begin(&combining, lp, replica, tracks, &wait);
-    if (!status)
-        status = enqueue(lp, replica, &combining, &wait, &enqueued);
-    if (cleared)
-        sbn__move_event(&work->next, &cleared);
-    if (!enqueued)
-        return status;
-    if (!status)
-        status = sbn__combining_end(&combining, lp, replica, enqueued);
-    sbn__move_event(&work->next, &enqueued);
-    return status;
+    return status ? status : sbn__combine_by(launch, lp, replica, &wait);
 }
 
 static int reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
@@ -68,14 +51,14 @@ static int reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining 
     return lp->kind->reduce(lp, replica, &plan, combining, wait, event);
 }
 
-int sbn__reduce_and_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks)
+int sbn__reduce_and_combine(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    return combine_by(reduce, plan_of(lp).slices, lp, replica, tracks);
+    return combine_by(reduce, plan_of(lp).slices, lp, replica);
 }
 
-int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int tracks)
+int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    return combine_by(lp->kind->whole, 1, lp, replica, tracks);
+    return combine_by(lp->kind->whole, 1, lp, replica);
 }
 
 /* What both kernels of all steps are told of the shape. */

@@ -17,8 +17,8 @@ int sbn__reduction_combines(const sbn_layer_pass *lp);
  * Enqueues all steps, or the first two, of a pass that is made at once, as sbn__device_combine does
  * step 2.
  */
-int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
-int sbn__reduce_and_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
+int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica);
+int sbn__reduce_and_combine(sbn_layer_pass *lp, sbn_replica *replica);
 
 /* All steps: functions of the layer pass's kind. */
 int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,

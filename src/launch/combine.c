@@ -38,7 +38,7 @@ static sbn_source_arguments collect(const sbn_work *work, size_t replicas)
     };
 }
 
-static int launch(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
+static int launch(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
                   const sbn_wait *wait, cl_event *event)
 {
     const sbn_source_arguments sources = collect(lp->work, lp->group->replica_count);
@@ -78,23 +78,14 @@ static int launch(const sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
                        event);
 }
 
-int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks)
+int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const size_t replicas = lp->group->replica_count;
-    sbn_work *work = &lp->work[replica->index];
-    sbn_combining combining;
-    cl_event combined = NULL;
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     for (size_t r = 0; r < replicas; ++r)
         sbn__wait_behind(&wait, replica, &lp->group->replicas[r], lp->work[r].last);
-    int status = sbn__combining_begin(&combining, lp, replica, tracks, &wait);
-    if (!status)
-        status = launch(lp, replica, &combining, &wait, &combined);
-    if (!status)
-        status = sbn__combining_end(&combining, lp, replica, combined);
-    if (combined)
-        sbn__move_event(&work->next, &combined);
+    const int status = sbn__combine_by(launch, lp, replica, &wait);
     if (!status && replicas == 1)
-        work->wide_is_clear = 1;
+        lp->work->wide_is_clear = 1;
     return status;
 }

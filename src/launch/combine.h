@@ -11,8 +11,8 @@
 int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica);
 
 /*
- * Enqueues the combining on a replica of what all replicas' reductions have left. With `tracks` it
- * updates the running statistics. Of a pass that is made at once it stores the gradients of weight and
- * bias. Its event is the replica's next one.
+ * Enqueues the combining on a replica of what all replicas' reductions have left, with the update of
+ * running statistics where that concerns the replica. Of a pass that is made at once it stores the
+ * gradients of weight and bias. Its event is the replica's next one.
  */
-int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
+int sbn__device_combine(sbn_layer_pass *lp, sbn_replica *replica);

@@ -26,7 +26,7 @@ sbn_store_arguments sbn__store_arguments(const sbn_layer_pass *lp, size_t replic
 }
 
 static int begin_forward(sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
-                         int tracks, sbn_wait *wait)
+                         sbn_wait *wait)
 {
     const size_t r = replica->index;
     sbn_saved *saved = lp->saved;
@@ -39,8 +39,9 @@ static int begin_forward(sbn_combining *combining, sbn_layer_pass *lp, sbn_repli
         .coefficients = saved->table.device[r].mem,
         .moments = saved->moments->device[r].mem,
     };
-    combining->tracking = sbn__tracking_of(lp, r, tracks, combining->statistics.moments);
-    sbn__tracking_wait(lp, &combining->tracking, r, wait);
+    combining->tracking = sbn__tracking_of(lp, r, combining->statistics.moments);
+    if (combining->tracking.counts)
+        sbn__wait_behind(wait, replica, replica, lp->layer->running->last);
     return status;
 }
 
@@ -61,8 +62,8 @@ static int begin_backward(sbn_combining *combining, sbn_layer_pass *lp, sbn_repl
     return status;
 }
 
-int sbn__combining_begin(sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
-                         int tracks, sbn_wait *wait)
+/* Makes room in the tables, and adds to `wait` what uses them. */
+static int begin(sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait)
 {
     *combining = (sbn_combining){
         .tail = {SBN_TAIL_COMBINES},
@@ -70,22 +71,40 @@ int sbn__combining_begin(sbn_combining *combining, sbn_layer_pass *lp, sbn_repli
         .sums.eps = lp->layer->eps.eps,
         .sums.clamps = (cl_uint)lp->layer->eps.clamp,
     };
-    return lp->kind->fills ? begin_forward(combining, lp, replica, tracks, wait)
+    return lp->kind->fills ? begin_forward(combining, lp, replica, wait)
                            : begin_backward(combining, lp, replica, wait);
 }
 
-int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
-                       cl_event event)
+/* The kernel is enqueued. */
+static int end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
+               cl_event event)
 {
     sbn_channel_table *statistics = &lp->saved->table;
     int status = sbn__channel_table_wrote(lp->kind->fills ? statistics : &lp->gradients, replica,
                                           event);
-    if (!status)
-        status = lp->kind->fills ? sbn__tracking_enqueued(lp, &combining->tracking, event)
-                                 : sbn__channel_table_touched(statistics, replica, event);
+    if (!status && !lp->kind->fills)
+        status = sbn__channel_table_touched(statistics, replica, event);
+    if (!status && combining->tracking.counts)
+        status = sbn__running_updated(lp->layer->running, lp->group, event,
+                                      sbn__layer_pass_may_fail(lp));
     /* Step 3 may have nothing to do; what it enqueues waits for this, and takes its place. */
     if (!status)
         status = sbn__keep_event(replica, &lp->last[replica->index], event);
+    return status;
+}
+
+int sbn__combine_by(sbn_combine_launch *launch, sbn_layer_pass *lp, sbn_replica *replica,
+                    sbn_wait *wait)
+{
+    sbn_combining combining;
+    cl_event enqueued = NULL;
+    int status = begin(&combining, lp, replica, wait);
+    if (!status)
+        status = launch(lp, replica, &combining, wait, &enqueued);
+    if (!status)
+        status = end(&combining, lp, replica, enqueued);
+    if (enqueued)
+        sbn__move_event(&lp->work[replica->index].next, &enqueued);
     return status;
 }
 

@@ -24,16 +24,14 @@ enum { SBN_TAIL_NONE, SBN_TAIL_ADDS, SBN_TAIL_COMBINES };
 int sbn__backward_stores(const sbn_layer_pass *lp, size_t replica);
 sbn_store_arguments sbn__store_arguments(const sbn_layer_pass *lp, size_t replica);
 
-/*
- * Makes room in the tables, and adds to `wait` what uses them. With `tracks` the kernel updates the
- * running statistics. The buffers must stay as they are until the kernel is enqueued.
- */
-int sbn__combining_begin(sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
-                         int tracks, sbn_wait *wait);
+/* Enqueues a kernel that combines. */
+typedef int sbn_combine_launch(sbn_layer_pass *lp, sbn_replica *replica,
+                               const sbn_combining *combining, const sbn_wait *wait,
+                               cl_event *event);
 
-/* The kernel is enqueued. */
-int sbn__combining_end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *replica,
-                       cl_event event);
+/* Enqueues it behind `wait` and what uses the tables. Its event is the replica's next one. */
+int sbn__combine_by(sbn_combine_launch *launch, sbn_layer_pass *lp, sbn_replica *replica,
+                    sbn_wait *wait);
 
 /*
  * Of a reduction that does not combine, with another tail; `any`: a buffer in the place of all that it does

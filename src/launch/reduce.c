@@ -5,7 +5,7 @@
 #include "plan/sizes.h"
 
 int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait,
-                             cl_event *cleared)
+                             cl_event *slot)
 {
     sbn_work *work = &lp->work[replica->index];
     const size_t before = work->wide.size;
@@ -17,14 +17,16 @@ int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn
     /* Not behind the caller's events: if one fails, later passes that need zeros run all the same. */
     const sbn_wait given = sbn__layer_pass_wait(lp, replica);
     sbn_wait own = {{NULL}, 0};
+    cl_event cleared;
     for (cl_uint i = given.count; i < wait->count; ++i)
         sbn__wait_add(&own, wait->events[i]);
     if (!status)
-        status = sbn__clear(replica, work->wide.mem, work->wide.size, &own, cleared);
+        status = sbn__clear(replica, work->wide.mem, work->wide.size, &own, &cleared);
     work->wide_is_clear = !status;
     if (!status) {
         *wait = given;
-        sbn__wait_behind(wait, replica, replica, *cleared);
+        sbn__wait_behind(wait, replica, replica, cleared);
+        sbn__move_event(slot, &cleared);
     }
     return status;
 }
@@ -138,10 +140,7 @@ int sbn__reduce(sbn_layer_pass *lp, sbn_replica *replica)
     if (lp->shapes[replica->index].values == 0)
         return SBN_SUCCESS;
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
-    cl_event cleared = NULL;
-    const int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
-    if (cleared)
-        sbn__move_event(&work->last, &cleared);
+    const int status = sbn__reduce_prepare_wide(lp, replica, &wait, &work->last);
     return status ? status : reduce(lp, replica, 1, &wait, &work->last);
 }
 
@@ -153,10 +152,7 @@ int sbn__reduce_on_device(sbn_layer_pass *lp, sbn_replica *replica)
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
     for (size_t r = 0; r < lp->group->replica_count; ++r)
         sbn__wait_behind(&wait, replica, &lp->group->replicas[r], lp->work[r].last);
-    cl_event cleared = NULL;
-    const int status = sbn__reduce_prepare_wide(lp, replica, &wait, &cleared);
-    if (cleared)
-        sbn__move_event(&work->next, &cleared);
+    const int status = sbn__reduce_prepare_wide(lp, replica, &wait, &work->next);
     if (status || lp->shapes[replica->index].values == 0)
         return status;
     return reduce(lp, replica, 0, &wait, &work->next);

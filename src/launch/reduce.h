@@ -18,10 +18,10 @@ int sbn__reduce_launch(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kerne
 
 /*
  * Makes room for a replica's wide accumulators. If they are not known to be 0, it enqueues that
- * behind `wait`, and replaces the list.
+ * behind `wait`, and replaces the list and the event in *slot.
  */
 int sbn__reduce_prepare_wide(const sbn_layer_pass *lp, sbn_replica *replica, sbn_wait *wait,
-                             cl_event *cleared);
+                             cl_event *slot);
 
 /*
  * Enqueues the reduction on a replica, with the sum of its slices; an empty shard needs none. What used

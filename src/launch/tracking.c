@@ -19,13 +19,12 @@ static double unbiased_of(const sbn_layer_pass *lp)
     return (double)lp->count / (double)(lp->count - 1);
 }
 
-sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica, int on,
-                                        cl_mem any)
+sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica, cl_mem any)
 {
     const sbn_batchnorm *layer = lp->layer;
     const sbn_shard *shard = &lp->shards[replica];
     sbn_tracking_arguments t = {.means = any, .vars = any, .layers = any};
-    if (!on)
+    if (!sbn__tracking_concerns(lp, replica))
         return t;
     t.weight = sbn__batchnorm_weight(layer);
     t.unbiased = unbiased_of(lp);
@@ -45,22 +44,6 @@ sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica
         t.vars_offset = layer->channels;
     }
     return t;
-}
-
-void sbn__tracking_wait(const sbn_layer_pass *lp, const sbn_tracking_arguments *tracking,
-                        size_t replica, sbn_wait *wait)
-{
-    const sbn_replica *own = &lp->group->replicas[replica];
-    if (tracking->counts)
-        sbn__wait_behind(wait, own, own, lp->layer->running->last);
-}
-
-int sbn__tracking_enqueued(sbn_layer_pass *lp, const sbn_tracking_arguments *tracking,
-                           cl_event event)
-{
-    return tracking->counts ? sbn__running_updated(lp->layer->running, lp->group, event,
-                                                   sbn__layer_pass_may_fail(lp))
-                            : SBN_SUCCESS;
 }
 
 /* --- where the host combines --------------------------------------------------------- */

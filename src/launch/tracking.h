@@ -13,17 +13,8 @@ int sbn__tracking_is_given(const sbn_layer_pass *lp);
 /* 1 if this replica updates, or counts. */
 int sbn__tracking_concerns(const sbn_layer_pass *lp, size_t replica);
 
-/* `any` stands in for buffers that the kernel does not access; `on`: 0, it accesses none. */
-sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica, int on,
-                                        cl_mem any);
-
-/* Adds what the command is to wait for, besides the pass's own. */
-void sbn__tracking_wait(const sbn_layer_pass *lp, const sbn_tracking_arguments *tracking,
-                        size_t replica, sbn_wait *wait);
-
-/* The command is enqueued. */
-int sbn__tracking_enqueued(sbn_layer_pass *lp, const sbn_tracking_arguments *tracking,
-                           cl_event event);
+/* `any` stands in for buffers that the kernel does not access. */
+sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica, cl_mem any);
 
 /* Updates the caller's buffers of a replica where the host combines. Blocks. */
 int sbn__tracking_on_host(sbn_layer_pass *lp, sbn_replica *replica);

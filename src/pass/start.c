@@ -44,11 +44,11 @@ static int track(sbn_layer_pass *lp, sbn_replica *replica)
     sbn_running *running = lp->layer->running;
     const int64_t before = running->batches;
     if (replica->index > 0)
-        return lp->steps->combine(lp, replica, 1);
+        return lp->steps->combine(lp, replica);
     int status = sbn__running_send(running, lp->group, lp->layer->name);
     sbn__running_count(running);
     if (!status)
-        status = lp->steps->combine(lp, replica, 1);
+        status = lp->steps->combine(lp, replica);
     /* The command may have been enqueued nevertheless. */
     if (status) {
         running->batches = before;
@@ -62,7 +62,7 @@ static int combine(sbn_layer_pass *lp, sbn_replica *replica)
 {
     return sbn__device_combine_concerns(lp, replica->index) &&
                    !sbn__tracking_concerns(lp, replica->index)
-               ? lp->steps->combine(lp, replica, 0)
+               ? lp->steps->combine(lp, replica)
                : SBN_SUCCESS;
 }
 

@@ -11,8 +11,8 @@ typedef struct sbn_steps {
     int (*prepare)(sbn_layer_pass *lp);
     /* Enqueues step 1 on a replica. NULL: the command that combines does it. */
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica);
-    /* Where devices combine: step 2. `tracks`: it updates the running statistics. */
-    int (*combine)(sbn_layer_pass *lp, sbn_replica *replica, int tracks);
+    /* Where devices combine: step 2, which updates the running statistics. */
+    int (*combine)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Keeps what outlives the pass, when all of it is combined, in the order passes began. */
     void (*commit)(sbn_layer_pass *lp);
     /* Enqueues step 3 on a replica. */
