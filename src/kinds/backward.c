@@ -5,12 +5,6 @@
 #include "pass/begin.h"
 #include "tensor/shard.h"
 
-static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t replica)
-{
-    return sbn__backward_applies(lp, replica) || sbn__backward_stores(lp, replica) ? &lp->gradients
-                                                                                   : NULL;
-}
-
 /*
  * With constant mean and variance dx = weight invstd dy: the scaling of the forward kernel applied to dy,
  * with the coefficients that the forward pass left on the device. With a fusion the backward kernel
@@ -42,23 +36,15 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 static const sbn_layer_pass_kind backward = {
     .code = SBN_CODE_BACKWARD,
     SUMS,
-    .write_coefficients = sbn__backward_write_coefficients,
-    .table = table_of,
+    .commit = sbn__backward_commit,
     .apply = apply,
     .whole = sbn__whole_backward,
-    .store = sbn__backward_store,
 };
 
 /* --- with constant statistics ------------------------------------------------------------ */
 
-static sbn_channel_table *frozen_table_of(sbn_layer_pass *lp, size_t replica)
-{
-    return sbn__backward_stores(lp, replica) ? &lp->gradients : NULL;
-}
-
 #define FROZEN \
-    .code = SBN_CODE_FROZEN_BACKWARD, .write_coefficients = sbn__backward_write_coefficients, \
-    .table = frozen_table_of, .apply = apply, .store = sbn__backward_store
+    .code = SBN_CODE_FROZEN_BACKWARD, .commit = sbn__backward_commit, .apply = apply
 
 /* The gradients of weight and bias need sums over the group. */
 static const sbn_layer_pass_kind global = {FROZEN, SUMS};

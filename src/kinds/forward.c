@@ -21,7 +21,7 @@ static void finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
                     lp->count, lp->columns[MEAN], lp->columns[VAR]);
 }
 
-/* Completes the columns, and copies them to the saved statistics. */
+/* Completes the columns, and copies them to the saved statistics and the table. */
 static void save(sbn_layer_pass *lp)
 {
     const sbn_saved_moments *moments = lp->saved->moments;
@@ -31,6 +31,7 @@ static void save(sbn_layer_pass *lp)
     memcpy(moments->mean, lp->columns[MEAN], bytes);
     memcpy(moments->var, lp->columns[VAR], bytes);
     memcpy(moments->invstd, lp->columns[INVSTD], bytes);
+    sbn__coefficients_write(&lp->saved->table, moments->mean, moments->invstd);
 }
 
 /* Without values there was nothing to finish: mean and variance are 0. */
@@ -69,17 +70,6 @@ static int take_running(sbn_layer_pass *lp)
     return status;
 }
 
-/* The replicas share the table's host copy: it is written once. */
-static void write_coefficients(sbn_layer_pass *lp)
-{
-    sbn__coefficients_write(&lp->saved->table, lp->columns[MEAN], lp->columns[INVSTD]);
-}
-
-static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t replica)
-{
-    return lp->shapes[replica].elements > 0 ? &lp->saved->table : NULL;
-}
-
 static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const size_t r = replica->index;
@@ -94,34 +84,32 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
                                SBN_NORMALISE, mask, lp->ready[r], &lp->last[r]);
 }
 
-#define STEP_3 .write_coefficients = write_coefficients, .table = table_of, .apply = apply
 #define OWN_STATISTICS \
     .format = &sbn_forward_narrow, .reduce = sbn__forward_reduce, .finish = finish, \
     .whole = sbn__whole_forward
 
 static const sbn_layer_pass_kind training = {
     OWN_STATISTICS,
-    STEP_3,
     .code = SBN_CODE_FORWARD,
     .has_backward = 1,
     .needs = FORWARD_NEEDS | SBN_MAY_TRACK,
     .fills = 1,
     .least_count = 2,
     .commit = commit_training,
+    .apply = apply,
 };
 
 static const sbn_layer_pass_kind evaluation = {
     OWN_STATISTICS,
-    STEP_3,
     .code = SBN_CODE_EVALUATION,
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
     .fills = 1,
     .least_count = 1,
     .commit = commit,
+    .apply = apply,
 };
 
 static const sbn_layer_pass_kind frozen = {
-    STEP_3,
     .code = SBN_CODE_FORWARD,
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X | SBN_READS_RUNNING,
     .local = 1,
@@ -129,6 +117,7 @@ static const sbn_layer_pass_kind frozen = {
     .has_backward = 1,
     .take = take_running,
     .commit = save,
+    .apply = apply,
 };
 
 static int check_forward(const sbn_branch *branch)

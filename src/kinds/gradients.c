@@ -92,7 +92,7 @@ void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulato
 }
 
 /* Gradients of an empty batch are zeros; otherwise sbn__backward_finish has filled the rows. */
-void sbn__backward_write_coefficients(sbn_layer_pass *lp)
+void sbn__backward_commit(sbn_layer_pass *lp)
 {
     for (size_t r = 0; lp->count == 0 && r < lp->group->replica_count; ++r)
         clear_gradients(lp, r);

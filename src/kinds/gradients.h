@@ -5,4 +5,4 @@
 
 /* Step 2 as the layer pass's kind does. */
 void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
-void sbn__backward_write_coefficients(sbn_layer_pass *lp);
+void sbn__backward_commit(sbn_layer_pass *lp);

@@ -83,18 +83,18 @@ int sbn__layer_pass_may_fail(const sbn_layer_pass *lp)
     return 0;
 }
 
-int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over)
+int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp)
 {
     const sbn_group *group = lp->group;
     int status = SBN_SUCCESS;
-    for (size_t r = 0; r < group->replica_count && lp->enqueued && (over || lp->may_fail); ++r) {
+    for (size_t r = 0; r < group->replica_count; ++r) {
         cl_event *last = &lp->work[r].last;
         cl_int state = CL_COMPLETE;
         const int asked = *last ? sbn__event_state(&group->replicas[r], *last, &state)
                                 : SBN_SUCCESS;
         if (!asked && state >= 0)
             continue;
-        if (!status)
+        if (!status && (asked || lp->enqueued))
             status = asked ? asked
                            : sbn__fail(state,
                                        "%s of layer \"%s\", which had only been enqueued, has "

@@ -33,19 +33,13 @@ typedef struct sbn_layer_pass_kind {
      * wide ones of those of lp->wide, once these have been added to them.
      */
     void (*finish)(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
-    /* Writes the table on the host, where that combines. */
-    void (*write_coefficients)(sbn_layer_pass *lp);
-    /* The table that step 3 of a replica reads; NULL: it reads none. */
-    sbn_channel_table *(*table)(sbn_layer_pass *lp, size_t replica);
-    /* Enqueues step 3 of a replica. */
+    /* Keeps the statistics that the host has combined, and writes the table on the host. */
+    void (*commit)(sbn_layer_pass *lp);
+    /* Enqueues step 3 of a replica, without the store of its gradients. */
     int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Enqueues all of it in one launch: src/launch/at_once.h. NULL: never. */
     int (*whole)(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
                  const sbn_wait *wait, cl_event *event);
-    /* Enqueues the store of a replica's gradients behind step 3. Or NULL. */
-    int (*store)(sbn_layer_pass *lp, sbn_replica *replica);
-    /* Keeps the statistics that the host has combined. Or NULL. */
-    void (*commit)(sbn_layer_pass *lp);
 } sbn_layer_pass_kind;
 
 #define SBN_COLUMNS 4
@@ -71,8 +65,8 @@ struct sbn_layer_pass {
     uint64_t count; /* of all replicas and ranks that it is combined with */
     uint32_t place; /* of the layer among the calls that other ranks must make, too */
     double weight;  /* of the batch in running statistics, where the host combines */
-    size_t strip;   /* channels of a work-group, where one launch does all steps */
-    int at_once; /* the caller ends it before it does anything else, and it is alone in its pass */
+    size_t strip;   /* channels of a work-group, where one launch does all steps, else 0 */
+    int at_once; /* devices combine it, the caller ends it before anything else, and it is alone */
     int pending; /* its accumulators are to be combined, or the wide ones to be added */
     size_t at;   /* where they stand among the words of the pass: src/pass/sums.h */
     sbn_result result;
@@ -91,11 +85,10 @@ struct sbn_layer_pass {
 };
 
 /*
- * Fails, once, if a command has failed that a pass enqueued in this memory and did not wait for.
- * Unless they are `over` they are asked only where they `may_fail`, because a driver may have to do
- * something to answer.
+ * Forgets commands that have failed in this memory, which are not to be waited for; fails, once, if
+ * a pass had only enqueued them.
  */
-int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp, int over);
+int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp);
 
 /*
  * The beginning of every wait list of the pass on a replica: what the caller gave, so that no command

@@ -64,7 +64,7 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
     const size_t r = replica->index;
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
-        status = lp->steps->apply(lp, replica);
+        status = sbn__steps_apply(lp, replica);
         if (!status)
             status = sbn__make_last(replica, &lp->shards[r], &lp->last[r]);
         if (!status && !lp->host[r].open)
@@ -82,8 +82,8 @@ static int complete_replica(sbn_pass *pass, sbn_replica *replica)
         if (!lp->host[r].open)
             continue;
         status = sbn__host_close(&lp->host[r], replica, lp->last[r]);
-        if (!status)
-            status = sbn__layer_pass_check_enqueued(lp, 1);
+        if (!status && lp->enqueued)
+            status = sbn__layer_pass_check_enqueued(lp);
         if (!status)
             hand_over(lp, r);
     }

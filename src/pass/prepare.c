@@ -118,7 +118,8 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
     const char *operation = sbn__operation_name(lp->kind->code);
     const unsigned needs = sbn__needs_of(lp->layer, lp->kind->needs);
     const sbn_buffer none = SBN_BUFFER_INIT;
-    int status = sbn__layer_pass_check_enqueued(lp, 0);
+    /* Others are not asked: a driver may have to do something to answer. */
+    int status = lp->enqueued && lp->may_fail ? sbn__layer_pass_check_enqueued(lp) : SBN_SUCCESS;
     if (!status)
         status = prepare_memory(lp);
     if (!status)
@@ -138,7 +139,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
         lp->own += lp->shapes[r].values;
     lp->steps = sbn__steps_of(lp, devices, at_once);
     if (!status)
-        status = lp->steps->prepare(lp);
+        status = sbn__steps_prepare(lp);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_shard *shard = &lp->shards[r];
         /* What is not needed has not been checked: kernels must not see it. */

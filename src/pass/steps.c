@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "launch/at_once.h"
+#include "launch/backward.h"
 #include "launch/combine.h"
 #include "launch/reduce.h"
 #include "launch/tracking.h"
@@ -12,8 +13,6 @@
 static void save(const sbn_layer_pass *lp, int by_host)
 {
     sbn_saved *saved = lp->saved;
-    if (!lp->kind->fills)
-        return;
     saved->filled = 1;
     saved->frozen = lp->kind->local;
     /* Where a frozen layer occurs is each rank's affair. */
@@ -25,38 +24,39 @@ static void save(const sbn_layer_pass *lp, int by_host)
     saved->moments->on_device = !by_host;
 }
 
-static void commit_on_host(sbn_layer_pass *lp)
+void sbn__steps_commit(sbn_layer_pass *lp)
 {
-    save(lp, 1);
-    if (lp->kind->commit)
+    const int by_host = !lp->steps->combine;
+    if (lp->kind->fills)
+        save(lp, by_host);
+    if (by_host)
         lp->kind->commit(lp);
-    lp->kind->write_coefficients(lp);
 }
 
-static void commit_on_devices(sbn_layer_pass *lp)
+/* The table that step 3 of a replica reads and the host has written; NULL: there is none. */
+static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t r)
 {
-    save(lp, 0);
+    if (lp->kind->fills)
+        return lp->shapes[r].elements > 0 ? &lp->saved->table : NULL;
+    /* Of constant statistics dx needs only what the forward pass has left on the device. */
+    const int applies = !lp->saved->frozen && sbn__backward_applies(lp, r);
+    return applies || sbn__backward_stores(lp, r) ? &lp->gradients : NULL;
 }
 
-static int apply(sbn_layer_pass *lp, sbn_replica *replica)
+int sbn__steps_apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    const int status = lp->kind->apply(lp, replica);
-    return status || !lp->kind->store ? status : lp->kind->store(lp, replica);
-}
-
-static int apply_from_host(sbn_layer_pass *lp, sbn_replica *replica)
-{
-    sbn_channel_table *table = lp->kind->table(lp, replica->index);
+    const int by_host = !lp->steps->combine;
+    /* One launch has done all of it. */
+    if (lp->strip > 0)
+        return SBN_SUCCESS;
+    sbn_channel_table *table = by_host ? table_of(lp, replica->index) : NULL;
     int status = table ? sbn__channel_table_write(table, replica) : SBN_SUCCESS;
     if (!status)
-        status = apply(lp, replica);
-    return status ? status : sbn__tracking_on_host(lp, replica);
-}
-
-/* Devices have stored the gradients of a pass that is made at once. */
-static int apply_behind_devices(sbn_layer_pass *lp, sbn_replica *replica)
-{
-    return lp->at_once ? lp->kind->apply(lp, replica) : apply(lp, replica);
+        status = lp->kind->apply(lp, replica);
+    /* Devices have stored the gradients of a pass that is made at once. */
+    if (!status && !lp->kind->fills && !lp->at_once)
+        status = sbn__backward_store(lp, replica);
+    return status || !by_host ? status : sbn__tracking_on_host(lp, replica);
 }
 
 /* The host is to write tables, and to read running statistics or update them. */
@@ -65,7 +65,7 @@ static int prepare_host(sbn_layer_pass *lp)
     const size_t replicas = lp->group->replica_count;
     const sbn_batchnorm *layer = lp->layer;
     sbn__work_wait(lp->work, replicas);
-    int status = sbn__layer_pass_check_enqueued(lp, 1);
+    int status = lp->enqueued ? sbn__layer_pass_check_enqueued(lp) : SBN_SUCCESS;
     sbn__work_clear(lp->work, replicas);
     lp->enqueued = NULL;
     if (!status)
@@ -83,25 +83,12 @@ static int prepare_host(sbn_layer_pass *lp)
     return status || !lp->kind->take ? status : lp->kind->take(lp);
 }
 
-/*
- * What a pass has left that the host combined, and that has told its errors: a command that failed is not
- * waited for. Behind a pass that devices combined, sbn__layer_pass_check_enqueued has asked.
- */
-static int prepare_devices(sbn_layer_pass *lp)
+int sbn__steps_prepare(sbn_layer_pass *lp)
 {
-    const sbn_group *group = lp->group;
-    int status = SBN_SUCCESS;
-    for (size_t r = 0; r < group->replica_count && !lp->enqueued && !status; ++r) {
-        sbn_work *work = &lp->work[r];
-        cl_int state = CL_COMPLETE;
-        if (work->last)
-            status = sbn__event_state(&group->replicas[r], work->last, &state);
-        if (state < 0) {
-            sbn__release_event(&work->last);
-            work->wide_is_clear = 0;
-        }
-    }
-    return status;
+    if (!lp->steps->combine)
+        return prepare_host(lp);
+    /* A pass that the host combined has told its errors. Behind others the pass has asked. */
+    return lp->enqueued ? SBN_SUCCESS : sbn__layer_pass_check_enqueued(lp);
 }
 
 static int reduce_to_host(sbn_layer_pass *lp, sbn_replica *replica)
@@ -110,57 +97,20 @@ static int reduce_to_host(sbn_layer_pass *lp, sbn_replica *replica)
     return status ? status : sbn__sums_read(lp, replica);
 }
 
-static int has_applied(sbn_layer_pass *lp, sbn_replica *replica)
-{
-    (void)lp;
-    (void)replica;
-    return SBN_SUCCESS;
-}
-
-static const sbn_steps nothing_to_combine = {
-    .prepare = prepare_host,
-    .commit = commit_on_host,
-    .apply = apply_from_host,
-};
-
-static const sbn_steps host_combines = {
-    .prepare = prepare_host,
-    .reduce = reduce_to_host,
-    .commit = commit_on_host,
-    .apply = apply_from_host,
-};
-
-static const sbn_steps devices_combine = {
-    .prepare = prepare_devices,
-    .reduce = sbn__reduce_on_device,
-    .combine = sbn__device_combine,
-    .commit = commit_on_devices,
-    .apply = apply_behind_devices,
-};
-
-static const sbn_steps reduction_combines = {
-    .prepare = prepare_devices,
-    .combine = sbn__reduce_and_combine,
-    .commit = commit_on_devices,
-    .apply = apply_behind_devices,
-};
-
-static const sbn_steps one_launch = {
-    .prepare = prepare_devices,
-    .combine = sbn__whole,
-    .commit = commit_on_devices,
-    .apply = has_applied,
-};
+static const sbn_steps host_combines = {.reduce = reduce_to_host};
+static const sbn_steps devices_combine = {.reduce = sbn__reduce_on_device,
+                                          .combine = sbn__device_combine};
+static const sbn_steps reduction_combines = {.combine = sbn__reduce_and_combine};
+static const sbn_steps one_launch = {.combine = sbn__whole};
 
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)
 {
-    if (!lp->kind->reduce)
-        return &nothing_to_combine;
     /* Without values there is nothing to enqueue, and zeros come from the host. */
-    if (!devices || lp->own == 0)
+    const int by_devices = devices && lp->kind->reduce && lp->own > 0;
+    lp->at_once = by_devices && at_once;
+    lp->strip = lp->at_once ? sbn__whole_strip(lp) : 0;
+    if (!by_devices)
         return &host_combines;
-    lp->at_once = at_once;
-    lp->strip = at_once ? sbn__whole_strip(lp) : 0;
     if (lp->strip > 0)
         return &one_launch;
     return at_once && sbn__reduction_combines(lp) ? &reduction_combines : &devices_combine;
