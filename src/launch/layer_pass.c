@@ -14,15 +14,8 @@ int sbn__layer_pass_has_peers(const sbn_layer_pass *lp)
 
 void sbn__layer_pass_destroy(sbn_layer_pass *lp)
 {
-    const size_t replicas = lp->group->replica_count;
     if (lp->work)
-        sbn__work_close(lp->work, replicas);
-    for (size_t r = 0; r < replicas; ++r) {
-        if (lp->ready)
-            sbn__release_event(&lp->ready[r]);
-        if (lp->last)
-            sbn__release_event(&lp->last[r]);
-    }
+        sbn__work_close(lp->work, lp->group->replica_count);
     sbn__channel_table_destroy(&lp->gradients);
     sbn__free(lp->shards);
     sbn__free(lp->host);
@@ -57,8 +50,11 @@ sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
 void sbn__layer_pass_release(sbn_layer_pass *lp)
 {
     sbn_saved *saved = lp->saved;
-    for (size_t r = 0; r < lp->group->replica_count; ++r)
+    for (size_t r = 0; r < lp->group->replica_count; ++r) {
         sbn__host_close(&lp->host[r], &lp->group->replicas[r], NULL);
+        sbn__release_event(&lp->ready[r]);
+        sbn__release_event(&lp->last[r]);
+    }
     if (saved) {
         --saved->used;
         saved->filling = 0;

@@ -112,5 +112,5 @@ int sbn__layer_pass_tracks(const sbn_layer_pass *lp);
 sbn_layer_pass *sbn__layer_pass_create(sbn_group *group);
 void sbn__layer_pass_destroy(sbn_layer_pass *lp);
 
-/* Releases its layer and saved statistics; its memory is kept. */
+/* Releases its events, its layer and saved statistics; its memory is kept. */
 void sbn__layer_pass_release(sbn_layer_pass *lp);

@@ -53,12 +53,6 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
     return SBN_SUCCESS;
 }
 
-static void hand_over(sbn_layer_pass *lp, size_t r)
-{
-    sbn__give_event(lp->shards[r].event, &lp->last[r]);
-    sbn__release_event(&lp->last[r]);
-}
-
 static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
@@ -68,7 +62,7 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
         if (!status)
             status = sbn__make_last(replica, &lp->shards[r], &lp->last[r]);
         if (!status && !lp->host[r].open)
-            hand_over(lp, r);
+            sbn__give_event(lp->shards[r].event, &lp->last[r]);
     }
     return status ? status : sbn__flush(replica);
 }
@@ -85,7 +79,7 @@ static int complete_replica(sbn_pass *pass, sbn_replica *replica)
         if (!status && lp->enqueued)
             status = sbn__layer_pass_check_enqueued(lp);
         if (!status)
-            hand_over(lp, r);
+            sbn__give_event(lp->shards[r].event, &lp->last[r]);
     }
     return status;
 }

@@ -63,10 +63,12 @@ void sbn__layer_pass_start(sbn_layer_pass *lp)
                               .synchronised = !lp->group->communicator.alone};
 }
 
+/* Makes the working memory large enough. */
 static int prepare_channels(sbn_layer_pass *lp)
 {
     const size_t channels = lp->layer->channels;
     const sbn_group *group = lp->group;
+    lp->gradients.channels = channels;
     if (lp->channels_size >= channels)
         return SBN_SUCCESS;
     lp->channels_size = 0;
@@ -84,19 +86,6 @@ static int prepare_channels(sbn_layer_pass *lp)
                                                  0);
     if (status == SBN_SUCCESS)
         lp->channels_size = channels;
-    return status;
-}
-
-/* Makes the working memory large enough. */
-static int prepare_memory(sbn_layer_pass *lp)
-{
-    const size_t replicas = lp->group->replica_count;
-    for (size_t r = 0; r < replicas; ++r) {
-        sbn__release_event(&lp->ready[r]);
-        sbn__release_event(&lp->last[r]);
-    }
-    int status = prepare_channels(lp);
-    lp->gradients.channels = lp->layer->channels;
     return status;
 }
 
@@ -121,7 +110,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
     /* Others are not asked: a driver may have to do something to answer. */
     int status = lp->enqueued && lp->may_fail ? sbn__layer_pass_check_enqueued(lp) : SBN_SUCCESS;
     if (!status)
-        status = prepare_memory(lp);
+        status = prepare_channels(lp);
     if (!status)
         status = sbn__check_shards(lp->layer, lp->given, lp->kind->needs, operation, lp->shapes);
     for (size_t r = 0; r < group->replica_count && !status; ++r)
