@@ -194,8 +194,8 @@ int sbn__group_make(const sbn_group_config *config, sbn_group **group)
 
 void sbn__group_free(sbn_group *group)
 {
-    if (group->passes)
-        group->free_passes(group->passes);
+    if (group->free_passes)
+        group->free_passes(group);
     for (size_t r = 0; r < group->replica_count; ++r) {
         sbn__host_memory_forget(&group->replicas[r]);
         sbn__replica_close(&group->replicas[r]);

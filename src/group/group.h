@@ -4,13 +4,14 @@
 #include <stdatomic.h>
 
 #include <syncbn/group.h>
+#include <syncbn/pass.h>
 
 #include "base/object.h"
 #include "base/versioned_struct.h"
 #include "collective/communicator.h"
 #include "device/device.h"
 
-struct sbn_pass_pool;
+struct sbn_layer_pass;
 struct sbn_claim;
 
 /* The buffers of a call (src/tensor/overlap.h), in memory that is kept from call to call. */
@@ -32,9 +33,11 @@ struct sbn_group {
     atomic_int aborted; /* by any thread */
 
     sbn_communicator communicator;
-    struct sbn_pass_pool *passes; /* of src/pass, which knows how to free them */
-    void (*free_passes)(struct sbn_pass_pool *passes);
+    sbn_pass *passes[SBN_MAX_PASSES]; /* under way, in the order they began */
     size_t passes_under_way;
+    sbn_pass *idle_passes; /* ended, kept for their memory */
+    struct sbn_layer_pass *idle_layer_passes;
+    void (*free_passes)(sbn_group *group); /* of src/pass, which knows how; NULL: none were begun */
     sbn_claims claims;
     size_t layers;         /* that belong to it now */
     size_t data_parallels; /* that end when it is aborted */

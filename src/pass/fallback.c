@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "collective/mismatch.h"
-#include "pass/pool.h"
 #include "pass/prepare.h"
 #include "pass/start.h"
 
@@ -37,9 +36,8 @@ static void restart_alone(sbn_pass *pass)
 
 void sbn__passes_give_up(sbn_group *group, int status)
 {
-    const sbn_pass_pool *pool = group->passes;
-    for (size_t i = 0; i < pool->count; ++i) {
-        sbn_pass *pass = pool->under_way[i];
+    for (size_t i = 0; i < group->passes_under_way; ++i) {
+        sbn_pass *pass = group->passes[i];
         if (pass->stage == SBN_STAGE_SETTLED || sbn__pass_is_local(pass))
             continue;
         if (group->communicator.alone && !pass->error) {

@@ -11,35 +11,23 @@ static void free_pass(sbn_pass *pass)
     sbn__free(pass);
 }
 
-static void free_pool(sbn_pass_pool *pool)
+static void free_passes(sbn_group *group)
 {
-    while (pool->idle_layer_passes) {
-        sbn_layer_pass *next = pool->idle_layer_passes->next;
-        sbn__layer_pass_destroy(pool->idle_layer_passes);
-        pool->idle_layer_passes = next;
+    while (group->idle_layer_passes) {
+        sbn_layer_pass *next = group->idle_layer_passes->next;
+        sbn__layer_pass_destroy(group->idle_layer_passes);
+        group->idle_layer_passes = next;
     }
-    while (pool->idle) {
-        sbn_pass *pass = pool->idle;
-        pool->idle = pass->next_idle;
+    while (group->idle_passes) {
+        sbn_pass *pass = group->idle_passes;
+        group->idle_passes = pass->next_idle;
         free_pass(pass);
     }
-    sbn__free(pool);
-}
-
-/* Makes the group's pool, unless it has one. */
-static int open_pool(sbn_group *group)
-{
-    if (group->passes)
-        return SBN_SUCCESS;
-    group->passes = sbn__allocate(sizeof *group->passes);
-    group->free_passes = free_pool;
-    return group->passes ? SBN_SUCCESS : sbn__fail_memory("a pass");
 }
 
 static int acquire_layer_passes(sbn_group *group, size_t count, sbn_layer_pass **layer_passes)
 {
-    sbn_pass_pool *pool = group->passes;
-    sbn_layer_pass **end = &pool->idle_layer_passes;
+    sbn_layer_pass **end = &group->idle_layer_passes;
     for (; count > 0; --count) {
         if (!*end)
             *end = sbn__layer_pass_create(group);
@@ -47,8 +35,8 @@ static int acquire_layer_passes(sbn_group *group, size_t count, sbn_layer_pass *
             return sbn__fail_memory("a pass");
         end = &(*end)->next;
     }
-    *layer_passes = pool->idle_layer_passes;
-    pool->idle_layer_passes = *end;
+    *layer_passes = group->idle_layer_passes;
+    group->idle_layer_passes = *end;
     *end = NULL;
     return SBN_SUCCESS;
 }
@@ -56,43 +44,40 @@ static int acquire_layer_passes(sbn_group *group, size_t count, sbn_layer_pass *
 /*
  * They keep their order, so that the next call of as many layers finds memory of the right sizes.
  */
-static void release_layer_passes(sbn_pass_pool *pool, sbn_layer_pass *layer_passes)
+static void release_layer_passes(sbn_group *group, sbn_layer_pass *layer_passes)
 {
     sbn_layer_pass **end = &layer_passes;
     for (; *end; end = &(*end)->next)
         sbn__layer_pass_release(*end);
-    *end = pool->idle_layer_passes;
-    pool->idle_layer_passes = layer_passes;
+    *end = group->idle_layer_passes;
+    group->idle_layer_passes = layer_passes;
 }
 
 sbn_pass *sbn__pass_unsettled(const sbn_group *group)
 {
-    const sbn_pass_pool *pool = group->passes;
-    for (size_t i = 0; i < pool->count; ++i)
-        if (pool->under_way[i]->stage != SBN_STAGE_SETTLED)
-            return pool->under_way[i];
+    for (size_t i = 0; i < group->passes_under_way; ++i)
+        if (group->passes[i]->stage != SBN_STAGE_SETTLED)
+            return group->passes[i];
     return NULL;
 }
 
 void sbn__pass_enter(sbn_pass *pass)
 {
-    sbn_pass_pool *pool = pass->group->passes;
-    pool->under_way[pool->count++] = pass;
-    pass->group->passes_under_way = pool->count;
+    pass->group->passes[pass->group->passes_under_way++] = pass;
 }
 
 void sbn__pass_release(sbn_pass *pass)
 {
-    sbn_pass_pool *pool = pass->group->passes;
+    sbn_group *group = pass->group;
     size_t left = 0;
-    for (size_t i = 0; i < pool->count; ++i)
-        if (pool->under_way[i] != pass)
-            pool->under_way[left++] = pool->under_way[i];
-    pool->count = pass->group->passes_under_way = left;
-    release_layer_passes(pool, pass->layer_passes);
+    for (size_t i = 0; i < group->passes_under_way; ++i)
+        if (group->passes[i] != pass)
+            group->passes[left++] = group->passes[i];
+    group->passes_under_way = left;
+    release_layer_passes(group, pass->layer_passes);
     pass->layer_passes = NULL;
-    pass->next_idle = pool->idle;
-    pool->idle = pass;
+    pass->next_idle = group->idle_passes;
+    group->idle_passes = pass;
 }
 
 static sbn_pass *make_pass(void)
@@ -105,12 +90,10 @@ static sbn_pass *make_pass(void)
 
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
 {
-    int status = open_pool(group);
-    if (status)
-        return status;
-    sbn_pass *pass = group->passes->idle;
+    sbn_pass *pass = group->idle_passes;
+    group->free_passes = free_passes;
     if (pass)
-        group->passes->idle = pass->next_idle;
+        group->idle_passes = pass->next_idle;
     else
         pass = make_pass();
     if (!pass)
@@ -122,7 +105,7 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
     pass->error = pass->status = SBN_SUCCESS;
     pass->culprit = NULL;
     pass->place = 0;
-    status = sbn__request_reserve(&pass->header, SBN_HEADER_WORDS, "a pass");
+    int status = sbn__request_reserve(&pass->header, SBN_HEADER_WORDS, "a pass");
     if (!status)
         status = acquire_layer_passes(group, count, &pass->layer_passes);
     if (status)

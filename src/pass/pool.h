@@ -6,13 +6,6 @@
 
 #include "pass/pass.h"
 
-typedef struct sbn_pass_pool {
-    sbn_pass *under_way[SBN_MAX_PASSES];
-    size_t count; /* of passes under way; also group->passes_under_way */
-    sbn_pass *idle;
-    sbn_layer_pass *idle_layer_passes;
-} sbn_pass_pool;
-
 /* An idle pass of the group, or a new one, with `count` layer passes. */
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **pass);
 

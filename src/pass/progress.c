@@ -4,7 +4,6 @@
 
 #include "collective/mismatch.h"
 #include "pass/fallback.h"
-#include "pass/pool.h"
 #include "pass/start.h"
 
 static void start(sbn_pass *pass, sbn_request *request, int tag, size_t count, sbn_stage stage)
@@ -221,11 +220,10 @@ static void progress(sbn_pass *pass, int oldest, int may_send)
 
 void sbn__progress(sbn_group *group)
 {
-    const sbn_pass_pool *pool = group->passes;
     int oldest = 1, may_send = 1;
     sbn__communicator_sweep(&group->communicator);
-    for (size_t i = 0; i < pool->count; ++i) {
-        sbn_pass *pass = pool->under_way[i];
+    for (size_t i = 0; i < group->passes_under_way; ++i) {
+        sbn_pass *pass = group->passes[i];
         progress(pass, oldest, may_send);
         const int sent = pass->stage == SBN_STAGE_SENT || pass->wide;
         oldest = oldest && pass->stage == SBN_STAGE_SETTLED;
