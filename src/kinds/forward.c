@@ -48,11 +48,7 @@ static void commit(sbn_layer_pass *lp)
 static void commit_training(sbn_layer_pass *lp)
 {
     commit(lp);
-    if (!sbn__layer_pass_tracks(lp))
-        return;
-    lp->weight = sbn__batchnorm_count(lp->layer);
-    if (!sbn__tracking_is_given(lp))
-        sbn__batchnorm_track(lp->layer, lp->columns[MEAN], lp->columns[VAR], lp->count);
+    sbn__tracking_commit(lp);
 }
 
 /*

@@ -1,6 +1,7 @@
 #include "launch/tracking.h"
 
-int sbn__tracking_is_given(const sbn_layer_pass *lp)
+/* 1 if any shard of the pass has running statistics of the caller. */
+static int is_given(const sbn_layer_pass *lp)
 {
     int given = 0;
     for (size_t r = 0; r < lp->group->replica_count; ++r)
@@ -38,7 +39,7 @@ sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica
         t.means_offset = shard->running_mean.offset;
         t.vars = shard->running_var.mem;
         t.vars_offset = shard->running_var.offset;
-    } else if (!sbn__tracking_is_given(lp)) {
+    } else if (!is_given(lp)) {
         t.tracks = 1;
         t.means = t.vars = t.layers;
         t.vars_offset = layer->channels;
@@ -47,6 +48,20 @@ sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica
 }
 
 /* --- where the host combines --------------------------------------------------------- */
+
+void sbn__tracking_commit(sbn_layer_pass *lp)
+{
+    const sbn_saved_moments *moments = lp->saved->moments;
+    const size_t channels = lp->layer->channels;
+    sbn_running *running = lp->layer->running;
+    if (!sbn__layer_pass_tracks(lp))
+        return;
+    lp->weight = sbn__batchnorm_count(lp->layer);
+    if (is_given(lp))
+        return;
+    sbn__running_average(running->mean, moments->mean, 1.0, lp->weight, channels);
+    sbn__running_average(running->var, moments->var, unbiased_of(lp), lp->weight, channels);
+}
 
 #define WHAT "running statistics"
 

@@ -7,14 +7,14 @@
 #include "launch/arguments.h"
 #include "launch/layer_pass.h"
 
-/* 1 if any shard of the pass has running statistics of the caller. */
-int sbn__tracking_is_given(const sbn_layer_pass *lp);
-
 /* 1 if this replica updates, or counts. */
 int sbn__tracking_concerns(const sbn_layer_pass *lp, size_t replica);
 
-/* `any` stands in for buffers that the kernel does not access. */
+/* `any` stands in for buffers that the kernel does not access; all, where nothing concerns it. */
 sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica, cl_mem any);
+
+/* Where the host combines: counts the batch and updates the layer's own. */
+void sbn__tracking_commit(sbn_layer_pass *lp);
 
 /* Updates the caller's buffers of a replica where the host combines. Blocks. */
 int sbn__tracking_on_host(sbn_layer_pass *lp, sbn_replica *replica);

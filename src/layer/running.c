@@ -233,16 +233,6 @@ int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer)
     return SBN_SUCCESS;
 }
 
-void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
-                          uint64_t count)
-{
-    sbn_running *running = layer->running;
-    const double weight = sbn__batchnorm_weight(layer);
-    const double unbiased = (double)count / (double)(count - 1);
-    sbn__running_average(running->mean, mean, 1.0, weight, layer->channels);
-    sbn__running_average(running->var, var, unbiased, weight, layer->channels);
-}
-
 void sbn__running_average(float *running, const double *moments, double unbiased, double weight,
                           size_t channels)
 {

@@ -52,10 +52,6 @@ void sbn__running_count(sbn_running *running);
 /* Counts a batch where the host combines, whose copy is up to date; returns the batch's weight. */
 double sbn__batchnorm_count(sbn_batchnorm *layer);
 
-/* Updates the running statistics by the moments of the batch that has been counted last. */
-void sbn__batchnorm_track(sbn_batchnorm *layer, const double *mean, const double *var,
-                          uint64_t count);
-
 /* The weight of the batch that has been counted last. */
 double sbn__batchnorm_weight(const sbn_batchnorm *layer);
 
