@@ -12,16 +12,14 @@ int sbn__running_given(sbn_batchnorm *layer, const sbn_shard *shards)
     for (size_t r = 0; layer->tracks && r < layer->group->replica_count; ++r) {
         const sbn_shard shard = sbn__shard_at(shards, r);
         sbn_replica *replica = &layer->group->replicas[r];
-        float *given;
+        float *const given = layer->running->given;
         if (!shard.running_mean.mem)
             continue;
-        int status = sbn__running_room(layer, &given);
-        if (!status)
-            status = sbn__shard_read(replica, &shard, &shard.running_mean, channels, given);
+        int status = sbn__shard_read(replica, &shard, &shard.running_mean, channels, given);
         if (!status)
             status = sbn__shard_read(replica, &shard, &shard.running_var, channels,
                                      given + channels);
-        return status ? status : sbn__running_take(layer, given);
+        return status ? status : sbn__running_take(layer);
     }
     return SBN_SUCCESS;
 }

@@ -11,12 +11,13 @@ sbn_running *sbn__running_create(size_t channels)
     if (!running)
         return NULL;
     running->channels = channels;
-    running->mean = sbn__allocate(2 * sizeof(float) * channels);
+    running->mean = sbn__allocate(4 * sizeof(float) * channels);
     if (!running->mean) {
         sbn__running_destroy(running);
         return NULL;
     }
     running->var = running->mean + channels;
+    running->given = running->var + channels;
     return running;
 }
 
@@ -40,7 +41,6 @@ void sbn__running_destroy(sbn_running *running)
         return;
     sbn__running_drop_copy(running);
     sbn__free(running->mean);
-    sbn__free(running->given);
     sbn__free(running);
 }
 
@@ -247,23 +247,14 @@ double sbn__batchnorm_count(sbn_batchnorm *layer)
     return sbn__batchnorm_weight(layer);
 }
 
-int sbn__running_room(sbn_batchnorm *layer, float **given)
-{
-    sbn_running *running = layer->running;
-    if (!running->given)
-        running->given = sbn__allocate(2 * sizeof(float) * running->channels);
-    *given = running->given;
-    return running->given ? SBN_SUCCESS : sbn__fail_memory("running statistics");
-}
-
-int sbn__running_take(sbn_batchnorm *layer, const float *given)
+int sbn__running_take(sbn_batchnorm *layer)
 {
     sbn_running *running = layer->running;
     const size_t size = 2 * sizeof(float) * running->channels;
     const int status = sbn__running_read(running, layer->group, layer->name);
-    if (status || memcmp(running->mean, given, size) == 0)
+    if (status || memcmp(running->mean, running->given, size) == 0)
         return status;
-    memcpy(running->mean, given, size);
+    memcpy(running->mean, running->given, size);
     changed(running);
     return SBN_SUCCESS;
 }

@@ -11,9 +11,8 @@
 #include "layer/batchnorm.h"
 
 struct sbn_running {
-    float *mean, *var; /* in one block, as in `given` */
+    float *mean, *var, *given; /* in one block: `given` is room for both of the caller's */
     int64_t batches;
-    float *given; /* room for what the caller gives; NULL until it is needed */
     size_t channels;
     int host_is_stale, device_is_stale;
     int count_is_stale;       /* the host's: the device may have counted more batches, or fewer */
@@ -59,9 +58,5 @@ double sbn__batchnorm_weight(const sbn_batchnorm *layer);
 void sbn__running_average(float *running, const double *moments, double unbiased, double weight,
                           size_t channels);
 
-/*
- * Sets the layer's own by `channels` values of the caller's, which are changed for nothing if they
- * are the same. Room for them is `given`, means and then variances: sbn__running_room.
- */
-int sbn__running_room(sbn_batchnorm *layer, float **given);
-int sbn__running_take(sbn_batchnorm *layer, const float *given);
+/* Sets the layer's own by those in `given`, which are changed for nothing if they are the same. */
+int sbn__running_take(sbn_batchnorm *layer);
