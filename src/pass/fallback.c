@@ -83,9 +83,3 @@ void sbn__passes_time_out(sbn_group *group, sbn_pass *oldest)
     sbn__passes_give_up(group, sbn__communicator_time_out(&group->communicator,
                                                           sbn__pass_request(oldest), call));
 }
-
-void sbn__passes_left_behind(sbn_group *group, int status)
-{
-    sbn__communicator_part(&group->communicator, status);
-    sbn__passes_give_up(group, status);
-}

@@ -15,8 +15,5 @@ void sbn__passes_give_up(sbn_group *group, int status);
 /* The oldest pass has waited for the other ranks until the timeout. */
 void sbn__passes_time_out(sbn_group *group, sbn_pass *oldest);
 
-/* Another rank reports that it has given up: this rank's group fails too. */
-void sbn__passes_left_behind(sbn_group *group, int status);
-
 /* The request that a pass waits for; one that is not in flight if it waits for none. */
 sbn_request *sbn__pass_request(sbn_pass *pass);

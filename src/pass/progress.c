@@ -196,10 +196,13 @@ static void leave_mismatch(sbn_pass *pass)
     }
     int status = sbn__mismatch_read(words, pass->place, transport->rank, transport->world_size);
     if (sbn__mismatch_reports(words, transport->world_size, SBN_TIMEOUT) ||
-        sbn__mismatch_reports(words, transport->world_size, SBN_ABORTED))
-        sbn__passes_left_behind(pass->group, status);
-    else
+        sbn__mismatch_reports(words, transport->world_size, SBN_ABORTED)) {
+        /* Another rank has given up: this rank's group fails, too. */
+        sbn__communicator_part(&pass->group->communicator, status);
+        sbn__passes_give_up(pass->group, status);
+    } else {
         sbn__pass_settle(pass, status);
+    }
 }
 
 /* Advances the pass through its stages until it must wait. */
