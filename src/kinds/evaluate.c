@@ -1,6 +1,4 @@
 /* Passes without communication: step 3 alone, from known statistics. */
-#include <stdio.h>
-
 #include "kinds/forward.h"
 #include "launch/forward.h"
 #include "launch/running_table.h"
@@ -17,11 +15,7 @@ static int apply_replica(sbn_batchnorm *layer, sbn_shard shard, sbn_channel_tabl
     const sbn_shape *shape = &layer->shapes[replica->index];
     cl_event ready = NULL, applied = NULL;
     sbn_host_buffers host;
-    char who[128];
-    snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation, layer->name,
-             sbn_group_rank(layer->group), replica->index);
-    int status = sbn__host_open(&host, replica, &shard, shape, sbn__needs_of(layer, APPLY_NEEDS),
-                                layer->affine, who);
+    int status = sbn__host_open(&host, layer, replica, &shard, shape, APPLY_NEEDS, operation);
     if (!status)
         status = sbn__wait_list_marker(replica, shard.num_wait, shard.wait_list, &ready);
     if (!status && shape->elements > 0)

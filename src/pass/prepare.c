@@ -1,8 +1,5 @@
 #include "pass/prepare.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/memory.h"
 #include "pass/steps.h"
 #include "tensor/invertible.h"
@@ -147,14 +144,9 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
 int sbn__layer_pass_open_host(sbn_layer_pass *lp)
 {
     const sbn_group *group = lp->group;
-    const unsigned needs = sbn__needs_of(lp->layer, lp->kind->needs);
     int status = SBN_SUCCESS;
-    for (size_t r = 0; r < group->replica_count && !status; ++r) {
-        char who[128];
-        snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu",
-                 sbn__operation_name(lp->kind->code), lp->layer->name, sbn_group_rank(group), r);
-        status = sbn__host_open(&lp->host[r], &group->replicas[r], &lp->shards[r], &lp->shapes[r],
-                                needs, lp->layer->affine, who);
-    }
+    for (size_t r = 0; r < group->replica_count && !status; ++r)
+        status = sbn__host_open(&lp->host[r], lp->layer, &group->replicas[r], &lp->shards[r],
+                                &lp->shapes[r], lp->kind->needs, sbn__operation_name(lp->kind->code));
     return status;
 }

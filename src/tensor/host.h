@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "tensor/use.h"
+#include "tensor/shard.h"
 
 typedef struct sbn_host_buffer {
     void *address;
@@ -24,8 +24,8 @@ typedef struct sbn_host_buffers {
  * a pass with these `needs` does not access. Does nothing for other shards. After an error it is
  * closed, too.
  */
-int sbn__host_open(sbn_host_buffers *buffers, sbn_replica *replica, sbn_shard *shard,
-                   const sbn_shape *shape, unsigned needs, int affine, const char *who);
+int sbn__host_open(sbn_host_buffers *buffers, const sbn_batchnorm *layer, sbn_replica *replica,
+                   sbn_shard *shard, const sbn_shape *shape, unsigned needs, const char *operation);
 
 /* Where the floats of a shard's buffer are; NULL: it is none of these. */
 float *sbn__host_floats(const sbn_host_buffers *buffers, const sbn_buffer *buffer);
