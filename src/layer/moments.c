@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "program/kernel_constants.h"
 
@@ -39,31 +38,6 @@ int sbn__saved_moments_reserve(sbn_saved_moments *moments, sbn_replica *replica)
 {
     return sbn__reserve_kept(replica, &moments->device[replica->index],
                              sizeof(double) * SBN_MOMENT_ROWS * moments->channels);
-}
-
-int sbn__saved_moments_read(sbn_saved_moments *moments, const sbn_channel_table *table,
-                            const sbn_replica *replica, const char *layer)
-{
-    if (moments->on_host)
-        return SBN_SUCCESS;
-    const cl_event written = table->written[replica->index];
-    cl_int state = CL_COMPLETE;
-    if (written)
-        clWaitForEvents(1, &written);
-    const int status = written ? sbn__event_state(replica, written, &state) : SBN_SUCCESS;
-    if (status)
-        return status;
-    if (state < 0)
-        return sbn__fail(state,
-                         "saved: the forward pass of layer \"%s\" that fills it has failed on its "
-                         "device: %s",
-                         layer, sbn_strerror(state));
-    const int copied = sbn__read_now(replica, replica->transfer_queue,
-                                     moments->device[replica->index].mem, 0,
-                                     sizeof(double) * SBN_MOMENT_ROWS * moments->channels,
-                                     moments->mean, "saved statistics");
-    moments->on_host = !copied;
-    return copied;
 }
 
 int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels)

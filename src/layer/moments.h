@@ -29,13 +29,6 @@ void sbn__saved_moments_destroy(sbn_saved_moments *moments);
 /* Room for a replica's copy. */
 int sbn__saved_moments_reserve(sbn_saved_moments *moments, sbn_replica *replica);
 
-/*
- * Brings the host's copy up to date: waits for the commands that have written `table`, which write
- * the moments too. A failure of theirs is an error that names the layer.
- */
-int sbn__saved_moments_read(sbn_saved_moments *moments, const sbn_channel_table *table,
-                            const sbn_replica *replica, const char *layer);
-
 int sbn__coefficients_create(sbn_channel_table *table, sbn_group *group, size_t channels);
 
 /* Writes the host copy, if there is one; it must not be in use. */

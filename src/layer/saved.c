@@ -153,8 +153,26 @@ int sbn__saved_follow(sbn_saved *saved)
 
 int sbn__saved_read(const sbn_saved *saved)
 {
-    return sbn__saved_moments_read(saved->moments, &saved->table, saved->layer->group->replicas,
-                                   saved->layer->name);
+    sbn_saved_moments *moments = saved->moments;
+    if (moments->on_host)
+        return SBN_SUCCESS;
+    const sbn_replica *replica = saved->layer->group->replicas;
+    const cl_event written = saved->table.written[0];
+    cl_int state = CL_COMPLETE;
+    if (written)
+        clWaitForEvents(1, &written);
+    int status = written ? sbn__event_state(replica, written, &state) : SBN_SUCCESS;
+    if (!status && state < 0)
+        status = sbn__fail(state,
+                           "saved: the forward pass of layer \"%s\" that fills it has failed on "
+                           "its device: %s",
+                           saved->layer->name, sbn_strerror(state));
+    if (!status)
+        status = sbn__read_now(replica, replica->transfer_queue, moments->device[0].mem, 0,
+                               sizeof(double) * SBN_MOMENT_ROWS * moments->channels, moments->mean,
+                               "saved statistics");
+    moments->on_host = !status;
+    return status;
 }
 
 int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count)

@@ -41,7 +41,10 @@ struct sbn_saved {
 /* Moves saved statistics to the current group of their layer; their content is lost. */
 int sbn__saved_follow(sbn_saved *saved);
 
-/* Brings the host's copy of what is saved up to date. */
+/*
+ * Brings the host's copy of the moments up to date: waits for the commands that have written the
+ * table, which write them too.
+ */
 int sbn__saved_read(const sbn_saved *saved);
 
 /*
