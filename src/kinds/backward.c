@@ -16,16 +16,16 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
     sbn_shard shard = lp->shards[r];
     if (!sbn__backward_applies(lp, r))
         return SBN_SUCCESS;
-    sbn__release_event(&lp->last[r]);
+    sbn__release_event(&lp->work[r].applied);
     if (!lp->saved->frozen || sbn__backward_fusion(lp, sbn__backward_outputs_of(lp, &shard)))
-        return sbn__backward_launch(lp, replica, &lp->last[r]);
+        return sbn__backward_launch(lp, replica, &lp->work[r].applied);
     sbn_shape shape = lp->shapes[r];
     shard.x = shard.dy;
     shard.y = shard.dx;
     shape.x_gap = shape.dy_gap;
     shape.y_gap = shape.dx_gap;
     return sbn__forward_launch(replica, lp->layer, &shard, &shape, &lp->saved->table,
-                               SBN_SCALE_ONLY, NULL, lp->ready[r], &lp->last[r]);
+                               SBN_SCALE_ONLY, NULL, lp->work[r].ready, &lp->work[r].applied);
 }
 
 /* What kinds with sums over x and dy have in common. */

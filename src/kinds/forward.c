@@ -75,9 +75,9 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
     sbn_mask *mask = lp->kind->has_backward ? &lp->saved->masks[r] : NULL;
     if (mask)
         sbn__mask_begin(mask);
-    sbn__release_event(&lp->last[r]);
+    sbn__release_event(&lp->work[r].applied);
     return sbn__forward_launch(replica, lp->layer, &lp->shards[r], &lp->shapes[r], table,
-                               SBN_NORMALISE, mask, lp->ready[r], &lp->last[r]);
+                               SBN_NORMALISE, mask, lp->work[r].ready, &lp->work[r].applied);
 }
 
 #define OWN_STATISTICS \

@@ -151,7 +151,7 @@ int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica)
     sbn__add_store_gradients(&arguments, &own);
     sbn__add_store(&arguments, &store);
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
-    sbn__wait_behind(&wait, replica, replica, lp->last[r]);
+    sbn__wait_behind(&wait, replica, replica, lp->work[r].applied);
     int status = sbn__channel_table_wait(gradients, replica, &wait);
     if (status)
         return status;
@@ -160,7 +160,7 @@ int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica)
                          arguments.count, 1, &groups, &wait, &stored);
     if (status)
         return status;
-    sbn__release_event(&lp->last[r]);
-    lp->last[r] = stored;
+    sbn__release_event(&lp->work[r].applied);
+    lp->work[r].applied = stored;
     return sbn__channel_table_touched(gradients, replica, stored);
 }

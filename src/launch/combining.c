@@ -89,7 +89,7 @@ static int end(const sbn_combining *combining, sbn_layer_pass *lp, sbn_replica *
                                       sbn__layer_pass_may_fail(lp));
     /* Step 3 may have nothing to do; what it enqueues waits for this, and takes its place. */
     if (!status)
-        status = sbn__keep_event(replica, &lp->last[replica->index], event);
+        status = sbn__keep_event(replica, &lp->work[replica->index].applied, event);
     return status;
 }
 

@@ -18,10 +18,7 @@ void sbn__layer_pass_destroy(sbn_layer_pass *lp)
         sbn__work_close(lp->work, lp->group->replica_count);
     sbn__channel_table_destroy(&lp->gradients);
     sbn__free(lp->shards);
-    sbn__free(lp->host);
     sbn__free(lp->shapes);
-    sbn__free(lp->ready);
-    sbn__free(lp->last);
     sbn__free(lp->work);
     sbn__free(lp->wide);
     sbn__free(lp->columns[0]);
@@ -36,12 +33,9 @@ sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
     const size_t replicas = group->replica_count;
     lp->group = group;
     lp->shards = sbn__allocate(sizeof *lp->shards * replicas);
-    lp->host = sbn__allocate(sizeof *lp->host * replicas);
     lp->shapes = sbn__allocate(sizeof *lp->shapes * replicas);
-    lp->ready = sbn__allocate(sizeof *lp->ready * replicas);
-    lp->last = sbn__allocate(sizeof *lp->last * replicas);
     lp->work = sbn__allocate(sizeof *lp->work * replicas);
-    if (lp->shards && lp->host && lp->shapes && lp->ready && lp->last && lp->work)
+    if (lp->shards && lp->shapes && lp->work)
         return lp;
     sbn__layer_pass_destroy(lp);
     return NULL;
@@ -51,9 +45,9 @@ void sbn__layer_pass_release(sbn_layer_pass *lp)
 {
     sbn_saved *saved = lp->saved;
     for (size_t r = 0; r < lp->group->replica_count; ++r) {
-        sbn__host_close(&lp->host[r], &lp->group->replicas[r], NULL);
-        sbn__release_event(&lp->ready[r]);
-        sbn__release_event(&lp->last[r]);
+        sbn__host_close(&lp->work[r].host, &lp->group->replicas[r], NULL);
+        sbn__release_event(&lp->work[r].ready);
+        sbn__release_event(&lp->work[r].applied);
     }
     if (saved) {
         --saved->used;
@@ -67,14 +61,14 @@ void sbn__layer_pass_release(sbn_layer_pass *lp)
 sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica)
 {
     sbn_wait wait = {{NULL}, 0};
-    sbn__wait_add(&wait, lp->ready[replica->index]);
+    sbn__wait_add(&wait, lp->work[replica->index].ready);
     return wait;
 }
 
 int sbn__layer_pass_may_fail(const sbn_layer_pass *lp)
 {
     for (size_t r = 0; r < lp->group->replica_count; ++r)
-        if (!lp->group->replicas[r].in_order || lp->ready[r])
+        if (!lp->group->replicas[r].in_order || lp->work[r].ready)
             return 1;
     return 0;
 }

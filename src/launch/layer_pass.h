@@ -10,7 +10,6 @@
 #include "layer/saved.h"
 #include "plan/plan.h"
 #include "program/kernel_constants.h"
-#include "tensor/host.h"
 
 typedef struct sbn_layer_pass sbn_layer_pass;
 typedef struct sbn_combining sbn_combining; /* src/launch/combining.h */
@@ -54,11 +53,8 @@ struct sbn_layer_pass {
     unsigned flags;
     const sbn_shard *given; /* by the caller, who must keep them until they are copied */
     sbn_shard *shards;
-    sbn_host_buffers *host; /* per replica: what stands in the shard for memory of the host */
     sbn_shape *shapes;
-    cl_event *ready; /* per replica: after the caller's wait list */
-    cl_event *last;  /* per replica: the last command of step 3 */
-    sbn_work *work;  /* per replica */
+    sbn_work *work; /* per replica */
     sbn_call call;
 
     uint64_t own;   /* values per channel of this rank */

@@ -72,7 +72,7 @@ static int update(sbn_layer_pass *lp, sbn_replica *replica, const sbn_buffer *bu
     const size_t channels = lp->layer->channels;
     const size_t begin = sizeof *values * buffer->offset, size = sizeof *values * channels;
     float *const direct = replica->host_memory == SBN_HOST_MEMORY_USED
-                              ? sbn__host_floats(&lp->host[replica->index], buffer)
+                              ? sbn__host_floats(&lp->work[replica->index].host, buffer)
                               : NULL;
     float *const at = direct ? direct : values;
     const int status = direct ? SBN_SUCCESS
@@ -89,7 +89,7 @@ int sbn__tracking_on_host(sbn_layer_pass *lp, sbn_replica *replica)
 {
     const sbn_shard *shard = &lp->shards[replica->index];
     const sbn_saved_moments *moments = lp->saved->moments;
-    const cl_event ready = lp->ready[replica->index];
+    const cl_event ready = lp->work[replica->index].ready;
     if (!sbn__layer_pass_tracks(lp) || !shard->running_mean.mem)
         return SBN_SUCCESS;
     /* The columns have served. */

@@ -1,10 +1,12 @@
 /*
- * Working memory of steps 1 and 2: each replica's accumulators, on the device and on the host, kept
- * from pass to pass. The functions take the replicas' array.
+ * What a layer's part of a pass keeps for each replica: the accumulators of steps 1 and 2, on the
+ * device and on the host, whose memory is kept from pass to pass, and what ends with the pass. The
+ * functions take the replicas' array.
  */
 #pragma once
 
 #include "device/staging.h"
+#include "tensor/host.h"
 
 /* A reduction has left these accumulators: of each slice, or added up. */
 typedef struct sbn_reduced {
@@ -12,7 +14,7 @@ typedef struct sbn_reduced {
     cl_uint slices; /* 0: none */
 } sbn_reduced;
 
-/* The working memory of one replica. */
+/* Of one replica. */
 typedef struct sbn_work {
     sbn_device_buffer partial;         /* accumulators of each slice */
     sbn_device_buffer wide;            /* of the blocks that do not fit */
@@ -21,6 +23,11 @@ typedef struct sbn_work {
     sbn_reduced reduced;
     cl_event last; /* the last command that uses any of these */
     cl_event next; /* takes its place when all replicas have enqueued theirs */
+
+    /* Of the pass under way. */
+    sbn_host_buffers host; /* what stands in the shard for memory of the host */
+    cl_event ready;        /* after the caller's wait list */
+    cl_event applied;      /* the last command of step 3 */
 } sbn_work;
 
 /* Every replica's next command becomes its last one. */

@@ -60,9 +60,9 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
         status = sbn__steps_apply(lp, replica);
         if (!status)
-            status = sbn__make_last(replica, &lp->shards[r], &lp->last[r]);
-        if (!status && !lp->host[r].open)
-            sbn__give_event(lp->shards[r].event, &lp->last[r]);
+            status = sbn__make_last(replica, &lp->shards[r], &lp->work[r].applied);
+        if (!status && !lp->work[r].host.open)
+            sbn__give_event(lp->shards[r].event, &lp->work[r].applied);
     }
     return status ? status : sbn__flush(replica);
 }
@@ -73,13 +73,13 @@ static int complete_replica(sbn_pass *pass, sbn_replica *replica)
     const size_t r = replica->index;
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
-        if (!lp->host[r].open)
+        if (!lp->work[r].host.open)
             continue;
-        status = sbn__host_close(&lp->host[r], replica, lp->last[r]);
+        status = sbn__host_close(&lp->work[r].host, replica, lp->work[r].applied);
         if (!status && lp->enqueued)
             status = sbn__layer_pass_check_enqueued(lp);
         if (!status)
-            sbn__give_event(lp->shards[r].event, &lp->last[r]);
+            sbn__give_event(lp->shards[r].event, &lp->work[r].applied);
     }
     return status;
 }

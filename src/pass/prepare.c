@@ -134,7 +134,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
         if (!(needs & SBN_NEEDS_BIAS))
             shard->bias = none;
         status = sbn__wait_list_marker(&group->replicas[r], shard->num_wait, shard->wait_list,
-                                       &lp->ready[r]);
+                                       &lp->work[r].ready);
     }
     if (!status)
         sbn__layer_pass_start(lp);
@@ -146,7 +146,8 @@ int sbn__layer_pass_open_host(sbn_layer_pass *lp)
     const sbn_group *group = lp->group;
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = sbn__host_open(&lp->host[r], lp->layer, &group->replicas[r], &lp->shards[r],
-                                &lp->shapes[r], lp->kind->needs, sbn__operation_name(lp->kind->code));
+        status = sbn__host_open(&lp->work[r].host, lp->layer, &group->replicas[r], &lp->shards[r],
+                                &lp->shapes[r], lp->kind->needs,
+                                sbn__operation_name(lp->kind->code));
     return status;
 }
