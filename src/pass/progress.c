@@ -106,7 +106,7 @@ static void finish_sums(sbn_pass *pass)
         pass->wide = 1;
         pass->one_request = 0;
         pass->stage = SBN_STAGE_LOCAL;
-        sbn__start_wide(pass);
+        sbn__start_on_host(pass);
     } else {
         sbn__pass_conclude(pass);
     }

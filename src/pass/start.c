@@ -119,24 +119,14 @@ void sbn__start_on_devices(sbn_pass *pass)
 }
 
 /* Room for a header, the words of what is pending, and its copies to the host. */
-static void start_on_host(sbn_pass *pass, step *enqueue)
+void sbn__start_on_host(sbn_pass *pass)
 {
     const size_t words = sbn__sums_lay_out(pass->layer_passes, pass->wide, &pass->sent);
     sbn__pass_error(pass, pass->layer_passes,
                     sbn__request_reserve(&pass->sums, SBN_HEADER_WORDS + words,
                                          "the words of a pass"));
-    take(pass, enqueue);
+    take(pass, pass->wide ? sbn__sums_read_wide : reduce);
     sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
-}
-
-void sbn__start_on_host(sbn_pass *pass)
-{
-    start_on_host(pass, reduce);
-}
-
-void sbn__start_wide(sbn_pass *pass)
-{
-    start_on_host(pass, sbn__sums_read_wide);
 }
 
 int sbn__start_arrived(sbn_pass *pass)

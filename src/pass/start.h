@@ -16,11 +16,11 @@ void sbn__pass_conclude(sbn_pass *pass);
 /* Moves a pass of this rank alone, whose counts are known, on to LOCAL, or settles it. */
 void sbn__pass_start_alone(sbn_pass *pass);
 
-/* Enqueues step 1 of the pending layer passes. Errors are kept in the pass. */
+/*
+ * Enqueues step 1 of the pending layer passes or, of a `wide` pass, the copies of the wide
+ * accumulators that are still to be added. Errors are kept in the pass.
+ */
 void sbn__start_on_host(sbn_pass *pass);
-
-/* Enqueues the copies of the wide accumulators that are still to be added. */
-void sbn__start_wide(sbn_pass *pass);
 
 /*
  * Enqueues steps 1 and 2 of the pending layer passes and settles the pass, or keeps an error in it.
