@@ -17,7 +17,7 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
     if (!sbn__backward_applies(lp, r))
         return SBN_SUCCESS;
     sbn__release_event(&lp->work[r].applied);
-    if (!lp->saved->frozen || sbn__backward_fusion(lp, sbn__backward_outputs_of(lp, &shard)))
+    if (!lp->saved->frozen || sbn__backward_outputs_of(lp, &shard).fusion)
         return sbn__backward_launch(lp, replica, &lp->work[r].applied);
     sbn_shape shape = lp->shapes[r];
     shard.x = shard.dy;

@@ -120,7 +120,6 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
     const size_t r = replica->index;
     sbn_shard shard = lp->shards[r];
     const sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, &shard);
-    const int fusion = sbn__backward_fusion(lp, outputs);
     const sbn_whole_arguments own = whole_of(lp, replica);
     const sbn_backward_tensor_arguments tensors = sbn__backward_tensors(lp, r, &shard);
     const sbn_backward_whole_arguments applies = {.has_dx = (cl_uint)sbn__backward_applies(lp, r)};
@@ -132,10 +131,10 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
     sbn__add_backward_combine(&arguments, &combining->gradients);
     sbn__add_store(&arguments, &combining->store);
     sbn__add_backward_whole(&arguments, &applies);
-    if (fusion)
+    if (outputs.fusion)
         sbn__fuse_backward(&fused, lp->layer, &shard, &lp->saved->masks[r], outputs,
                            tensors.coefficients, &arguments);
-    sbn_kernels *kernels = replica->kernels[lp->layer->config.type][fusion];
+    sbn_kernels *kernels = replica->kernels[lp->layer->config.type][outputs.fusion];
     return launch_whole(lp, replica, &kernels->backward_whole[lp->shapes->layout], &arguments, wait,
                         event);
 }

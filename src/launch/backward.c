@@ -57,25 +57,22 @@ int sbn__backward_applies(const sbn_layer_pass *lp, size_t replica)
 
 sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *lp, sbn_shard *shard)
 {
-    sbn_backward_outputs outputs = {.constant = lp->saved->frozen};
-    const int wants = wants_residual_grad(lp->layer, shard);
-    outputs.stores = wants && shard->dx.mem;
-    outputs.only = wants && !shard->dx.mem;
+    const sbn_batchnorm *layer = lp->layer;
+    const int wants = wants_residual_grad(layer, shard);
+    const int recovers = layer->config.from_output && !lp->saved->frozen;
+    const int fuses = layer->config.activation != SBN_IDENTITY || wants || recovers;
+    const sbn_backward_outputs outputs = {
+        .fusion = fuses ? layer->fusion : 0,
+        .stores = wants && shard->dx.mem,
+        .only = wants && !shard->dx.mem,
+        .constant = lp->saved->frozen,
+    };
     if (outputs.only)
         shard->dx = shard->residual_grad;
     /* Constant statistics may have no need of x. */
     if (!shard->x.mem)
         shard->x = shard->dy;
     return outputs;
-}
-
-int sbn__backward_fusion(const sbn_layer_pass *lp, sbn_backward_outputs outputs)
-{
-    const sbn_batchnorm *layer = lp->layer;
-    const int recovers = layer->config.from_output && !outputs.constant;
-    return layer->config.activation != SBN_IDENTITY || outputs.stores || outputs.only || recovers
-               ? layer->fusion
-               : 0;
 }
 
 sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, size_t replica,
@@ -108,7 +105,6 @@ int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, cl_event *eve
     sbn_shard shard = lp->shards[r];
     const sbn_batchnorm *layer = lp->layer;
     const sbn_backward_outputs outputs = sbn__backward_outputs_of(lp, &shard);
-    const int fusion = sbn__backward_fusion(lp, outputs);
     const sbn_shape *g = &lp->shapes[r];
     sbn_channel_table *coefficients = &lp->saved->table, *gradients = &lp->gradients;
     const sbn_backward_tensor_arguments tensors = sbn__backward_tensors(lp, r, &shard);
@@ -117,7 +113,7 @@ int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, cl_event *eve
     sbn_arguments arguments = {.count = 0};
     sbn__add_backward_tensor(&arguments, &tensors);
     sbn__add_backward_apply(&arguments, &own);
-    if (fusion)
+    if (outputs.fusion)
         sbn__fuse_backward(&fused, layer, &shard, &lp->saved->masks[r], outputs,
                            tensors.coefficients, &arguments);
     sbn_wait wait = sbn__layer_pass_wait(lp, replica);
@@ -125,7 +121,8 @@ int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, cl_event *eve
     if (!status)
         status = sbn__channel_table_wait(gradients, replica, &wait);
     if (!status)
-        status = sbn__launch_apply(replica, replica->kernels[g->type][fusion]->backward_apply, g,
+        status = sbn__launch_apply(replica,
+                                   replica->kernels[g->type][outputs.fusion]->backward_apply, g,
                                    &arguments, &wait, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);

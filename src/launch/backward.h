@@ -18,9 +18,6 @@ int sbn__backward_applies(const sbn_layer_pass *lp, size_t replica);
  */
 sbn_backward_outputs sbn__backward_outputs_of(const sbn_layer_pass *lp, sbn_shard *shard);
 
-/* The fusion of step 3: none where it makes no difference. */
-int sbn__backward_fusion(const sbn_layer_pass *lp, sbn_backward_outputs outputs);
-
 /* The arguments of step 3 for the tensors of a shard of `outputs_of`. */
 sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, size_t replica,
                                                     const sbn_shard *shard);

@@ -21,11 +21,11 @@ void sbn__fuse_activation(sbn_activation_arguments *own, const sbn_batchnorm *la
                           sbn_arguments *arguments);
 
 /*
- * Step 3 of a backward pass that uses the fusion. `stores`: the residual's gradient besides dx;
- * `only`: in its place; `constant`: the statistics are.
+ * What step 3 of a backward pass writes. `fusion`: 0 where it makes no difference; `stores`: the
+ * residual's gradient besides dx; `only`: in its place; `constant`: the statistics are.
  */
 typedef struct sbn_backward_outputs {
-    int stores, only, constant;
+    int fusion, stores, only, constant;
 } sbn_backward_outputs;
 
 void sbn__fuse_backward(sbn_backward_fusion_arguments *own, const sbn_batchnorm *layer,
