@@ -1,7 +1,6 @@
 #include "bench/bench.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -18,36 +17,16 @@ const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward
  */
 enum { PEER_VALUES = 32 };
 
-struct bench {
-    bench_config config;
-    queues *queues;
-};
-
-int bench_open(const bench_config *config, bench **made, char *error)
+int bench_open(bench *b, char *error)
 {
     cl_device_id ids[PROBLEM_MAX_REPLICAS];
-    bench *b = *made = calloc(1, sizeof *b);
-    if (!b)
-        return job_failed_here(error, "opening the devices", SBN_OUT_OF_MEMORY);
-    b->config = *config;
-    for (size_t i = 0; i < config->num_devices; ++i)
-        ids[i] = config->devices[i]->id;
-    const int status = runner_create(&(runner_config){.devices = ids,
-                                                      .num_devices = config->num_devices,
-                                                      .contexts = RUNNER_PLATFORMS,
-                                                      .build_options = config->build_options},
-                                     &b->queues, error);
-    if (status) {
-        free(b);
-        *made = NULL;
-    }
-    return status;
-}
-
-void bench_close(bench *b)
-{
-    queues_close(b->queues);
-    free(b);
+    for (size_t i = 0; i < b->num_devices; ++i)
+        ids[i] = b->devices[i]->id;
+    return runner_create(&(runner_config){.devices = ids,
+                                          .num_devices = b->num_devices,
+                                          .contexts = RUNNER_PLATFORMS,
+                                          .build_options = b->build_options},
+                         &b->queues, error);
 }
 
 const char *bench_refuses(const problem *p)
@@ -83,93 +62,72 @@ static int weigh(scene *s, size_t before, size_t *workspace)
     return status;
 }
 
-static int open_contenders(bench *b, const problem *p, scene *s, contender_list *all)
+static int open_contenders(const bench *b, const problem *p, scene *s, contender_list *all)
 {
     /* What only this library has. */
     const int own = s->p.gap || s->p.from_output;
     /* The benchmark's own kernels of sums read dense floats, and nothing follows them. */
     const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !own;
     /* oneDNN runs on the CPU: beside another device its times mean nothing. */
-    const int is_cpu = strcmp(b->config.devices[0]->type, "cpu") == 0;
+    const int is_cpu = strcmp(b->devices[0]->type, "cpu") == 0;
     int status = bench_program_make(s);
     status = status ? status : bench_library_open(s, all);
     status = status ? status : bench_copy_open(s, all);
     if (!status && plain)
         status = bench_unordered_open(s, all);
     if (!status)
-        status = bench_replicas_open(s, p, b->queues, b->config.build_options, all);
+        status = bench_replicas_open(s, p, b->queues, b->build_options, all);
     if (!status && !own && is_cpu && s->g.values >= PEER_VALUES)
         status = bench_onednn_open(s, all);
     return status;
 }
 
 /* A series for each pass of each contender. */
-static int make_series(bench_result *result)
+static void make_series(bench_result *result)
 {
-    result->series = calloc(TIMING_SERIES, sizeof *result->series);
-    for (size_t i = 0; i < result->contenders.count && result->series; ++i) {
+    for (size_t i = 0; i < result->contenders.count; ++i) {
         const contender *c = &result->contenders.of[i];
         for (bench_pass pass = BENCH_COPY; pass < BENCH_PASSES; ++pass)
             if (c->passes & 1u << pass && result->count < TIMING_SERIES)
                 result->series[result->count++] = (series){.of = c, .pass = pass};
     }
-    return result->series ? SBN_SUCCESS : SBN_OUT_OF_MEMORY;
 }
 
 /* A sentence about a contender's results begins with its name. */
-static int check_contender(scene *s, const contender *c)
+static int measure(const bench *b, const scene *s, bench_result *result)
 {
-    char why[RUNNER_ERROR];
-    const int status = c->check(c->self);
-    if (status) {
-        memcpy(why, s->error, sizeof why);
-        snprintf(s->error, sizeof s->error, "%s: %.900s", c->name, why);
+    make_series(result);
+    int status = timing_run(result->series, result->count, &b->budget, &result->rounds);
+    for (size_t i = 0; i < result->contenders.count && !status; ++i) {
+        const contender *c = &result->contenders.of[i];
+        status = c->check(c->self);
+        if (status)
+            snprintf(result->error, sizeof result->error, "%s: %.900s", c->name, s->error);
     }
-    return status;
-}
-
-static int measure(bench *b, scene *s, bench_result *result)
-{
-    int status = make_series(result);
-    if (status)
-        return job_failed_here(s->error, "making room for measurements", status);
-    status = timing_run(result->series, result->count, &b->config.budget, &result->rounds);
-    for (size_t i = 0; i < result->contenders.count && !status; ++i)
-        status = check_contender(s, &result->contenders.of[i]);
     result->copy = bench_copy_fastest(result);
     return status;
 }
 
-void bench_run(bench *b, const problem *p, bench_result *result)
+void bench_run(const bench *b, const problem *p, bench_result *result)
 {
     const double start = sbn__seconds();
-    scene *s = calloc(1, sizeof *s);
-    *result = (bench_result){.ok = 0};
-    if (!s) {
-        job_failed_here(result->error, "measuring", SBN_OUT_OF_MEMORY);
-        return;
-    }
+    scene s = {.group = NULL};
+    memset(result, 0, sizeof *result);
     /* A group keeps its working memory, and this problem's is to be measured alone. */
     queues_forget_groups(b->queues);
     const size_t before = sbn_device_memory();
-    int status = scene_open(s, b->config.devices[0], b->queues, p);
-    status = status ? status : weigh(s, before, &result->workspace);
-    result->bytes = s->g.elements * element_size(p->type);
+    int status = scene_open(&s, b->devices[0], b->queues, p);
+    status = status ? status : weigh(&s, before, &result->workspace);
+    result->bytes = s.g.elements * element_size(p->type);
     result->residual = p->residual;
-    status = status ? status : open_contenders(b, p, s, &result->contenders);
-    status = status ? status : measure(b, s, result);
+    status = status ? status : open_contenders(b, p, &s, &result->contenders);
+    status = status ? status : measure(b, &s, result);
     result->ok = !status;
-    memcpy(result->error, s->error, sizeof result->error);
+    if (!*result->error)
+        memcpy(result->error, s.error, sizeof result->error);
     for (size_t i = result->contenders.count; i-- > 0;)
         if (result->contenders.of[i].close)
             result->contenders.of[i].close(result->contenders.of[i].self);
-    scene_close(s);
-    free(s);
+    scene_close(&s);
     result->seconds = sbn__seconds() - start;
-}
-
-void bench_result_free(bench_result *result)
-{
-    free(result->series);
-    result->series = NULL;
 }

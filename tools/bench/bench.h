@@ -5,18 +5,16 @@
 #include "check/queues.h"
 #include "bench/timing.h"
 
-typedef struct bench_config {
+typedef struct bench {
     const device_info *const *devices; /* of one platform; the first is measured alone */
     size_t num_devices;
     const char *build_options; /* for the library, or NULL */
     timing_budget budget;
-} bench_config;
+    queues *queues; /* of these devices, from bench_open on */
+} bench;
 
-typedef struct bench bench;
-
-/* Statuses and `error` as of runner_create. */
-int bench_open(const bench_config *config, bench **made, char *error);
-void bench_close(bench *b);
+/* Opens the queues; close them with queues_close. Statuses and `error` as of runner_create. */
+int bench_open(bench *b, char *error);
 
 /* What was measured. */
 typedef struct bench_result {
@@ -27,7 +25,7 @@ typedef struct bench_result {
     size_t workspace;         /* bytes of device memory that the library took for its passes */
     size_t rounds;
     size_t count;
-    series *series;
+    series series[TIMING_SERIES];
     contender_list contenders; /* closed, but for their names */
     const char *copy;          /* the fastest one's name */
     double seconds;            /* in all */
@@ -36,9 +34,8 @@ typedef struct bench_result {
 /* 0 if the problem can be measured, or a sentence that says why not. */
 const char *bench_refuses(const problem *p);
 
-/* Always fills `result`; free it with bench_result_free. */
-void bench_run(bench *b, const problem *p, bench_result *result);
-void bench_result_free(bench_result *result);
+/* Always fills `result`, which is too large for a stack. */
+void bench_run(const bench *b, const problem *p, bench_result *result);
 
 /* A series of the result; NULL if there is none. */
 const series *bench_series(const bench_result *result, const char *contender, bench_pass pass);

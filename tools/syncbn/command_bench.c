@@ -72,13 +72,13 @@ static int settle(command_options *o)
     return 0;
 }
 
-static int run_list(bench *b, const command_options *o, bench_report *report)
+static int run_list(const bench *b, const command_options *o, bench_report *report)
 {
     size_t failed = 0;
     for (size_t i = 0; i < o->list.count; ++i) {
         const problem *p = &o->list.problems[i];
         char line[PROBLEM_LINE];
-        bench_result result;
+        static bench_result result;
         problem_print(p, line, sizeof line);
         /* The growing table shows the progress itself. */
         progress_show(i + 1, o->list.count, failed, line, json_output_is_stdout(report->out));
@@ -86,7 +86,6 @@ static int run_list(bench *b, const command_options *o, bench_report *report)
         progress_clear();
         failed += !result.ok;
         bench_report_problem(report, p, &result);
-        bench_result_free(&result);
     }
     return failed ? EXIT_FAILED : 0;
 }
@@ -95,19 +94,18 @@ static int run(const device_list *list, const command_options *o, json_output *o
 {
     const device_info *devices[DEVICE_CHOICE_MAX];
     char error[RUNNER_ERROR];
-    const bench_config config = {.devices = devices,
-                                 .num_devices = o->devices.count,
-                                 .build_options = o->build_options,
-                                 .budget = o->budget};
+    bench b = {.devices = devices,
+               .num_devices = o->devices.count,
+               .build_options = o->build_options,
+               .budget = o->budget};
     bench_report report;
-    bench *b;
     for (size_t i = 0; i < o->devices.count; ++i)
         devices[i] = &list->device[o->devices.numbers[i]];
-    if (bench_open(&config, &b, error))
+    if (bench_open(&b, error))
         return failure("%s", error);
     bench_report_begin(&report, list, &o->devices, out);
-    const int exit_status = run_list(b, o, &report);
-    bench_close(b);
+    const int exit_status = run_list(&b, o, &report);
+    queues_close(b.queues);
     const int unwritten = bench_report_end(&report);
     return unwritten ? unwritten : exit_status;
 }
