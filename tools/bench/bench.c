@@ -57,7 +57,7 @@ static int weigh(scene *s, size_t before, size_t *workspace)
     int status = job_forward(&s->job, NULL);
     status = status ? status : job_backward(&s->job, NULL);
     status = status ? status : job_evaluate(&s->job);
-    status = status ? status : bench_finish(s);
+    status = status ? status : job_finish(&s->job);
     *workspace = sbn_device_memory() - before;
     return status;
 }

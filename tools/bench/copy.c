@@ -32,7 +32,7 @@ static int run(void *self, bench_pass pass)
         if (status)
             return job_failed_here(s->error, "clEnqueueCopyBuffer", status);
     }
-    return status ? status : bench_finish(s);
+    return status ? status : job_finish(&s->job);
 }
 
 /* What a copy must leave in y's memory: x's bits, and behind them what was there before. */

@@ -72,9 +72,3 @@ int bench_enqueue(scene *s, const bench_kernel *k)
                                            NULL, NULL);
     return status ? job_failed_here(s->error, "clEnqueueNDRangeKernel", status) : SBN_SUCCESS;
 }
-
-int bench_finish(scene *s)
-{
-    cl_int status = clFinish(s->queue);
-    return status ? job_failed_here(s->error, "clFinish", status) : SBN_SUCCESS;
-}

@@ -31,6 +31,3 @@ int bench_buffer_make(scene *s, size_t floats, cl_mem *made);
 
 /* Enqueues it on the scene's queue; nothing where there is no kernel. */
 int bench_enqueue(scene *s, const bench_kernel *k);
-
-/* Waits for the scene's queue. */
-int bench_finish(scene *s);

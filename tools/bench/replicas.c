@@ -33,22 +33,12 @@ typedef struct replicas {
     alone *apart;
 } replicas;
 
-static int finish(const replicas *r)
-{
-    for (size_t i = 0; i < r->count; ++i) {
-        cl_int status = clFinish(r->queue[i]);
-        if (status)
-            return job_failed_here(r->scene->error, "clFinish", status);
-    }
-    return SBN_SUCCESS;
-}
-
 static int run_together(void *self, bench_pass pass)
 {
     replicas *r = self;
     int status = pass == BENCH_FORWARD ? job_forward(&r->together, NULL)
                                        : job_backward(&r->together, NULL);
-    return status ? status : finish(r);
+    return status ? status : job_finish(&r->together);
 }
 
 /* All begin before the first ends, so that they run side by side, as synchronised ones do. */
@@ -71,7 +61,7 @@ static int run_apart(void *self, bench_pass pass)
         int ended = sbn_pass_end(begun[i], NULL);
         status = status || !ended ? status : job_failed(r->scene->error, "sbn_pass_end", ended);
     }
-    return status ? status : finish(r);
+    return status ? status : job_finish(&r->together);
 }
 
 /* The bits must equal those of one replica with the whole batch, which have been verified. */
@@ -136,7 +126,7 @@ static int open_together(replicas *r, queues *q)
         return job_failed(s->error, "making the group of replicas", status);
     r->together = (job){.p = &r->p, .g = &r->g, .in = &s->in, .out = &r->out, .error = s->error};
     status = job_open(&r->together, group, r->queue);
-    return status ? status : finish(r);
+    return status ? status : job_finish(&r->together);
 }
 
 /* A replica's samples are contiguous in the batch. */

@@ -1,5 +1,5 @@
 /* The scene of contenders. */
-#include "bench/kernels.h"
+#include "bench/contender.h"
 
 int scene_open(scene *s, const device_info *device, queues *q, const problem *p)
 {
@@ -23,7 +23,7 @@ int scene_open(scene *s, const device_info *device, queues *q, const problem *p)
         return job_failed_here(s->error, "clGetCommandQueueInfo", status);
     s->job = (job){.p = &s->p, .g = &s->g, .in = &s->in, .out = &s->right, .error = s->error};
     status = job_open(&s->job, s->group, queue);
-    return status ? status : bench_finish(s);
+    return status ? status : job_finish(&s->job);
 }
 
 void scene_close(scene *s)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/kernels.h"
 #include "bench/timing.h"
 #include "check/runner.h"
 
@@ -17,14 +16,8 @@ struct tuner {
     char *error;
 };
 
-/* The plan before, once more, and the one after it. */
+/* The plan before, once more, and the one after it: jobs of a group each, on a scene's buffers. */
 enum { BEFORE, AGAIN, AFTER, PLANS };
-
-typedef struct plan {
-    sbn_group *group;
-    scene *scene; /* that is under way, and */
-    job j;        /* a layer of the plan's own on its buffers */
-} plan;
 
 static int make_group(tuner *t, const sbn_tuning *tuning, sbn_group **group)
 {
@@ -79,21 +72,19 @@ void tuner_close(tuner *t)
 
 static int run(void *self, bench_pass pass)
 {
-    plan *p = self;
-    return pass == BENCH_FORWARD ? job_forward(&p->j, NULL) : job_backward(&p->j, NULL);
+    return pass == BENCH_FORWARD ? job_forward(self, NULL) : job_backward(self, NULL);
 }
 
 static int finish(void *self)
 {
-    const plan *p = self;
-    return bench_finish(p->scene);
+    return job_finish(self);
 }
 
-static int enter(plan *p, scene *s)
+static int enter(job *j, const scene *s)
 {
-    p->scene = s;
-    p->j = s->job;
-    return job_open_on(&p->j, &s->job, 0, s->job.replicas, p->group);
+    sbn_group *own = j->group;
+    *j = s->job;
+    return job_open_on(j, &s->job, 0, s->job.replicas, own);
 }
 
 /* The standard error of a median, from the quartiles, were the values normal. */
@@ -118,7 +109,7 @@ static tuner_line line_of(const problem *of, const series *list, int is_backward
     };
 }
 
-static int compare_scene(tuner *t, plan plans[PLANS], size_t which, double seconds,
+static int compare_scene(tuner *t, job plans[PLANS], size_t which, double seconds,
                          tuner_comparison *result)
 {
     static series list[2 * PLANS];
@@ -138,7 +129,7 @@ static int compare_scene(tuner *t, plan plans[PLANS], size_t which, double secon
         memcpy(t->error, t->scenes[which].error, RUNNER_ERROR);
     clFinish(t->scenes->queue);
     while (entered)
-        job_close(&plans[--entered].j);
+        job_close(&plans[--entered]);
     for (int is_backward = 0; is_backward < 2 && !status; ++is_backward)
         result->lines[result->count++] = line_of(t->named[which], list, is_backward, rounds);
     return status;
@@ -169,7 +160,7 @@ void tuner_judge(tuner_comparison *result)
 int tuner_compare(tuner *t, const sbn_tuning *before, const sbn_tuning *after, double seconds,
                   tuner_comparison *result)
 {
-    plan plans[PLANS] = {{.group = NULL}};
+    job plans[PLANS] = {{.group = NULL}};
     int status = SBN_SUCCESS;
     *result = (tuner_comparison){0};
     for (int i = 0; i < PLANS && !status; ++i)

@@ -89,7 +89,7 @@ static int run(void *self, bench_pass pass)
     int status = SBN_SUCCESS;
     for (int i = 0; i < LAUNCHES && !status; ++i)
         status = bench_enqueue(u->scene, &u->kernel[pass][i]);
-    return status ? status : bench_finish(u->scene);
+    return status ? status : job_finish(&u->scene->job);
 }
 
 static int check(void *self)

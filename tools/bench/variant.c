@@ -38,7 +38,7 @@ static int run(void *self, bench_pass pass)
 static int finish(void *self)
 {
     const variant *v = self;
-    return bench_finish(v->scene);
+    return job_finish(v->job);
 }
 
 /* Overwrites what the passes write, and makes them. */
@@ -111,7 +111,7 @@ static int open_variant(scene *s, const char *name, const problem *p, contender_
                                         .check = check,
                                         .close = close};
     const int status = p ? open_job(v) : SBN_SUCCESS;
-    return status ? status : bench_finish(s);
+    return status ? status : job_finish(v->job);
 }
 
 static int make_separate(variant *v)

@@ -301,3 +301,11 @@ int job_run(job *j)
     j->out->wide = forward.wide == 1 || backward.wide == 1 ? 1 : -(forward.wide || backward.wide);
     return status;
 }
+
+int job_finish(const job *j)
+{
+    cl_int status = CL_SUCCESS;
+    for (size_t r = 0; r < j->replicas && !status; ++r)
+        status = clFinish(j->tensors[r].queue);
+    return status ? job_failed_here(j->error, "clFinish", status) : SBN_SUCCESS;
+}

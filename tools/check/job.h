@@ -55,3 +55,6 @@ int job_recompute(job *j);
 
 /* All that the problem has, in their order. */
 int job_run(job *j);
+
+/* Waits for the queues of its replicas. */
+int job_finish(const job *j);

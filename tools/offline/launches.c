@@ -63,12 +63,10 @@ static void close_setting(setting *s)
     s->queues = NULL;
 }
 
-static int finish(setting *s)
+static int finish(const job *j)
 {
-    cl_int code = CL_SUCCESS;
-    for (size_t r = 0; r < s->replicas && !code; ++r)
-        code = clFinish(s->queue[r]);
-    return code ? fail("clFinish", code) : 0;
+    const int status = job_finish(j);
+    return status ? fail(j->error, status) : 0;
 }
 
 static int pass(job *j, int is_backward)
@@ -94,7 +92,7 @@ static int with_job(setting *s, const char *line, action *act)
         job j = {.p = &p, .g = &g, .in = &in, .out = &out, .error = error};
         const int status = job_open(&j, s->group, s->queue);
         failed = status ? fail(error, status) : act(s, &j, line);
-        failed = failed || finish(s);
+        failed = failed || finish(&j);
         job_close(&j);
         inputs_free(&in);
     }
@@ -139,11 +137,11 @@ static int time_commands(setting *s, job *j, const char *line)
         char what[PROBLEM_LINE + 64];
         snprintf(what, sizeof what, "%s, %s, %s", line, s->name,
                  is_backward ? "backward" : "forward");
-        failed = finish(s);
+        failed = finish(j);
         for (int i = 0; i < TIMELINE_PASSES && !failed; ++i) {
             timeline_begin();
             failed = pass(j, is_backward);
-            failed = timeline_end(failed || finish(s));
+            failed = timeline_end(failed || finish(j));
         }
         if (!failed)
             timeline_print(what, s->queue[0]);
