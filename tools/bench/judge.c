@@ -8,26 +8,29 @@
 #include "check/elements.h"
 
 /* The first output that failed, in a sentence. */
-static int refuse(scene *s, const placement *g, const outputs *out, const comparison *judged)
+static int refuse(const job *j, const comparison *judged)
 {
     int id = 0;
     while (id < OUTPUTS && !judged->of[id].failures)
         ++id;
     if (id == OUTPUTS)
-        snprintf(s->error, sizeof s->error, "a wrong count of values or batches");
+        snprintf(j->error, RUNNER_ERROR, "a wrong count of values or batches");
     else
-        compare_explain(g, out, judged, (output_id)id, s->error, sizeof s->error);
+        compare_explain(j->g, j->out, judged, (output_id)id, j->error, RUNNER_ERROR);
     return RUNNER_SPOILT;
 }
 
-int bench_judge_library(scene *s, const problem *p, const placement *g, const inputs *in,
-                        const outputs *out)
+int bench_judge_library(job *j)
 {
     comparison judged;
-    int status = compare(p, g, in, out, &judged);
+    int status = job_collect(j);
+    status = status ? status : job_apart(j, j->group, &j->tensors->queue);
     if (status)
-        return job_failed_here(s->error, "comparing", status);
-    return judged.ok ? SBN_SUCCESS : refuse(s, g, out, &judged);
+        return status;
+    status = compare(j->p, j->g, j->in, j->out, &judged);
+    if (status)
+        return job_failed_here(j->error, "comparing", status);
+    return judged.ok ? SBN_SUCCESS : refuse(j, &judged);
 }
 
 static double root_mean_square(const float *data, size_t count)
@@ -89,26 +92,20 @@ int bench_judge_numbers(scene *s, const float *got, output_id right)
     return RUNNER_SPOILT;
 }
 
-/* Reads a tensor of the scene and judges it. */
-static int judge(scene *s, tensor_id id, output_id right)
-{
-    outputs got = {.wide = 0};
-    job j = s->job;
-    j.out = &got;
-    int status = job_collect_tensor(&j, id, right);
-    status = status ? status : bench_judge_numbers(s, got.of[right].data, right);
-    outputs_free(&got);
-    return status;
-}
-
 int bench_judge_results(scene *s)
 {
-    int status = judge(s, TENSOR_Y, OUT_Y);
-    status = status ? status : judge(s, TENSOR_DX, OUT_DX);
-    if (status || !s->p.affine)
-        return status;
-    status = judge(s, TENSOR_WEIGHT_GRAD, OUT_WEIGHT_GRAD);
-    return status ? status : judge(s, TENSOR_BIAS_GRAD, OUT_BIAS_GRAD);
+    static const tensor_id from[] = {TENSOR_Y, TENSOR_DX, TENSOR_WEIGHT_GRAD, TENSOR_BIAS_GRAD};
+    static const output_id to[] = {OUT_Y, OUT_DX, OUT_WEIGHT_GRAD, OUT_BIAS_GRAD};
+    outputs got = {.wide = 0};
+    job j = s->job;
+    int status = SBN_SUCCESS;
+    j.out = &got;
+    for (int i = 0; i < (s->p.affine ? 4 : 2) && !status; ++i) {
+        status = job_collect_tensor(&j, from[i], to[i]);
+        status = status ? status : bench_judge_numbers(s, got.of[to[i]].data, to[i]);
+    }
+    outputs_free(&got);
+    return status;
 }
 
 int bench_overwrite(scene *s, const job *j)

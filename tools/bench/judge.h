@@ -3,9 +3,8 @@
 
 #include "bench/contender.h"
 
-/* The library's outputs, by the float64 reference. */
-int bench_judge_library(scene *s, const problem *p, const placement *g, const inputs *in,
-                        const outputs *out);
+/* What the library has left in a job of one replica, by the float64 reference. */
+int bench_judge_library(job *j);
 
 /*
  * All others are judged roughly, because their sums are rounded in another order, for which the

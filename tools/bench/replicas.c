@@ -92,12 +92,8 @@ static int check_apart(void *self)
         status = job_reset(&r->apart[i].job);
     status = status ? status : run_apart(r, BENCH_FORWARD);
     status = status ? status : run_apart(r, BENCH_BACKWARD);
-    for (size_t i = 0; i < r->count && !status; ++i) {
-        alone *a = &r->apart[i];
-        status = job_collect(&a->job);
-        status = status ? status : job_apart(&a->job, a->group, &r->queue[i]);
-        status = status ? status : bench_judge_library(r->scene, &a->p, &a->g, &a->in, &a->out);
-    }
+    for (size_t i = 0; i < r->count && !status; ++i)
+        status = bench_judge_library(&r->apart[i].job);
     return status;
 }
 

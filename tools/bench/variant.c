@@ -54,11 +54,8 @@ static int run_again(variant *v, bench_pass last)
 static int check(void *self)
 {
     variant *v = self;
-    scene *s = v->scene;
-    int status = run_again(v, BENCH_EVALUATE);
-    status = status ? status : job_collect(v->job);
-    status = status ? status : job_apart(v->job, s->group, &s->queue);
-    return status ? status : bench_judge_library(s, v->job->p, v->job->g, v->job->in, v->job->out);
+    const int status = run_again(v, BENCH_EVALUATE);
+    return status ? status : bench_judge_library(v->job);
 }
 
 /* Its kernels round as they like. */
