@@ -111,12 +111,12 @@ static int measure(const bench *b, const scene *s, bench_result *result)
 void bench_run(const bench *b, const problem *p, bench_result *result)
 {
     const double start = sbn__seconds();
-    scene s = {.group = NULL};
+    scene s = {.replica = NULL};
     memset(result, 0, sizeof *result);
     /* A group keeps its working memory, and this problem's is to be measured alone. */
     queues_forget_groups(b->queues);
     const size_t before = sbn_device_memory();
-    int status = scene_open(&s, b->devices[0], b->queues, p);
+    int status = scene_open(&s, b->queues, p);
     status = status ? status : weigh(&s, before, &result->workspace);
     result->bytes = s.g.elements * element_size(p->type);
     result->residual = p->residual;

@@ -4,9 +4,8 @@
  */
 #pragma once
 
-#include "program/opencl.h"
+#include "device/device.h"
 #include "check/collect.h"
-#include "check/devices.h"
 #include "check/queues.h"
 
 typedef enum bench_pass {
@@ -29,18 +28,14 @@ typedef struct scene {
     placement g;
     inputs in;
     job job;
-    outputs right; /* of the library, once they have been verified */
-    sbn_group *group;
-    cl_command_queue queue;
-    cl_context context;
-    cl_device_id device;
-    sbn_kernel_form form; /* of the benchmark's own kernels: never AUTO */
-    cl_program program;   /* these kernels */
+    outputs right;        /* of the library, once they have been verified */
+    sbn_replica *replica; /* the library's: its device, queue and form of kernels */
+    cl_program program;   /* the benchmark's own kernels */
     char error[RUNNER_ERROR];
 } scene;
 
 /* On the first device of these queues. A status, with a sentence in the scene's error; close it in any case. */
-int scene_open(scene *s, const device_info *device, queues *q, const problem *p);
+int scene_open(scene *s, queues *q, const problem *p);
 void scene_close(scene *s);
 
 typedef struct contender {

@@ -27,8 +27,8 @@ static int run(void *self, bench_pass pass)
     if (c->kernel.kernel) {
         status = bench_enqueue(s, &c->kernel);
     } else {
-        status = clEnqueueCopyBuffer(s->queue, t->mem[TENSOR_X], t->mem[TENSOR_Y], 0, 0, c->bytes,
-                                     0, NULL, NULL);
+        status = clEnqueueCopyBuffer(s->replica->queue, t->mem[TENSOR_X], t->mem[TENSOR_Y], 0, 0,
+                                     c->bytes, 0, NULL, NULL);
         if (status)
             return job_failed_here(s->error, "clEnqueueCopyBuffer", status);
     }
@@ -76,7 +76,7 @@ static int make(scene *s, contender_list *all, const char *name, const char *ker
     /* In floats; of an odd number of elements the last takes a guard along, which y has too. */
     const size_t elements = sizeof(float) / element_size(s->p.type);
     const cl_ulong n = (t->count[TENSOR_X] + elements - 1) / elements, step = strip;
-    const int gpu = s->form == SBN_FORM_GPU;
+    const int gpu = s->replica->form == SBN_FORM_GPU;
     copy *c = calloc(1, sizeof *c);
     if (!c)
         return job_failed_here(s->error, name, SBN_OUT_OF_MEMORY);
@@ -105,7 +105,7 @@ static int make(scene *s, contender_list *all, const char *name, const char *ker
 
 int bench_copy_open(scene *s, contender_list *all)
 {
-    const size_t strip = s->form == SBN_FORM_GPU ? GPU_STRIP : CPU_STRIP;
+    const size_t strip = s->replica->form == SBN_FORM_GPU ? GPU_STRIP : CPU_STRIP;
     int status = make(s, all, "plain", "copy_plain", 1);
     status = status ? status : make(s, all, "vector", "copy_vector", strip);
     status = status ? status : make(s, all, "nontemporal", "copy_stream", strip);

@@ -10,11 +10,12 @@ extern const size_t bench_source_length;
 /* The compiler's log, as far as it fits. */
 static int build_failed(scene *s, cl_int status)
 {
+    const cl_device_id device = s->replica->device;
     size_t size = 0;
-    clGetProgramBuildInfo(s->program, s->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
+    clGetProgramBuildInfo(s->program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size);
     char *log = calloc(size + 1, 1);
     if (log)
-        clGetProgramBuildInfo(s->program, s->device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
+        clGetProgramBuildInfo(s->program, device, CL_PROGRAM_BUILD_LOG, size, log, NULL);
     snprintf(s->error, sizeof s->error, "building the benchmark's kernels: %s: %s",
              sbn_strerror(status), log ? log : "");
     free(log);
@@ -24,12 +25,13 @@ static int build_failed(scene *s, cl_int status)
 int bench_program_make(scene *s)
 {
     cl_int status;
-    const char *options = s->form == SBN_FORM_GPU ? "-cl-std=CL1.2 -DGPU_FORM" : "-cl-std=CL1.2";
-    s->program = clCreateProgramWithSource(s->context, 1, (const char *[]){bench_source},
+    const sbn_replica *on = s->replica;
+    const char *options = on->form == SBN_FORM_GPU ? "-cl-std=CL1.2 -DGPU_FORM" : "-cl-std=CL1.2";
+    s->program = clCreateProgramWithSource(on->context, 1, (const char *[]){bench_source},
                                            (const size_t[]){bench_source_length}, &status);
     if (status)
         return job_failed_here(s->error, "clCreateProgramWithSource", status);
-    status = clBuildProgram(s->program, 1, &s->device, options, NULL, NULL);
+    status = clBuildProgram(s->program, 1, &on->device, options, NULL, NULL);
     return status ? build_failed(s, status) : SBN_SUCCESS;
 }
 
@@ -60,7 +62,8 @@ void bench_kernel_release(bench_kernel *k)
 int bench_buffer_make(scene *s, size_t floats, cl_mem *made)
 {
     cl_int status;
-    *made = clCreateBuffer(s->context, CL_MEM_READ_WRITE, floats * sizeof(float), NULL, &status);
+    *made = clCreateBuffer(s->replica->context, CL_MEM_READ_WRITE, floats * sizeof(float), NULL,
+                           &status);
     return status ? job_failed_here(s->error, "clCreateBuffer", status) : SBN_SUCCESS;
 }
 
@@ -68,7 +71,7 @@ int bench_enqueue(scene *s, const bench_kernel *k)
 {
     if (!k->kernel)
         return SBN_SUCCESS;
-    cl_int status = clEnqueueNDRangeKernel(s->queue, k->kernel, 1, NULL, &k->items, &k->local, 0,
-                                           NULL, NULL);
+    cl_int status = clEnqueueNDRangeKernel(s->replica->queue, k->kernel, 1, NULL, &k->items,
+                                           &k->local, 0, NULL, NULL);
     return status ? job_failed_here(s->error, "clEnqueueNDRangeKernel", status) : SBN_SUCCESS;
 }

@@ -1,28 +1,25 @@
 /* The scene of contenders. */
 #include "bench/contender.h"
 
-int scene_open(scene *s, const device_info *device, queues *q, const problem *p)
+#include "group/group.h"
+
+int scene_open(scene *s, queues *q, const problem *p)
 {
+    sbn_group *group;
     cl_command_queue *queue;
     s->p = *p;
     problem_set_replicas(&s->p, 1);
     s->p.passes = PASS_FORWARD | PASS_BACKWARD | PASS_EVALUATE;
-    s->device = device->id;
-    s->form = p->form == SBN_FORM_AUTO ? device->form : p->form;
     int status = placement_make(&s->p, 1, &s->g);
     status = status ? status : inputs_make(&s->p, &s->g, &s->in);
     if (status)
         return job_failed_here(s->error, "making inputs", status);
-    status = queues_group(q, &s->p, 1, &s->group, &queue);
+    status = queues_group(q, &s->p, 1, &group, &queue);
     if (status)
         return job_failed(s->error, "making the group", status);
-    s->queue = *queue;
-    status = clGetCommandQueueInfo(s->queue, CL_QUEUE_CONTEXT, sizeof s->context, &s->context,
-                                   NULL);
-    if (status)
-        return job_failed_here(s->error, "clGetCommandQueueInfo", status);
+    s->replica = group->replicas;
     s->job = (job){.p = &s->p, .g = &s->g, .in = &s->in, .out = &s->right, .error = s->error};
-    status = job_open(&s->job, s->group, queue);
+    status = job_open(&s->job, group, queue);
     return status ? status : job_finish(&s->job);
 }
 

@@ -23,7 +23,7 @@ static int make_group(tuner *t, const sbn_tuning *tuning, sbn_group **group)
 {
     char text[SBN_TUNING_TEXT];
     sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &t->scenes->queue;
+    config.queues = &t->scenes->replica->queue;
     config.replicas = 1;
     config.form = t->form;
     sbn__tuning_print(tuning, text);
@@ -50,7 +50,7 @@ int tuner_open(const device_info *device, sbn_kernel_form form, const problem *c
     for (size_t i = 0; i < count && !status; ++i) {
         scene *s = &t->scenes[t->count];
         t->named[t->count++] = problems[i];
-        status = scene_open(s, device, t->queues, problems[i]);
+        status = scene_open(s, t->queues, problems[i]);
         if (status)
             memcpy(error, s->error, sizeof s->error);
     }
@@ -127,7 +127,7 @@ static int compare_scene(tuner *t, job plans[PLANS], size_t which, double second
     status = status ? status : timing_run(list, 2 * PLANS, &budget, &rounds);
     if (status)
         memcpy(t->error, t->scenes[which].error, RUNNER_ERROR);
-    clFinish(t->scenes->queue);
+    clFinish(t->scenes->replica->queue);
     while (entered)
         job_close(&plans[--entered]);
     for (int is_backward = 0; is_backward < 2 && !status; ++is_backward)

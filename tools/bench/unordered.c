@@ -142,9 +142,9 @@ int bench_unordered_open(scene *s, contender_list *all)
 {
     const cl_ulong plane = s->g.plane[0];
     const int rows = s->p.layout == SBN_LAYOUT_NHWC || plane == 1;
-    cl_uint units = 0;
-    clGetDeviceInfo(s->device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units, NULL);
-    if (s->form == SBN_FORM_GPU || (!rows && (plane < VECTOR || s->g.channels < 2 * units)))
+    const cl_uint units = (cl_uint)s->replica->compute_units;
+    if (s->replica->form == SBN_FORM_GPU ||
+        (!rows && (plane < VECTOR || s->g.channels < 2 * units)))
         return SBN_SUCCESS;
     unordered *u = calloc(1, sizeof *u);
     if (!u)

@@ -86,8 +86,8 @@ static int open_job(variant *v)
     v->job = &v->own;
     v->own = (job){.p = &v->p, .g = &s->g, .in = &s->in, .out = &v->out, .error = s->error};
     return v->p.type == s->p.type && v->p.gap == s->p.gap
-               ? job_open_on(&v->own, &s->job, 0, s->job.replicas, s->group)
-               : job_open(&v->own, s->group, &s->queue);
+               ? job_open_on(&v->own, &s->job, 0, s->job.replicas, s->job.group)
+               : job_open(&v->own, s->job.group, &s->replica->queue);
 }
 
 /* `p` is a problem of its own, or NULL: the scene's job. */
@@ -115,7 +115,7 @@ static int make_separate(variant *v)
 {
     scene *s = v->scene;
     const cl_mem *mem = s->job.tensors->mem;
-    const int gpu = s->form == SBN_FORM_GPU;
+    const int gpu = s->replica->form == SBN_FORM_GPU;
     const cl_ulong n = s->g.elements, strip = gpu ? GPU_STRIP : CPU_STRIP;
     const size_t items = (n + strip - 1) / strip, local = gpu ? 256 : 1;
     const cl_float slope = s->p.activation == SBN_RELU ? 0 : (cl_float)s->p.slope;
