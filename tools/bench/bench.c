@@ -104,7 +104,7 @@ static int measure(const bench *b, const scene *s, bench_result *result)
         if (status)
             snprintf(result->error, sizeof result->error, "%s: %.900s", c->name, s->error);
     }
-    result->copy = bench_copy_fastest(result);
+    result->copy = bench_fastest(result, BENCH_COPY, "");
     return status;
 }
 

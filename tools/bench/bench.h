@@ -37,9 +37,6 @@ const char *bench_refuses(const problem *p);
 /* Always fills `result`, which is too large for a stack. */
 void bench_run(const bench *b, const problem *p, bench_result *result);
 
-/* A series of the result; NULL if there is none. */
-const series *bench_series(const bench_result *result, const char *contender, bench_pass pass);
-
 /* Bytes that a pass must at least move. */
 double bench_bytes(const bench_result *result, bench_pass pass);
 
@@ -59,17 +56,11 @@ typedef struct comparison_of {
     spread quotient, difference;
 } comparison_of;
 
-enum { BENCH_MAX_COMPARISONS = 32 };
-
 /*
- * The library with every other implementation and with itself of other settings, and the replicas
- * synchronised with those apart.
- * Returns how many there are.
+ * How a series compares: the library with every other implementation and with itself of other
+ * settings, and the replicas synchronised with those apart. Returns 0 if it is compared with none.
  */
-size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_COMPARISONS]);
+int bench_compare(const bench_result *result, const series *s, comparison_of *made);
 
-/* The fastest copy's name; NULL before any was timed. */
-const char *bench_copy_fastest(const bench_result *result);
-
-/* oneDNN's fastest layout in a pass, a contender's name; NULL without oneDNN. */
-const char *bench_onednn_fastest(const bench_result *result, bench_pass pass);
+/* The name of the fastest contender in a pass, of those that begin with `prefix`, or NULL. */
+const char *bench_fastest(const bench_result *result, bench_pass pass, const char *prefix);

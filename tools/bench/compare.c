@@ -4,7 +4,7 @@
 
 #include "bench/bench.h"
 
-const series *bench_series(const bench_result *result, const char *name, bench_pass pass)
+static const series *find(const bench_result *result, const char *name, bench_pass pass)
 {
     for (const series *s = result->series; s < result->series + result->count; ++s)
         if (s->pass == pass && strcmp(s->of->name, name) == 0)
@@ -26,9 +26,12 @@ double bench_bytes(const bench_result *result, bench_pass pass)
 
 spread bench_share_of_copy(const bench_result *result, const series *s)
 {
-    const series *copy = bench_series(result, result->copy, BENCH_COPY);
-    double moves = moves_of(result, s->pass) / moves_of(result, BENCH_COPY);
-    return spread_times(spread_of_quotients(copy->seconds, s->seconds, result->rounds), moves);
+    const series *copy = find(result, result->copy, BENCH_COPY);
+    const double moves = moves_of(result, s->pass) / moves_of(result, BENCH_COPY);
+    double shares[SPREAD_MAX];
+    for (size_t i = 0; i < result->rounds; ++i)
+        shares[i] = copy->seconds[i] / s->seconds[i] * moves;
+    return spread_of(shares, result->rounds);
 }
 
 /* The name of the contender that `name` is compared with, or NULL. */
@@ -39,31 +42,25 @@ static const char *counterpart(const char *name)
                                                                        : "syncbn";
 }
 
-size_t bench_compare(const bench_result *result, comparison_of list[BENCH_MAX_COMPARISONS])
+int bench_compare(const bench_result *result, const series *s, comparison_of *made)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < result->count && count < BENCH_MAX_COMPARISONS; ++i) {
-        const series *s = &result->series[i];
-        const char *other = counterpart(s->of->name);
-        const series *with = other ? bench_series(result, other, s->pass) : NULL;
-        if (!with)
-            continue;
-        /* The library is the first of the two; of the replicas, the synchronised ones. */
-        int swap = strcmp(other, "syncbn") == 0;
-        const series *a = swap ? with : s, *b = swap ? s : with;
-        list[count++] = (comparison_of){.pass = s->pass,
-                                        .of = a->of->name,
-                                        .with = b->of->name,
-                                        .quotient = spread_of_quotients(a->seconds, b->seconds,
-                                                                        result->rounds),
-                                        .difference = spread_of_differences(a->seconds, b->seconds,
-                                                                            result->rounds)};
-    }
-    return count;
+    const size_t rounds = result->rounds;
+    const char *other = counterpart(s->of->name);
+    const series *with = other ? find(result, other, s->pass) : NULL;
+    if (!with)
+        return 0;
+    /* The library is the first of the two; of the replicas, the synchronised ones. */
+    const int swap = strcmp(other, "syncbn") == 0;
+    const series *a = swap ? with : s, *b = swap ? s : with;
+    *made = (comparison_of){.pass = s->pass,
+                            .of = a->of->name,
+                            .with = b->of->name,
+                            .quotient = spread_of_quotients(a->seconds, b->seconds, rounds),
+                            .difference = spread_of_differences(a->seconds, b->seconds, rounds)};
+    return 1;
 }
 
-/* Of contenders whose names begin with this, the one with the smallest median in a pass; or NULL. */
-static const char *fastest(const bench_result *result, bench_pass pass, const char *prefix)
+const char *bench_fastest(const bench_result *result, bench_pass pass, const char *prefix)
 {
     const char *name = NULL;
     double least = INFINITY;
@@ -77,14 +74,4 @@ static const char *fastest(const bench_result *result, bench_pass pass, const ch
         }
     }
     return name;
-}
-
-const char *bench_onednn_fastest(const bench_result *result, bench_pass pass)
-{
-    return fastest(result, pass, BENCH_ONEDNN);
-}
-
-const char *bench_copy_fastest(const bench_result *result)
-{
-    return fastest(result, BENCH_COPY, "");
 }

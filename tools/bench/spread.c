@@ -54,9 +54,3 @@ spread spread_of_differences(const double *a, const double *b, size_t count)
 {
     return of_pairs(a, b, count, 0);
 }
-
-spread spread_times(spread s, double factor)
-{
-    return (spread){s.count,           s.least * factor,     s.quartile1 * factor,
-                    s.median * factor, s.quartile3 * factor, s.most * factor};
-}

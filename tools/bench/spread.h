@@ -23,6 +23,3 @@ spread spread_of_quotients(const double *a, const double *b, size_t count);
 
 /* Of a[i] - b[i], in the same way. */
 spread spread_of_differences(const double *a, const double *b, size_t count);
-
-/* The same times a constant >= 0. */
-spread spread_times(spread s, double factor);

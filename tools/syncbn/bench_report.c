@@ -28,7 +28,7 @@ static void print_series(const bench_result *result, const series *s)
 static void print_comparison(const bench_result *result, const comparison_of *c)
 {
     double more = c->quotient.median;
-    const char *fastest = bench_onednn_fastest(result, c->pass);
+    const char *fastest = bench_fastest(result, c->pass, BENCH_ONEDNN);
     printf("  %-9s %s takes ", bench_pass_names[c->pass], c->of);
     if (more > 0.5 && more < 2) {
         printf("%+.1f %% [%+.1f %+.1f], %+.1f us against ", 100 * (more - 1),
@@ -55,12 +55,11 @@ static void print_problem(const problem *p, const bench_result *result)
             if (result->series[i].pass == pass)
                 print_series(result, &result->series[i]);
     }
-    comparison_of list[BENCH_MAX_COMPARISONS];
-    size_t count = bench_compare(result, list);
+    comparison_of c;
     for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass) {
-        for (size_t i = 0; i < count && result->rounds; ++i)
-            if (list[i].pass == pass)
-                print_comparison(result, &list[i]);
+        for (size_t i = 0; i < result->count && result->rounds; ++i)
+            if (result->series[i].pass == pass && bench_compare(result, &result->series[i], &c))
+                print_comparison(result, &c);
     }
     printf("  workspace %.3f MB on the device, %.2f %% of the tensor\n",
            1e-6 * (double)result->workspace,
@@ -80,14 +79,14 @@ static json_t *spread_json(spread s)
 
 static json_t *comparisons_json(const bench_result *result)
 {
-    comparison_of list[BENCH_MAX_COMPARISONS];
-    const size_t count = bench_compare(result, list);
+    comparison_of c;
     json_t *array = json_array();
-    for (const comparison_of *c = list; c < list + count; ++c)
-        json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:o, s:o}", "pass",
-                                               bench_pass_names[c->pass], "of", c->of, "with",
-                                               c->with, "quotient", spread_json(c->quotient),
-                                               "difference", spread_json(c->difference)));
+    for (size_t i = 0; i < result->count; ++i)
+        if (bench_compare(result, &result->series[i], &c))
+            json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:o, s:o}", "pass",
+                                                   bench_pass_names[c.pass], "of", c.of, "with",
+                                                   c.with, "quotient", spread_json(c.quotient),
+                                                   "difference", spread_json(c.difference)));
     return array;
 }
 
@@ -110,7 +109,7 @@ static json_t *problem_json(const problem *p, const bench_result *result)
     for (size_t i = 0; i < result->count && result->rounds; ++i)
         json_array_append_new(list, series_json(result, &result->series[i]));
     for (bench_pass pass = BENCH_FORWARD; pass <= BENCH_BACKWARD; ++pass) {
-        const char *fastest = bench_onednn_fastest(result, pass);
+        const char *fastest = bench_fastest(result, pass, BENCH_ONEDNN);
         if (fastest)
             json_object_set_new(onednn, bench_pass_names[pass], json_string(fastest));
     }
