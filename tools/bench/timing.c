@@ -10,21 +10,16 @@
 /* Longer than an OpenMP thread spins before it sleeps. */
 static const struct timespec rest = {0, 25 * 1000 * 1000};
 
-/* The order of a round: a permutation, with contenders whose threads spin at the end. */
+/* The order of a round: by random keys. The highest bit puts contenders whose threads spin last. */
 static void deal(const series *list, size_t count, uint64_t round, size_t *order)
 {
-    size_t first = 0;
-    for (int spins = 0; spins < 2; ++spins) {
-        size_t last = first;
-        for (size_t i = 0; i < count; ++i)
-            if (list[i].of->spins == spins)
-                order[last++] = i;
-        for (size_t i = last; i > first + 1; --i) {
-            size_t j = first + (size_t)(mix(round, i) % (i - first)), kept = order[i - 1];
-            order[i - 1] = order[j];
-            order[j] = kept;
-        }
-        first = last;
+    uint64_t key[TIMING_SERIES];
+    for (size_t i = 0; i < count; ++i) {
+        size_t at = i;
+        key[i] = (uint64_t)list[i].of->spins << 63 | mix(round, i) >> 1;
+        for (; at > 0 && key[order[at - 1]] > key[i]; --at)
+            order[at] = order[at - 1];
+        order[at] = i;
     }
 }
 
