@@ -47,21 +47,21 @@ class Tap:
             print('# ' + fault)
 
 
-def plans_of(library, devices, compiled, problems, out):
-    """Plans by (device, problem, kernel)."""
-    plans, path = {}, os.path.join(out, 'plans.in')
-    with open(path, 'w', encoding='ascii') as file:
-        for device in devices:
-            kernels, _ = compiled.get((device.target, 'apply'), ({}, None))
-            file.write('device %s %d %d %d\n' % (device.name, device.units, device.cache,
-                                                 'self_test_slices' in kernels))
+def plans_of(library, devices, compiled, problems):
+    """Plans by kernel, of each (device, problem)."""
+    plans, asked = {}, ''
+    for device in devices:
+        kernels, _ = compiled.get((device.target, 'apply'), ({}, None))
+        counts = 'self_test_slices' in kernels
         for problem in problems:
-            file.write('shape %s\n' % problem)
-    done = subprocess.run([library, 'plans', path], capture_output=True, text=True, check=True)
+            asked += '%s %d %d %d %s\n' % (device.name, device.units, device.cache, counts, problem)
+            plans[device.name, problem] = {}
+    done = subprocess.run([library, 'plans'], input=asked, capture_output=True, text=True,
+                          check=True)
     for line in done.stdout.splitlines():
         device, problem, kernel, *rest = line.split()
         plan = dict(word.split('=') for word in rest)
-        plans[device, problem, kernel] = {key: int(value) for key, value in plan.items()}
+        plans[device, problem][kernel] = {key: int(value) for key, value in plan.items()}
     return plans
 
 
@@ -112,29 +112,23 @@ def check_targets(tap, limits, targets, compiled):
 
 def steps_of(device, kernels, plans):
     """What the model says of a device, with the kernels of its target by (program, kernel)."""
-    for (name, problem, kernel_name), plan in plans.items():
-        if name != device.name or problem not in SHAPES or kernel_name.endswith('_pass'):
-            continue
-        program = walk.program_of(kernel_name, walk.shape_of(problem))
-        for variant in VARIANTS:
-            kernel = kernels.get((program + variant, kernel_name))
-            if kernel:
-                yield step_facts(device, TARGETS[device.target], kernel,
-                                 kernels['apply', 'add_slices'], problem, plan)
-
-
-def plans_by_kernel(plans, device, problem):
-    return {kernel: plan for (name, which, kernel), plan in plans.items()
-            if (name, which) == (device.name, problem)}
+    for problem in SHAPES:
+        for kernel_name, plan in plans[device.name, problem].items():
+            program = walk.program_of(kernel_name, walk.shape_of(problem))
+            for variant in VARIANTS:
+                kernel = kernels.get((program + variant, kernel_name))
+                if kernel:
+                    yield step_facts(device, TARGETS[device.target], kernel,
+                                     kernels['apply', 'add_slices'], problem, plan)
 
 
 def passes_of(device, kernels, plans, setting):
     """(how many, pass) of ResNet-50's batch norms."""
     for shape, count in RESNET50.items():
         problem = problem_of(shape, setting)
-        own = plans_by_kernel(plans, device, problem)
         for is_backward in (False, True):
-            yield count, pass_facts(device, TARGETS[device.target], kernels, problem, own, is_backward)
+            yield count, pass_facts(device, TARGETS[device.target], kernels, problem,
+                                    plans[device.name, problem], is_backward)
 
 
 def check_devices(tap, limits, compiled, plans):
@@ -175,7 +169,7 @@ def main():
     check_front_end(tap, tools, [Program(name, folders[names[0]] + name) for name in PROGRAMS])
     compiled = compile_all(tools, targets, PROGRAMS, folders, arguments.out)
     check_targets(tap, limits, targets, compiled)
-    plans = plans_of(arguments.library, DEVICES, compiled, SHAPES + PASSES, arguments.out)
+    plans = plans_of(arguments.library, DEVICES, compiled, SHAPES + PASSES)
     steps, networks = check_devices(tap, limits, compiled, plans)
     table.write(os.path.join(arguments.out, 'table.md'), steps, networks, limits)
     print('1..%d' % tap.number)

@@ -49,7 +49,7 @@ def judge(arguments):
         if not found:
             sys.exit('judge: %s: %s' % (name, '; '.join(faults)))
         kernels.update({(name, kernel): code for kernel, code in found.items()})
-    plans = check.plans_of(arguments.library, [device], compiled, [p['problem'] for p in problems], arguments.out)
+    plans = check.plans_of(arguments.library, [device], compiled, [p['problem'] for p in problems])
     print('%s, as %s of the model: %d units, %.0f GB/s' %
           (measured['name'], device.name, device.units, device.bandwidth))
     print('%-40s %-9s %12s %12s %10s' % ('microseconds', 'pass', 'measured', 'modelled', 'quotient'))
@@ -61,8 +61,7 @@ def judge(arguments):
                 continue
             got = 1e6 * one['seconds']['median']
             said = pass_facts(device, TARGETS[device.target], kernels, problem['problem'],
-                              check.plans_by_kernel(plans, device, problem['problem']),
-                              name == 'backward').time
+                              plans[device.name, problem['problem']], name == 'backward').time
             logs.append(math.log(got / said))
             print('%-40s %-9s %12.1f %12.1f %10.2f' %
                   (problem['problem'], name, got, said, got / said))

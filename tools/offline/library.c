@@ -7,10 +7,9 @@
  *                         FOLDER/FORM_NAME.options. NAME is "backward", "last_backward" for channels last
  *                         and, of the variants, "backward+relu"; for a device with the extension, this least
  *                         sub-group and compute capability, or for any
- *   library plans FILE    prints how shapes are launched on devices, one line for each kernel
- *
- * FILE has lines "device NAME UNITS CACHE COUNTS" and "shape PROBLEM" (tools/check/problem.h); every
- * shape is planned for every device, forward and backward. COUNTS: 1 if its reductions count slices.
+ *   library plans         prints for each line "NAME UNITS CACHE COUNTS PROBLEM" of standard input how the
+ *                         problem (tools/check/problem.h) is launched on this device, forward and backward, a
+ *                         line for each kernel; COUNTS is 1 if the device's reductions count slices
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,8 +111,6 @@ static int write_all(const char *folder, sbn_compiler compiler)
     return failed;
 }
 
-enum { MOST = 64 };
-
 static int shape_of(sbn_shape *shape, const char *line)
 {
     problem p;
@@ -162,32 +159,22 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
     }
 }
 
-static int print_all(FILE *file)
+static int print_all(void)
 {
-    char devices[MOST][64], line[PROBLEM_LINE + 16], word[PROBLEM_LINE + 16];
-    size_t units[MOST], count = 0;
-    int counts[MOST];
-    unsigned long long caches[MOST];
-    while (fgets(line, sizeof line, file)) {
+    char line[PROBLEM_LINE + 128], device[64], word[PROBLEM_LINE];
+    while (fgets(line, sizeof line, stdin)) {
         sbn_shape shape;
-        if (count < MOST && sscanf(line, "device %63s %zu %llu %d", devices[count], &units[count],
-                                   &caches[count], &counts[count]) == 4) {
-            ++count;
-            continue;
-        }
-        if (sscanf(line, "shape %1023s", word) != 1)
-            return fail(line, "expected \"device NAME UNITS CACHE COUNTS\" or \"shape PROBLEM\"");
+        sbn_replica replica = {.form = SBN_FORM_GPU};
+        unsigned long long cache;
+        if (sscanf(line, "%63s %zu %llu %d %1023s", device, &replica.compute_units, &cache,
+                   &replica.counts_slices, word) != 5)
+            return fail(line, "expected \"NAME UNITS CACHE COUNTS PROBLEM\"");
+        replica.cache_size = cache;
         if (shape_of(&shape, word))
             return 1;
-        for (size_t i = 0; i < count; ++i) {
-            const sbn_replica replica = {.compute_units = units[i],
-                                         .cache_size = caches[i],
-                                         .counts_slices = counts[i],
-                                         .form = SBN_FORM_GPU};
-            print_plans(devices[i], word, &shape, &replica);
-        }
+        print_plans(device, word, &shape, &replica);
     }
-    return ferror(file) ? fail("plans", "cannot be read") : 0;
+    return ferror(stdin) ? fail("plans", "cannot be read") : 0;
 }
 
 int main(int argc, char **argv)
@@ -198,11 +185,8 @@ int main(int argc, char **argv)
                                       ? sbn__compiler_by(argv[3], strtoul(argv[4], NULL, 10),
                                                          (cl_uint)strtoul(argv[5], NULL, 10))
                                       : SBN_COMPILER_PLAIN);
-    FILE *file = argc == 3 && strcmp(argv[1], "plans") == 0 ? fopen(argv[2], "r") : NULL;
-    if (!file)
-        return fail("usage",
-                    "library kernels FOLDER [EXTENSION SUB_GROUP CAPABILITY] | library plans FILE");
-    const int status = print_all(file);
-    fclose(file);
-    return status;
+    if (argc == 2 && strcmp(argv[1], "plans") == 0)
+        return print_all();
+    return fail("usage",
+                "library kernels FOLDER [EXTENSION SUB_GROUP CAPABILITY] | library plans < LINES");
 }
