@@ -9,12 +9,11 @@ OPERATORS = {'<=': operator.le, '>=': operator.ge}
 
 def find(lines, value, facts):
     """The last line that fits: (operator, number), or None."""
-    found = None
-    for line in lines:
+    for line in reversed(lines):
         if (line[0] == value and fnmatch.fnmatchcase(facts.name, line[1]) and
                 fnmatch.fnmatchcase(facts.place, line[2])):
-            found = line[3:]
-    return found
+            return line[3:]
+    return None
 
 
 def holds(got, line):

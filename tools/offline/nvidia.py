@@ -37,12 +37,8 @@ def items(code):
 
 
 def registers(text):
-    found = set()
-    for number, wide in REGISTER.findall(text):
-        found.add(int(number))
-        if wide:
-            found.add(int(number) + 1)
-    return found
+    return frozenset(register for number, wide in REGISTER.findall(text)
+                     for register in range(int(number), int(number) + (2 if wide else 1)))
 
 
 def instruction(text):
@@ -54,12 +50,12 @@ def instruction(text):
         first, _, rest = operands.partition(',')
         base = re.match(r'R(\d+)', first)
         into = tuple(range(int(base[1]), int(base[1]) + max(size // 4, 1))) if base else ()
-        return Instruction(text, 'load', element_bytes(size), into, frozenset(registers(rest)))
+        return Instruction(text, 'load', element_bytes(size), into, registers(rest))
     kind = {'STG': 'store', 'ST': 'store', 'LDS': 'local', 'STS': 'local', 'LDL': 'private',
             'STL': 'private', 'BAR': 'barrier', 'BRA': 'branch'}.get(name, 'other')
     found = re.search(r'\((\.L_\w+)\)', operands)
     return Instruction(text, kind, element_bytes(size) if kind == 'store' else 0, (),
-                       frozenset(registers(operands)), 0, found[1] if found else '')
+                       registers(operands), 0, found[1] if found else '')
 
 
 def disassembly(text, kernels):

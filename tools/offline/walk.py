@@ -23,10 +23,6 @@ class Shape:
     def elements(self):
         return self.samples * self.channels * self.plane
 
-    @property
-    def blocks(self):
-        return -(-self.plane // BLOCK)
-
 
 def shape_of(problem):
     numbers = dict(re.findall(r'(mb|ic|id|ih|iw|il)(\d+)', problem.split(',')[0]))
@@ -79,7 +75,7 @@ def reduce_planes(kernel, shape, plan, steps):
     """A round is a batch of 64 blocks, in turns, of which each loads what the next one sums. None is
     summed again, here or below: that takes a poor pivot."""
     tensors, _ = tensors_of(kernel)
-    tasks = min(plan['per_slice'], shape.samples * shape.blocks) * plan['strip']
+    tasks = min(plan['per_slice'], shape.samples * ceil(shape.plane, BLOCK)) * plan['strip']
     batch, turn = ITEMS // PARTS, ITEMS // LANES * LOADS // steps
     rounds = ceil(tasks, batch)
     return Walk(groups=plan['groups'], rounds=rounds, runs=ceil(tasks, turn) / rounds,
