@@ -76,7 +76,7 @@ static int open_contenders(const bench *b, const problem *p, scene *s, contender
     if (!status && plain)
         status = bench_unordered_open(s, all);
     if (!status)
-        status = bench_replicas_open(s, p, b->queues, b->build_options, all);
+        status = bench_replicas_open(s, p, b->queues, all);
     if (!status && !own && is_cpu && s->g.values >= PEER_VALUES)
         status = bench_onednn_open(s, all);
     return status;

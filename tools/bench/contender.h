@@ -95,8 +95,7 @@ int bench_library_open(scene *s, contender_list *all);
  * "synchronised" and "apart", over the problem's replicas or two. None if a replica would have
  * fewer than two values per channel, too few for statistics of its own.
  */
-int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build_options,
-                        contender_list *all);
+int bench_replicas_open(scene *s, const problem *p, queues *q, contender_list *all);
 
 /* The names of oneDNN's contenders begin with this. */
 #define BENCH_ONEDNN "onednn "

@@ -18,7 +18,6 @@ typedef struct alone {
     placement g;
     inputs in; /* parts of the scene's */
     job job;   /* its tensors and shards are of the replicas together */
-    sbn_group *group;
     outputs out;
 } alone;
 
@@ -28,9 +27,8 @@ typedef struct replicas {
     placement g;
     job together;
     outputs out;
-    size_t count;
-    cl_command_queue *queue;
-    alone *apart;
+    sbn_group *groups[PROBLEM_MAX_REPLICAS]; /* of one replica each, and */
+    alone apart[PROBLEM_MAX_REPLICAS];       /* what is in them */
 } replicas;
 
 static int run_together(void *self, bench_pass pass)
@@ -48,7 +46,7 @@ static int run_apart(void *self, bench_pass pass)
     sbn_pass *begun[PROBLEM_MAX_REPLICAS];
     size_t count = 0;
     int status = SBN_SUCCESS;
-    for (; count < r->count && !status; count += !status) {
+    for (; count < r->g.replicas && !status; count += !status) {
         job *j = &r->apart[count].job;
         j->shards->y = tensors_buffer(j->tensors, TENSOR_Y);
         status = pass == BENCH_FORWARD
@@ -88,11 +86,11 @@ static int check_apart(void *self)
 {
     replicas *r = self;
     int status = bench_overwrite(r->scene, &r->together);
-    for (size_t i = 0; i < r->count && !status; ++i)
+    for (size_t i = 0; i < r->g.replicas && !status; ++i)
         status = job_reset(&r->apart[i].job);
     status = status ? status : run_apart(r, BENCH_FORWARD);
     status = status ? status : run_apart(r, BENCH_BACKWARD);
-    for (size_t i = 0; i < r->count && !status; ++i)
+    for (size_t i = 0; i < r->g.replicas && !status; ++i)
         status = bench_judge_library(&r->apart[i].job);
     return status;
 }
@@ -100,13 +98,12 @@ static int check_apart(void *self)
 static void close(void *self)
 {
     replicas *r = self;
-    for (size_t i = 0; r->apart && i < r->count; ++i) {
+    for (size_t i = 0; i < r->g.replicas; ++i) {
         job_close(&r->apart[i].job);
-        sbn_group_destroy(r->apart[i].group);
+        sbn_group_destroy(r->groups[i]);
         placement_free(&r->apart[i].g);
         outputs_free(&r->apart[i].out);
     }
-    free(r->apart);
     job_close(&r->together);
     outputs_free(&r->out);
     placement_free(&r->g);
@@ -116,25 +113,21 @@ static void close(void *self)
 static int open_together(replicas *r, queues *q)
 {
     sbn_group *group;
+    cl_command_queue *queue;
     scene *s = r->scene;
-    int status = queues_group(q, &r->p, r->count, &group, &r->queue);
+    int status = queues_group(q, &r->p, r->g.replicas, &group, &queue);
     if (status)
         return job_failed(s->error, "making the group of replicas", status);
     r->together = (job){.p = &r->p, .g = &r->g, .in = &s->in, .out = &r->out, .error = s->error};
-    status = job_open(&r->together, group, r->queue);
+    status = job_open(&r->together, group, queue);
     return status ? status : job_finish(&r->together);
 }
 
 /* A replica's samples are contiguous in the batch. */
-static int open_alone(replicas *r, size_t i, size_t first, const char *build_options)
+static int open_alone(replicas *r, size_t i, size_t first)
 {
     alone *a = &r->apart[i];
     scene *s = r->scene;
-    sbn_group_config config = SBN_GROUP_CONFIG_INIT;
-    config.queues = &r->queue[i];
-    config.replicas = 1;
-    config.form = r->p.form;
-    config.build_options = build_options;
     a->p = r->p;
     problem_set_replicas(&a->p, 1);
     a->p.samples = r->g.shape[i][0];
@@ -143,25 +136,24 @@ static int open_alone(replicas *r, size_t i, size_t first, const char *build_opt
     a->in.dy += r->g.sample[first].start;
     if (a->p.residual)
         a->in.residual += r->g.sample[first].start;
-    int status = placement_make(&a->p, 1, &a->g);
+    const int status = placement_make(&a->p, 1, &a->g);
     if (status)
         return job_failed_here(s->error, "laying out a replica", status);
-    status = sbn_group_create(&config, &a->group);
-    if (status)
-        return job_failed(s->error, "sbn_group_create", status);
     a->job = (job){.p = &a->p, .g = &a->g, .in = &a->in, .out = &a->out, .error = s->error};
-    return job_open_on(&a->job, &r->together, i, 1, a->group);
+    return job_open_on(&a->job, &r->together, i, 1, r->groups[i]);
 }
 
-static int open_apart(replicas *r, const char *build_options)
+static int open_apart(replicas *r)
 {
+    int colours[PROBLEM_MAX_REPLICAS];
     size_t first = 0;
-    int status = SBN_SUCCESS;
-    r->apart = calloc(r->count, sizeof *r->apart);
-    if (!r->apart)
-        return job_failed_here(r->scene->error, "replicas apart", SBN_OUT_OF_MEMORY);
-    for (size_t i = 0; i < r->count && !status; ++i) {
-        status = open_alone(r, i, first, build_options);
+    for (size_t i = 0; i < r->g.replicas; ++i)
+        colours[i] = (int)i;
+    int status = sbn_group_split(r->together.group, colours, r->groups);
+    if (status)
+        return job_failed(r->scene->error, "sbn_group_split", status);
+    for (size_t i = 0; i < r->g.replicas && !status; ++i) {
+        status = open_alone(r, i, first);
         first += r->g.shape[i][0];
     }
     return status;
@@ -175,8 +167,7 @@ static int has_own_statistics(const placement *g)
     return g->replicas > 1;
 }
 
-int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build_options,
-                        contender_list *all)
+int bench_replicas_open(scene *s, const problem *p, queues *q, contender_list *all)
 {
     replicas *r = calloc(1, sizeof *r);
     if (!r)
@@ -189,7 +180,6 @@ int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build
         close(r);
         return status ? job_failed_here(s->error, "laying out replicas", status) : SBN_SUCCESS;
     }
-    r->count = r->g.replicas;
     contender apart = {.name = "apart",
                        .passes = BENCH_TRAINING,
                        .self = r,
@@ -204,5 +194,5 @@ int bench_replicas_open(scene *s, const problem *p, queues *q, const char *build
     all->of[all->count++] = together;
     all->of[all->count++] = apart;
     status = open_together(r, q);
-    return status ? status : open_apart(r, build_options);
+    return status ? status : open_apart(r);
 }
