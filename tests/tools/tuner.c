@@ -58,13 +58,13 @@ static void compares(void)
     const device_info info = {.id = device.device};
     const sbn_tuning plan = {{0}}, other = {{50, 1, 10000, 1, 1}};
     tuner_comparison result;
-    tuner *t;
+    tuner t;
     for (int i = 0; i < 2; ++i)
         must(problem_parse(lines[i], &parsed[i], error, sizeof error), lines[i]);
     setenv("SYNCBN_TUNING", "no tuning", 1);
     for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
-        must(tuner_open(&info, form, problems, 2, error, &t), "tuner_open");
-        const int status = tuner_compare(t, &plan, &other, 0, &result);
+        must(tuner_open(&t, &info, form, problems, 2, error), "tuner_open");
+        const int status = tuner_compare(&t, &plan, &other, 0, &result);
         tap_ok(status == SBN_SUCCESS && result.count == 4, "form %d: %zu lines%s%s", (int)form,
                result.count, *error ? ": " : "", error);
         for (size_t i = 0; i < result.count; ++i) {
@@ -75,7 +75,7 @@ static void compares(void)
                    l->after);
         }
         tap_ok(getenv("SYNCBN_TUNING") == NULL, "the environment has no numbers left");
-        tuner_close(t);
+        tuner_close(&t);
     }
 }
 

@@ -7,15 +7,6 @@
 #include "bench/timing.h"
 #include "check/runner.h"
 
-struct tuner {
-    queues *queues;
-    sbn_kernel_form form;
-    size_t count;
-    const problem *named[TUNER_PROBLEMS];
-    scene scenes[TUNER_PROBLEMS]; /* of each problem; their group keeps the programs */
-    char *error;
-};
-
 /* The plan before, once more, and the one after it: jobs of a group each, on a scene's buffers. */
 enum { BEFORE, AGAIN, AFTER, PLANS };
 
@@ -34,16 +25,11 @@ static int make_group(tuner *t, const sbn_tuning *tuning, sbn_group **group)
     return status ? job_failed(t->error, "sbn_group_create", status) : SBN_SUCCESS;
 }
 
-int tuner_open(const device_info *device, sbn_kernel_form form, const problem *const *problems,
-               size_t count, char *error, tuner **made)
+int tuner_open(tuner *t, const device_info *device, sbn_kernel_form form,
+               const problem *const *problems, size_t count, char *error)
 {
     const runner_config config = {.devices = &device->id, .num_devices = 1, .form = form};
-    tuner *t = calloc(1, sizeof *t);
-    *made = NULL;
-    if (!t)
-        return job_failed_here(error, "opening the device", SBN_OUT_OF_MEMORY);
-    t->error = error;
-    t->form = form;
+    *t = (tuner){.form = form, .error = error};
     int status = runner_create(&config, &t->queues, error);
     if (!status && setenv("SYNCBN_TUNING", "", 1))
         status = job_failed_here(error, "setenv", SBN_OUT_OF_MEMORY);
@@ -57,8 +43,6 @@ int tuner_open(const device_info *device, sbn_kernel_form form, const problem *c
     unsetenv("SYNCBN_TUNING");
     if (status)
         tuner_close(t);
-    else
-        *made = t;
     return status;
 }
 
@@ -67,7 +51,6 @@ void tuner_close(tuner *t)
     while (t->count)
         scene_close(&t->scenes[--t->count]);
     queues_close(t->queues);
-    free(t);
 }
 
 static int run(void *self, bench_pass pass)

@@ -4,9 +4,8 @@
  */
 #pragma once
 
-#include "bench/spread.h"
+#include "bench/contender.h"
 #include "check/devices.h"
-#include "check/job.h"
 #include "device/tuning.h"
 
 enum { TUNER_PROBLEMS = 16, TUNER_LINES = 2 * TUNER_PROBLEMS };
@@ -14,11 +13,21 @@ enum { TUNER_PROBLEMS = 16, TUNER_LINES = 2 * TUNER_PROBLEMS };
 /* A gain is more than this, too: less is not worth a file. */
 #define TUNER_LEAST 0.02
 
-typedef struct tuner tuner;
+typedef struct tuner {
+    queues *queues;
+    sbn_kernel_form form;
+    size_t count;
+    const problem *named[TUNER_PROBLEMS];
+    scene scenes[TUNER_PROBLEMS]; /* of each problem; their group keeps the programs */
+    char *error;
+} tuner;
 
-/* Statuses and `error` as of runner_create. The problems are the caller's, and stay. */
-int tuner_open(const device_info *device, sbn_kernel_form form, const problem *const *problems,
-               size_t count, char *error, tuner **made);
+/*
+ * Statuses and `error` as of runner_create; after an error there is nothing to close. The problems
+ * are the caller's, and stay.
+ */
+int tuner_open(tuner *t, const device_info *device, sbn_kernel_form form,
+               const problem *const *problems, size_t count, char *error);
 void tuner_close(tuner *t);
 
 /* A pass of a problem. */

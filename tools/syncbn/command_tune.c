@@ -54,7 +54,7 @@ typedef struct tuning_run {
     const device_info *device;
     sbn_kernel_form form;
     int quiet;
-    tuner *tuner;
+    tuner tuner;
     sbn_tuning best;
     json_t *tried, *object;
     char error[RUNNER_ERROR];
@@ -71,7 +71,7 @@ static int try(tuning_run *r, const sbn_tuning *before, const sbn_tuning *after,
                tuner_comparison *result, double seconds)
 {
     char text[SBN_TUNING_TEXT];
-    const int status = tuner_compare(r->tuner, before, after, seconds, result);
+    const int status = tuner_compare(&r->tuner, before, after, seconds, result);
     if (status)
         return status;
     sbn__tuning_print(after, text);
@@ -188,11 +188,11 @@ static int tune_device(tuning_run *r, int folder)
     const problem_list *list = &r->options->list;
     for (size_t i = 0; i < list->count; ++i)
         problems[i] = &list->problems[i];
-    int status = tuner_open(r->device, r->form, problems, list->count, r->error, &r->tuner);
+    int status = tuner_open(&r->tuner, r->device, r->form, problems, list->count, r->error);
     if (status)
         return status;
     status = measure(r, folder);
-    tuner_close(r->tuner);
+    tuner_close(&r->tuner);
     return status;
 }
 
