@@ -8,6 +8,7 @@
 
 #include "bench/judge.h"
 #include "bench/kernels.h"
+#include "plan/sizes.h"
 
 enum { MAX_BLOCK = 64, VECTOR = 16, LAUNCHES = 3 };
 
@@ -24,11 +25,6 @@ typedef struct unordered {
     cl_mem partial, saved, table;
 } unordered;
 
-static cl_ulong divided(cl_ulong n, cl_ulong by)
-{
-    return (n + by - 1) / by;
-}
-
 static cl_ulong clamped(cl_ulong n, cl_ulong low, cl_ulong high)
 {
     return n < low ? low : n > high ? high : n;
@@ -40,7 +36,7 @@ static void cut_rows(unordered *u)
     const cl_ulong takes = clamped(u->count * u->channels / 64, ROWS_TAKE / 8, ROWS_TAKE);
     /* ... and of wide rows so many that loading and storing the sums costs little. */
     u->slice = clamped(takes / u->channels, clamped(u->count / 16, 1, 64), u->count);
-    u->slices = divided(u->count, u->slice);
+    u->slices = sbn__ceil_div(u->count, u->slice);
 }
 
 /*
@@ -79,7 +75,7 @@ static int make(unordered *u, bench_pass pass, int which, const char *name, size
                         SBN_ARG(u->channels), SBN_ARG(u->plane), SBN_ARG(u->count), SBN_ARG(block),
                         SBN_ARG(u->slices), SBN_ARG(n), SBN_ARG(eps), SBN_ARG(affine),
                         SBN_ARG(streams)),
-        items ? items : divided(u->channels, block), local, k);
+        items ? items : sbn__ceil_div(u->channels, block), local, k);
     return status || k->kernel ? status : job_failed_here(s->error, name, CL_INVALID_KERNEL_NAME);
 }
 
