@@ -72,6 +72,15 @@
     BUFFER(global const long *restrict, own) AND() VALUE(uint, own_slices) \
     AND() VALUE(uint, is_own)
 
+/* All of step 2, but where its sums come from. */
+#define FORWARD_STEP_2_ARGUMENTS(BUFFER, VALUE, AND) \
+    COMBINE_ARGUMENTS(BUFFER, VALUE, AND) AND() FORWARD_COMBINE_ARGUMENTS(BUFFER, VALUE, AND) \
+    AND() TRACKING_ARGUMENTS(BUFFER, VALUE, AND)
+
+#define BACKWARD_STEP_2_ARGUMENTS(BUFFER, VALUE, AND) \
+    COMBINE_ARGUMENTS(BUFFER, VALUE, AND) AND() BACKWARD_COMBINE_ARGUMENTS(BUFFER, VALUE, AND) \
+    AND() STORE_ARGUMENTS(BUFFER, VALUE, AND)
+
 /* Behind a reduction on GPUs: nothing, 1: it adds its slices, 2: it combines its channels, too. */
 #define TAIL_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, tail)
 

@@ -68,9 +68,8 @@ static void track(uint begin, uint end, uint channels, global const number *mome
 
 /* Combines the channels from `begin` to before `end` of a forward pass. */
 static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
-                            WIDE_SPACE long *room, uint begin, uint end, ulong count,
-                            number eps, uint clamps, global float *coefficients,
-                            global number *moments)
+                            WIDE_SPACE long *room, uint begin, uint end,
+                            PARAMETERS(FORWARD_STEP_2_ARGUMENTS))
 {
     const number n = OF_COUNT(count);
     for (uint c = begin; c < end; c += ABREAST) {
@@ -89,5 +88,12 @@ static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_AR
         put_statistics(c, some, channels, mean, var, invstd_of(var, eps, clamps), coefficients,
                        moments);
     }
+    track(begin, end, channels, moments, NAMES(TRACKING_ARGUMENTS));
 }
+
+/* Behind sums of the same launch, from one source. */
+#define STEP_2_ARGUMENTS FORWARD_STEP_2_ARGUMENTS
+#define COMBINE_SUMS(from, room, begin, end) \
+    combine_forward(ONE_SOURCE(from, 1, wide), wide, true, channels, room, begin, end, \
+                    NAMES(STEP_2_ARGUMENTS))
 #endif

@@ -5,16 +5,8 @@
 #if COMBINES
 #define BACKWARD_WHOLE_PARAMETERS \
     PARAMETERS(BACKWARD_TENSOR_ARGUMENTS), PARAMETERS(WHOLE_ARGUMENTS), \
-        PARAMETERS(COMBINE_ARGUMENTS), PARAMETERS(BACKWARD_COMBINE_ARGUMENTS), \
-        PARAMETERS(STORE_ARGUMENTS), PARAMETERS(BACKWARD_WHOLE_ARGUMENTS) \
+        PARAMETERS(BACKWARD_STEP_2_ARGUMENTS), PARAMETERS(BACKWARD_WHOLE_ARGUMENTS) \
             BACKWARD_FUSION_PARAMETERS
-
-/* Step 2 of a strip, and its gradients of weight and bias. */
-#define COMBINE_STRIP \
-    combine_backward(ONE_SOURCE(accumulators, 1, wide), wide, 1, channels, room, c, c + width, \
-                     NAMES(COMBINE_ARGUMENTS), NAMES(BACKWARD_COMBINE_ARGUMENTS), accumulators, 0, 0)
-#define STORE_GRADIENTS \
-    store_gradients_of(c, c + width, channels, gradients, NAMES(STORE_ARGUMENTS))
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void backward_whole_nchw(BACKWARD_WHOLE_PARAMETERS)
@@ -26,8 +18,7 @@ void backward_whole_nchw(BACKWARD_WHOLE_PARAMETERS)
     sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
                strip == 1 ? samples * blocks : samples, last_reciprocal,
                accumulators + (ulong)c * PASS_LENGTH, wide, thin);
-    COMBINE_STRIP;
-    STORE_GRADIENTS;
+    COMBINE_SUMS(accumulators, room, c, c + width);
     /* The sample that was read last is still in the cache. */
     for (uint s = has_dx ? samples : 0; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
@@ -48,8 +39,7 @@ void backward_whole_nhwc(BACKWARD_WHOLE_PARAMETERS)
     const pass_tensors tensors = PASS_TENSORS(channels, count);
     sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks, last_reciprocal,
               accumulators + (ulong)c * PASS_LENGTH, wide, thin);
-    COMBINE_STRIP;
-    STORE_GRADIENTS;
+    COMBINE_SUMS(accumulators, room, c, c + width);
     if (has_dx) {
         BACKWARD_FUSION_OF(0, 0)
         backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap, 0,

@@ -9,15 +9,7 @@
 #if COMBINES
 #define FORWARD_WHOLE_PARAMETERS \
     PARAMETERS(FORWARD_TENSOR_ARGUMENTS), PARAMETERS(WHOLE_ARGUMENTS), \
-        PARAMETERS(COMBINE_ARGUMENTS), PARAMETERS(FORWARD_COMBINE_ARGUMENTS), \
-        PARAMETERS(TRACKING_ARGUMENTS) FORWARD_FUSION_PARAMETERS
-
-/* Step 2 of a strip. */
-#define COMBINE_STRIP \
-    combine_forward(ONE_SOURCE(accumulators, 1, wide), wide, 1, channels, room, c, c + width, \
-                    NAMES(COMBINE_ARGUMENTS), NAMES(FORWARD_COMBINE_ARGUMENTS))
-
-#define TRACK_STRIP track(c, c + width, channels, moments, NAMES(TRACKING_ARGUMENTS))
+        PARAMETERS(FORWARD_STEP_2_ARGUMENTS) FORWARD_FUSION_PARAMETERS
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void forward_whole_nchw(FORWARD_WHOLE_PARAMETERS)
@@ -29,7 +21,7 @@ void forward_whole_nchw(FORWARD_WHOLE_PARAMETERS)
     sum_planes(&tensors, c, width, channels, plane, blocks, strip == 1, 0,
                strip == 1 ? samples * blocks : samples, last_reciprocal,
                accumulators + (ulong)c * PASS_LENGTH, wide, thin);
-    COMBINE_STRIP;
+    COMBINE_SUMS(accumulators, room, c, c + width);
     /* The sample that was read last is still in the cache. */
     for (uint s = samples; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
@@ -39,7 +31,6 @@ void forward_whole_nchw(FORWARD_WHOLE_PARAMETERS)
                           coefficients + c, channels, weights + weight_offset + c,
                           biases + bias_offset + c, affine, 0, non_temporal FUSION);
     }
-    TRACK_STRIP;
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -50,11 +41,10 @@ void forward_whole_nhwc(FORWARD_WHOLE_PARAMETERS)
     const pass_tensors tensors = PASS_TENSORS(channels, count);
     sum_strip(&tensors, channels, plane, blocks, c, width, 0, samples * blocks, last_reciprocal,
               accumulators + (ulong)c * PASS_LENGTH, wide, thin);
-    COMBINE_STRIP;
+    COMBINE_SUMS(accumulators, room, c, c + width);
     FORWARD_FUSION_OF(0)
     forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, 0, count, c, width, coefficients,
                        weights + weight_offset, biases + bias_offset, affine, 0, channels, 1,
                        non_temporal FUSION);
-    TRACK_STRIP;
 }
 #endif

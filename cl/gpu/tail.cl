@@ -1,6 +1,6 @@
 /*
  * GPU form, the end of step 1: the last work-group of a strip (last_slice.cl) adds its slices; of a replica
- * that is alone it does step 2 of its channels, too: tail_forward.cl, tail_backward.cl.
+ * that is alone it does step 2 of its channels, too.
  */
 
 /*
@@ -82,4 +82,18 @@ static INLINED bool is_to_combine(local long *memory, uint log2_strip, uint chan
 #endif
     return tail == 2 && is_last && item >> log2_strip == 0 &&
            (strip << log2_strip) + item < channels;
+}
+
+/* Step 2, with a `tail` of 2. A work-item takes a channel. combine.cl describes the arguments. */
+#define TAIL_PARAMETERS PARAMETERS(TAIL_ARGUMENTS), PARAMETERS(STEP_2_ARGUMENTS)
+#define TAIL(memory) \
+    combine_strip(memory, log2_strip, channels, partial, wide, NAMES(TAIL_ARGUMENTS), \
+                  NAMES(STEP_2_ARGUMENTS))
+
+static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels,
+                                  global long *partial, global long *wide, TAIL_PARAMETERS)
+{
+    const uint item = anew(get_local_id(0)), c = (anew(get_group_id(0)) << log2_strip) + item;
+    if (is_to_combine(memory, log2_strip, channels, partial, wide, tail))
+        COMBINE_SUMS(partial, memory + item * WIDE_ROOM, c, c + 1);
 }

@@ -110,7 +110,7 @@ static float largest_of_row(local const float *row)
 #define WORDS_AT_ONCE 4
 #define WORDS_SIZE (WORDS_AT_ONCE * ITEMS)
 #if 32 * WIDE_ROOM > WORDS_SIZE
-#error "the wide sums of a strip of 32 channels have no room there: tail_forward.cl"
+#error "the wide sums of a strip of 32 channels have no room there: tail.cl"
 #endif
 
 /*

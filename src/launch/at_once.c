@@ -105,9 +105,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combi
     sbn_arguments arguments = {.count = 0};
     sbn__add_forward_tensor(&arguments, &tensors);
     sbn__add_whole(&arguments, &own);
-    sbn__add_combine(&arguments, &combining->sums);
-    sbn__add_forward_combine(&arguments, &combining->statistics);
-    sbn__add_tracking(&arguments, &combining->tracking);
+    sbn__add_combining(&arguments, combining, 1);
     sbn__fuse_forward(&fused, layer, shard, mask, coefficients, &arguments);
     sbn_kernels *kernels = replica->kernels[layer->config.type][layer->fusion];
     return launch_whole(lp, replica, &kernels->forward_whole[lp->shapes->layout], &arguments, wait,
@@ -127,9 +125,7 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
     sbn_arguments arguments = {.count = 0};
     sbn__add_backward_tensor(&arguments, &tensors);
     sbn__add_whole(&arguments, &own);
-    sbn__add_combine(&arguments, &combining->sums);
-    sbn__add_backward_combine(&arguments, &combining->gradients);
-    sbn__add_store(&arguments, &combining->store);
+    sbn__add_combining(&arguments, combining, 0);
     sbn__add_backward_whole(&arguments, &applies);
     if (outputs.fusion)
         sbn__fuse_backward(&fused, lp->layer, &shard, &lp->saved->masks[r], outputs,

@@ -1,6 +1,6 @@
 /*
  * Several steps in one launch, of a group of one replica: the reduction combines its channels
- * (cl/gpu/tail_forward.cl), or a launch does all of a pass (cl/cpu/forward_whole.cl).
+ * (cl/gpu/tail.cl), or a launch does all of a pass (cl/cpu/forward_whole.cl).
  */
 #pragma once
 

@@ -60,20 +60,13 @@ static int launch(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining 
     const int status = sbn__reduce_kernels(lp, replica, 0, &kernels);
     if (status)
         return status;
-    sbn_kernel *kernel = &kernels->forward_combine;
+    sbn_kernel *kernel = lp->kind->fills ? &kernels->forward_combine : &kernels->backward_combine;
     sbn_arguments arguments = {.count = 0};
     sbn__add_source(&arguments, &sources);
     sbn__add_own_wide(&arguments, &wide);
-    sbn__add_combine(&arguments, &combining->sums);
-    if (lp->kind->fills) {
-        sbn__add_forward_combine(&arguments, &combining->statistics);
-        sbn__add_tracking(&arguments, &combining->tracking);
-    } else {
-        kernel = &kernels->backward_combine;
-        sbn__add_backward_combine(&arguments, &combining->gradients);
+    if (!lp->kind->fills)
         sbn__add_own(&arguments, &own);
-        sbn__add_store(&arguments, &combining->store);
-    }
+    sbn__add_combining(&arguments, combining, lp->kind->fills);
     return sbn__launch(replica, kernel, arguments.list, arguments.count, 1, &work_groups, wait,
                        event);
 }

@@ -125,6 +125,11 @@ void sbn__add_tail_of(sbn_arguments *arguments, const sbn_combining *combining, 
     if (replica->form == SBN_FORM_CPU)
         return;
     sbn__add_tail(arguments, &combining->tail);
+    sbn__add_combining(arguments, combining, fills);
+}
+
+void sbn__add_combining(sbn_arguments *arguments, const sbn_combining *combining, int fills)
+{
     sbn__add_combine(arguments, &combining->sums);
     if (fills) {
         sbn__add_forward_combine(arguments, &combining->statistics);

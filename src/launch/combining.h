@@ -42,3 +42,6 @@ sbn_combining sbn__combining_none(cl_mem any, int tail);
 /* Appends what a reduction takes of it, behind its tensors; `fills`: one of the forward pass. */
 void sbn__add_tail_of(sbn_arguments *arguments, const sbn_combining *combining, int fills,
                       const sbn_replica *replica);
+
+/* Appends what a kernel that combines takes of it. */
+void sbn__add_combining(sbn_arguments *arguments, const sbn_combining *combining, int fills);
