@@ -51,37 +51,34 @@ static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong
 typedef struct pass_line {
     real mean, a, b;
 } pass_line;
+#define pass_mean(line) ((line).mean)
+
+/* a and b of a channel. */
+static void a_and_b_of(private const pass_tensors *tensors, uint c, private float *a,
+                       private float *b)
+{
+    private const activation_of *of = &tensors->activation;
+    *a = forward_scale(tensors->means, of->weight, of->affine, of->total, c);
+    *b = forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, *a);
+#if FROM_OUTPUT
+    *a = inverse_of(*a);
+#endif
+}
 #else
 typedef real pass_line;
+#define pass_mean(line) (line)
 #endif
 
 /* The functions below: as in elements_forward.cl. */
+static void pass_line_of(private const pass_tensors *tensors, uint c, private pass_line *line)
+{
+    pass_mean(*line) = tensors->means[c];
 #if RECOMPUTES || FROM_OUTPUT
-static float line_a(private const pass_tensors *tensors, uint c)
-{
-    private const activation_of *of = &tensors->activation;
-    return forward_scale(tensors->means, of->weight, of->affine, of->total, c);
-}
-
-static float line_b(private const pass_tensors *tensors, uint c, float a)
-{
-    private const activation_of *of = &tensors->activation;
-    return forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, a);
-}
-
-#if FROM_OUTPUT
-#define LINE_A(a) inverse_of(a)
-#else
-#define LINE_A(a) a
+    float a, b;
+    a_and_b_of(tensors, c, &a, &b);
+    line->a = a;
+    line->b = b;
 #endif
-
-static void pass_line_of(private const pass_tensors *tensors, uint c,
-                         private pass_line *line)
-{
-    const float a = line_a(tensors, c);
-    line->mean = tensors->means[c];
-    line->a = LINE_A(a);
-    line->b = line_b(tensors, c, a);
 }
 
 static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels,
@@ -90,39 +87,17 @@ static void pass_lines_of(private const pass_tensors *tensors, uint c, uint chan
     float means[WIDTH], as[WIDTH], bs[WIDTH];
     for (uint j = 0; j < WIDTH; ++j) {
         const uint own = min(c + j, channels - 1);
-        const float a = line_a(tensors, own);
         means[j] = tensors->means[own];
-        as[j] = LINE_A(a);
-        bs[j] = line_b(tensors, own, a);
+#if RECOMPUTES || FROM_OUTPUT
+        a_and_b_of(tensors, own, as + j, bs + j);
+#endif
     }
-    line->mean = vload16(0, means);
+    pass_mean(*line) = vload16(0, means);
+#if RECOMPUTES || FROM_OUTPUT
     line->a = vload16(0, as);
     line->b = vload16(0, bs);
-}
-
-static real pass_mean(pass_line line)
-{
-    return line.mean;
-}
-
-#else
-static void pass_line_of(private const pass_tensors *tensors, uint c,
-                         private pass_line *line)
-{
-    *line = tensors->means[c];
-}
-
-static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels,
-                          private pass_line *line)
-{
-    *line = load_table(tensors->means + c, tensors->means + channels);
-}
-
-static real pass_mean(pass_line line)
-{
-    return line;
-}
 #endif
+}
 
 /* From where on a channel's blocks fit: fit_backward.cl. */
 static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)

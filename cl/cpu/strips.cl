@@ -18,17 +18,6 @@ static real fold_column(private const real *s)
     return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
-/* WIDTH channels of a table. What lies beyond the channels is 0. */
-static real load_table(global const float *p, global const float *end)
-{
-    if (p + WIDTH <= end)
-        return LOAD(p);
-    float edge[WIDTH];
-    for (uint j = 0; j < WIDTH; ++j)
-        edge[j] = p + j < end ? p[j] : 0.0f;
-    return vload16(0, edge);
-}
-
 /* The cache lines of a tile, `width` elements of each row, in the order of memory. */
 typedef struct tile_lines {
     ulong row;  /* where the row begins, without gaps */
