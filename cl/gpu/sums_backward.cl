@@ -51,8 +51,10 @@ typedef struct pass_line {
     uint bit;
 #endif
 } pass_line;
+#define pass_mean(line) ((line).mean)
 #else
 typedef float pass_line;
+#define pass_mean(line) (line)
 #endif
 
 /* As they are in memory: what follows from them is computed when all loads are under way. */
@@ -88,13 +90,14 @@ static ulong pass_bit(private const pass_tensors *tensors, block_place block, ui
 #endif
 
 /* `first`: where an element of the work-item is; all others are whole words of the mask apart. */
-#if FUSED_SUMS
 static void pass_line_of(private const pass_tensors *tensors, uint c, ulong first,
                          private pass_line *line)
 {
+    pass_mean(*line) = tensors->means[c];
+#if FUSED_SUMS
     private const activation_of *of = &tensors->activation;
-    line->mean = tensors->means[c];
     line->slope = of->slope;
+#endif
 #if RECOMPUTES || FROM_OUTPUT
     line->a = forward_scale(tensors->means, of->weight, of->affine, of->total, c);
     line->b = forward_shift(tensors->means, of->bias, of->affine, 0, of->total, c, line->a);
@@ -106,24 +109,6 @@ static void pass_line_of(private const pass_tensors *tensors, uint c, ulong firs
     line->a = inverse_of(line->a);
 #endif
 }
-
-static float pass_mean(pass_line line)
-{
-    return line.mean;
-}
-
-#else
-static void pass_line_of(private const pass_tensors *tensors, uint c, ulong first,
-                         private pass_line *line)
-{
-    *line = tensors->means[c];
-}
-
-static float pass_mean(pass_line line)
-{
-    return line;
-}
-#endif
 
 /* Element i of a block. */
 static void pass_load(private pass_elements *elements, uint k,
