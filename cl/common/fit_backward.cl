@@ -12,6 +12,10 @@ static float faint_of(float invstd)
     return fmax(invstd * (PASS_CLEAR * 0x1p-12f), PASS_CLEAR);
 }
 
+/* The same of a channel, from the pass's tensors, which are declared behind this file. */
+#define pass_faint(tensors, c, channels) \
+    faint_of((tensors)->means[table_row(ROW_INVSTD, channels) + (c)])
+
 /*
  * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and g and all e
  * are below `faint`. The sums may cancel, the largest |e| does not.

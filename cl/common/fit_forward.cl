@@ -3,6 +3,9 @@
  * Of n elements, with the pivot p: A = sum d and Q = sum d^2.
  */
 
+/* From where on a channel's blocks fit: fit_backward.cl. Forward nothing depends on it. */
+#define pass_faint(tensors, c, channels) 0.0f
+
 /*
  * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and so small
  * that the format cuts what counts. With `thin`, eps hides nothing: then blocks of little spread do

@@ -99,12 +99,6 @@ static void pass_lines_of(private const pass_tensors *tensors, uint c, uint chan
 #endif
 }
 
-/* From where on a channel's blocks fit: fit_backward.cl. */
-static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
-{
-    return faint_of(tensors->means[table_row(ROW_INVSTD, channels) + c]);
-}
-
 /* x - mean. */
 static real centred(private const pass_tensors *tensors, real x, pass_line line)
 {

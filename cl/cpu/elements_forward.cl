@@ -43,15 +43,6 @@ static void pass_lines_of(private const pass_tensors *tensors, uint c, uint chan
     *line = 0.0f;
 }
 
-/*
- * From where on a channel's blocks fit (fit_backward.cl): forward there is nothing that depends on
- * it.
- */
-static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
-{
-    return 0.0f;
-}
-
 /* WIDTH elements that are summed; a block's, from i of n on, and `fill`; a row's. */
 static real pass_summed(private const pass_tensors *tensors, ulong place, pass_line line)
 {

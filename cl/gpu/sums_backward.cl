@@ -203,11 +203,6 @@ static bool pass_moves(private float *pivot, uint n, private const pass_sums *su
 }
 
 /* The functions below: as in sums_forward.cl. */
-static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
-{
-    return faint_of(tensors->means[table_row(ROW_INVSTD, channels) + c]);
-}
-
 static bool pass_misses(uint n, private float *pivot, float mean, private pass_sums *sums,
                         float largest, uint thin, float faint)
 {

@@ -103,15 +103,6 @@ static bool pass_moves(private float *pivot, uint n, private const pass_sums *su
     return true;
 }
 
-/*
- * From where on a channel's blocks fit (fit_backward.cl): forward there is nothing that depends on
- * it.
- */
-static float pass_faint(private const pass_tensors *tensors, uint c, uint channels)
-{
-    return 0.0f;
-}
-
 /* Whether a block does not fit the narrow format; its terms are 0 then. */
 static bool pass_misses(uint n, private float *pivot, float mean, private pass_sums *sums,
                         float largest, uint thin, float faint)
