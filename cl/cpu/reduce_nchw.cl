@@ -32,7 +32,7 @@ static void sum_batch(private const pass_tensors *tensors, uint t, uint count, u
             pass_skip(&of_next, quotient_long(ahead, own.row));
         }
         pass_line line;
-        pass_line_of(tensors, blocks ? c + quotient(t + j, blocks) : c, &line);
+        pass_line_of(tensors, channel_of_block(c, t + j, blocks), &line);
         if (again == WITH_MEANS)
             pivots[j] = mean_of_block(&own, place, n, reciprocal(n, last_reciprocal), line);
         else if (!again)
@@ -54,28 +54,6 @@ static void sum_batch(private const pass_tensors *tensors, uint t, uint count, u
         if (PASS_READS_MEANS)
             means[j] = pass_mean(line).s0;
     }
-}
-
-/* Adds the blocks of a batch that do not fit, summed around means, to the wide accumulators. */
-static ints add_batch_wide(ints mask, uint t, uint c, uint blocks, private const uint *sizes,
-                           private const float *pivots, private const pass_sums *sums,
-                           global long *wide)
-{
-    uint channels[BATCH];
-    for (uint j = 0; j < BATCH; ++j)
-        channels[j] = blocks ? c + quotient(t + j, blocks) : c;
-    return add_blocks_wide(mask, vload16(0, sizes), vload16(0, pivots), sums, channels, wide);
-}
-
-/* From where on the blocks of a batch fit. */
-static real faints_of_batch(private const pass_tensors *tensors, uint t, uint count, uint c,
-                            uint blocks, uint total)
-{
-    float each[BATCH];
-    for (uint j = 0; j < BATCH; ++j)
-        each[j] = j < count ? pass_faint(tensors, blocks ? c + quotient(t + j, blocks) : c, total)
-                            : 0.0f;
-    return vload16(0, each);
 }
 
 /*
@@ -116,7 +94,7 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
             const ints none = MASK(EACH >= count);
             const uints own = vload16(0, sizes + now);
             pass_sums sums;
-            const real faint = thin ? faints_of_batch(tensors, t, count, c, per_channel, total)
+            const real faint = thin ? faints_of(tensors, c, t, per_channel, total)
                                     : (real)PASS_CLEAR;
             ints out = 0;
             for (uint trip = FIRST_TIME, next_trip; trip != LAST_TIME; trip = next_trip) {
@@ -141,8 +119,8 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
                 }
             }
             if (ANY(out))
-                flags[set] |= add_batch_wide(out, t, c, per_channel, sizes + now, pivots, &sums,
-                                             wide);
+                flags[set] |= add_blocks_wide(out, own, vload16(0, pivots), &sums, c, t,
+                                              per_channel, wide);
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)

@@ -117,27 +117,6 @@ static ints existing(uint v, uint width)
     return EACH < (uints)(width - v * WIDTH);
 }
 
-/*
- * Of the vector at channel c: the sums of channels that do not fit, added to the wide accumulators.
- */
-static ints add_column_wide(ints mask, uints n, real pivots, private const pass_sums *sums,
-                            uint c, global long *wide)
-{
-    uint channels[WIDTH];
-    for (uint j = 0; j < WIDTH; ++j)
-        channels[j] = c + j;
-    return add_blocks_wide(mask, n, pivots, sums, channels, wide);
-}
-
-/* From where on the blocks of WIDTH channels fit. */
-static real faints_of_rows(private const pass_tensors *tensors, uint c, uint channels)
-{
-    float each[WIDTH];
-    for (uint j = 0; j < WIDTH; ++j)
-        each[j] = pass_faint(tensors, min(c + j, channels - 1), channels);
-    return vload16(0, each);
-}
-
 /* Sums a block of n rows and adds it to the accumulators of its `width` channels from c on. */
 static void sum_block(private const pass_tensors *tensors, ulong place, uint n, uint stride,
                       uint c, uint width, float last_reciprocal, private const pass_line *lines,
@@ -151,7 +130,8 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
         mask = sum_vectors(tensors, place, n, stride, width, last_reciprocal, lines, ahead,
                            mask, again, lanes, pivots, sums);
     for (uint v = 0; v * WIDTH < width; ++v) {
-        const real faint = thin ? faints_of_rows(tensors, c + v * WIDTH, stride) : (real)PASS_CLEAR;
+        const uint first = c + v * WIDTH;
+        const real faint = thin ? faints_of(tensors, first, 0, 1, stride) : (real)PASS_CLEAR;
         const real means = pass_mean(lines[v]);
         const ints out = pass_add_block(limbs + v * PASS_LIMBS, n, pivots[v], means, thin, faint,
                                         &sums[v]) &
@@ -162,7 +142,7 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
                                  reciprocal(n, last_reciprocal), lines[v]);
         (void)sum_vectors(tensors, place, n, stride, width, last_reciprocal, lines, ahead, 1u << v,
                           1, lanes, pivots, sums);
-        flags[v] |= add_column_wide(out, n, pivots[v], &sums[v], c + v * WIDTH, wide);
+        flags[v] |= add_blocks_wide(out, n, pivots[v], &sums[v], first, 0, 1, wide);
     }
 }
 
@@ -183,8 +163,8 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
         pass_touch_rows(&of_rows, from, count, width, stride);
         for (uint v = 0; v * WIDTH < width; ++v) {
             private wides *own = limbs + v * PASS_LIMBS;
-            const real faint = thin ? faints_of_rows(tensors, c + v * WIDTH, stride)
-                                    : (real)PASS_CLEAR;
+            const uint first = c + v * WIDTH;
+            const real faint = thin ? faints_of(tensors, first, 0, 1, stride) : (real)PASS_CLEAR;
             int added = 0;
 #if SUMS_DOUBLES
             added = pass_add_ones(own, &of_rows, lines[v], from + v * WIDTH, count, stride, faint);
@@ -202,7 +182,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                                  existing(v, width);
                 /* The element is its block's mean. */
                 if (ANY(out))
-                    flags[v] |= add_column_wide(out, 1, pivot, &sums, c + v * WIDTH, wide);
+                    flags[v] |= add_blocks_wide(out, 1, pivot, &sums, first, 0, 1, wide);
             }
             carry_sums(own, PASS_LIMBS1, PASS_LIMBS2);
         }

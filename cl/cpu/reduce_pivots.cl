@@ -71,13 +71,28 @@ static real mean_of_rows(private const pass_tensors *tensors, ulong place, uint 
 
 /* --- both --- */
 
+/* The channel of block t: `blocks` of them belong to a channel, from channel c on; 0: all to c. */
+static uint channel_of_block(uint c, uint t, uint blocks)
+{
+    return blocks ? c + quotient(t, blocks) : c;
+}
+
+/* From where on the blocks t, t + 1, ... fit. */
+static real faints_of(private const pass_tensors *tensors, uint c, uint t, uint blocks, uint total)
+{
+    float each[WIDTH];
+    for (uint j = 0; j < WIDTH; ++j)
+        each[j] = pass_faint(tensors, min(channel_of_block(c, t + j, blocks), total - 1), total);
+    return vload16(0, each);
+}
+
 /*
- * Adds the blocks under the mask, of n elements each, to the wide accumulators of channels[j] and
- * returns the components' flags. `pivots` are the means around which they were summed; those that
- * are not finite say what the elements are.
+ * Adds those of the blocks t, t + 1, ... that are under the mask, of n elements each, to the wide
+ * accumulators of their channels and returns the components' flags. `pivots` are the means around
+ * which they were summed; those that are not finite say what the elements are.
  */
-static ints add_blocks_wide(ints mask, uints n, real pivots, private const pass_sums *sums,
-                            private const uint *channels, global long *wide)
+static ints add_blocks_wide(ints mask, uints n, real pivots, private const pass_sums *sums, uint c,
+                            uint t, uint blocks, global long *wide)
 {
     int each[WIDTH];
     uint sizes[WIDTH];
@@ -92,8 +107,8 @@ static ints add_blocks_wide(ints mask, uints n, real pivots, private const pass_
             continue;
         each[j] = flags_of(pivot[j]);
         if (!each[j])
-            each[j] = add_block_wide(wide_of(wide, channels[j]), sizes[j], pivot[j], first[j],
-                                     second[j], third[j]);
+            each[j] = add_block_wide(wide_of(wide, channel_of_block(c, t + j, blocks)), sizes[j],
+                                     pivot[j], first[j], second[j], third[j]);
     }
     return vload16(0, each);
 }
