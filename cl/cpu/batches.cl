@@ -68,14 +68,6 @@ static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
     }
 }
 
-/* The work-group's first blocks. `start` stands for the next ones, which are not known yet. */
-static void locate_first(uint t, uint blocks, uint plane, ulong start, ulong stride,
-                         private ulong *places, private uint *sizes)
-{
-    locate(t, blocks, plane, start, stride, places, sizes);
-    vstore16((ulong16)start, 0, places + BATCH);
-}
-
 /*
  * Folds the lanes of every block of the batch: their sum in the order of doc/order.md, or the
  * largest.
@@ -116,12 +108,6 @@ FOLD_BATCH(largest_of_batch, larger)
 static uint ahead_of(uint now, uint j, uint plane)
 {
     return (now + j + (plane < BLOCK ? BATCH : BATCH >> 1)) & (2 * BATCH - 1);
-}
-
-/* The values of this work-item's components; 0 for those without a block. */
-static real own_values(private float *all, uint count)
-{
-    return zero_where(vload16(0, all), EACH >= count);
 }
 
 /* Moves the pivots of the blocks under the mask to their means. */

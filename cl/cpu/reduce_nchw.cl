@@ -81,7 +81,9 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
     for (uint set = 0; set < SETS; ++set)
         flags[set] = 0;
     uint batches = 0, now = 0;
-    locate_first(from, blocks, plane, start, stride, places, sizes);
+    locate(from, blocks, plane, start, stride, places, sizes);
+    /* For the next blocks, which are not known yet. */
+    vstore16((ulong16)start, 0, places + BATCH);
     for (uint round = 0; round < rounds; ++round)
         for (uint t = from, set = 0; t < to; t += BATCH, set += !single) {
             const uint count = min((uint)BATCH, to - t);
@@ -109,9 +111,9 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
                     next_trip = WITH_PIVOTS;
                 } else if (trip != WITH_MEANS) {
                     out = pass_add_block(
-                        limbs + set * PASS_LIMBS, own, own_values(pivots, count),
-                        PASS_READS_MEANS ? own_values(means, count) : (real)0.0f, thin, faint,
-                        &sums);
+                        limbs + set * PASS_LIMBS, own, zero_where(vload16(0, pivots), none),
+                        PASS_READS_MEANS ? zero_where(vload16(0, means), none) : (real)0.0f, thin,
+                        faint, &sums);
                     if (ANY(out)) {
                         vstore16(out, 0, marked);
                         next_trip = WITH_MEANS;
