@@ -86,21 +86,10 @@ static void carry_limbs(private wides *limbs, int count)
 }
 
 /* Carries the limbs of both sums. */
-static void carry_sums(private wides *limbs, int limbs1, int limbs2)
+static void carry_sums(private wides *limbs)
 {
-    carry_limbs(limbs, limbs1);
-    carry_limbs(limbs + limbs1, limbs2);
-}
-
-/* The same in a channel's accumulator in memory. */
-static void carry_accumulator(global long *limbs, int limbs1, int limbs2)
-{
-    for (int k = 0; k + 1 < limbs1 + limbs2; ++k) {
-        if (k + 1 == limbs1)
-            continue;
-        limbs[k + 1] += limbs[k] >> LIMB_BITS;
-        limbs[k] &= LIMB_MASK;
-    }
+    carry_limbs(limbs, PASS_LIMBS1);
+    carry_limbs(limbs + PASS_LIMBS1, PASS_LIMBS2);
 }
 
 /* The flags of a block that has elements that are not finite, by its mean; else 0. */

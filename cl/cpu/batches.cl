@@ -124,16 +124,15 @@ static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal
  * Writes the accumulators of the work-group's channels to `out`. A channel's is the sum of
  * `per_channel` neighbouring components. `all` has room for all components.
  */
-static void store_batch(private wides *components, private ints *flags, int limbs1, int limbs2,
-                        uint channels, uint per_channel, private long *all,
-                        global long *out)
+static void store_batch(private wides *components, private ints *flags, uint channels,
+                        uint per_channel, private long *all, global long *out)
 {
-    const int count = limbs1 + limbs2;
     for (int set = 0; set < SETS; ++set)
-        carry_sums(components + set * count, limbs1, limbs2);
-    for (int k = 0; k <= count; ++k) {
+        carry_sums(components + set * PASS_LIMBS);
+    for (int k = 0; k < PASS_LENGTH; ++k) {
+        const bool is_limb = k < PASS_LIMBS;
         for (int set = 0; set < SETS; ++set)
-            vstore16(k < count ? components[set * count + k] : convert_long16(flags[set]), set,
+            vstore16(is_limb ? components[set * PASS_LIMBS + k] : convert_long16(flags[set]), set,
                      all);
         for (uint i = 0; i < channels; ++i) {
             long total = 0, either = 0;
@@ -141,9 +140,15 @@ static void store_batch(private wides *components, private ints *flags, int limb
                 total += all[t];
                 either |= all[t];
             }
-            out[i * (count + 1) + k] = k < count ? total : either;
+            out[i * PASS_LENGTH + k] = is_limb ? total : either;
         }
     }
-    for (uint i = 0; i < channels; ++i)
-        carry_accumulator(out + i * (count + 1), limbs1, limbs2);
+    /* Carries the limbs of both sums. */
+    for (uint i = 0; i < channels; ++i, out += PASS_LENGTH)
+        for (int k = 0; k + 1 < PASS_LIMBS; ++k) {
+            if (k + 1 == PASS_LIMBS1)
+                continue;
+            out[k + 1] += out[k] >> LIMB_BITS;
+            out[k] &= LIMB_MASK;
+        }
 }

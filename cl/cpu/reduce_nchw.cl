@@ -126,12 +126,11 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)
-                    carry_sums(limbs + s * PASS_LIMBS, PASS_LIMBS1, PASS_LIMBS2);
+                    carry_sums(limbs + s * PASS_LIMBS);
                 batches = 0;
             }
         }
-    store_batch(limbs, flags, PASS_LIMBS1, PASS_LIMBS2, channels, single ? BATCH : blocks,
-                components, out);
+    store_batch(limbs, flags, channels, single ? BATCH : blocks, components, out);
 }
 
 /* The body of a kernel. */

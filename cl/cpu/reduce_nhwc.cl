@@ -184,7 +184,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                 if (ANY(out))
                     flags[v] |= add_blocks_wide(out, 1, pivot, &sums, first, 0, 1, wide);
             }
-            carry_sums(own, PASS_LIMBS1, PASS_LIMBS2);
+            carry_sums(own);
         }
     }
 }
@@ -220,12 +220,12 @@ static void sum_strip(private const pass_tensors *tensors, uint channels, uint p
                   flags, wide, thin);
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
-                carry_sums(limbs + v * PASS_LIMBS, PASS_LIMBS1, PASS_LIMBS2);
+                carry_sums(limbs + v * PASS_LIMBS);
             added = 0;
         }
     }
     for (uint v = 0; v * WIDTH < width; ++v)
-        store_rows(limbs + v * PASS_LIMBS, flags[v], PASS_LIMBS1, PASS_LIMBS2, width - v * WIDTH,
+        store_rows(limbs + v * PASS_LIMBS, flags[v], width - v * WIDTH,
                    out + v * WIDTH * PASS_LENGTH);
 }
 

@@ -47,15 +47,13 @@ static tile_lines lines_of(uint number, uint blocks, uint plane, uint c, uint wi
 }
 
 /* Writes the accumulators of WIDTH channels, of which `count` exist. */
-static void store_rows(private wides *limbs, ints flags, int limbs1, int limbs2, uint count,
-                       global long *out)
+static void store_rows(private wides *limbs, ints flags, uint count, global long *out)
 {
-    const int all_limbs = limbs1 + limbs2;
-    carry_sums(limbs, limbs1, limbs2);
-    for (int k = 0; k <= all_limbs; ++k) {
+    carry_sums(limbs);
+    for (int k = 0; k < PASS_LENGTH; ++k) {
         long each[WIDTH];
-        vstore16(k < all_limbs ? limbs[k] : convert_long16(flags), 0, each);
+        vstore16(k < PASS_LIMBS ? limbs[k] : convert_long16(flags), 0, each);
         for (uint j = 0; j < WIDTH && j < count; ++j)
-            out[j * (all_limbs + 1) + k] = each[j];
+            out[j * PASS_LENGTH + k] = each[j];
     }
 }

@@ -115,14 +115,14 @@ static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_PARAM
             pass_load(&elements, k, tensors, column_place, min(row + step + k, stop - 1));
         /* A run adds no more to the limbs than its elements one by one, at most LANES, would. */
         if (++added == BATCHES_TO_CARRY >> LOG2_LANES) {
-            carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
+            carry_sums(limbs);
             added = 0;
         }
     }
     if (misses_some)
         flags = add_misses(tensors, column_place, from, stop, step, line, thin, faint,
                            wide_of(wide, own_channel));
-    carry_sums(limbs, PASS_LIMBS1, PASS_LIMBS2);
+    carry_sums(limbs);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (flags)
         atomic_or(all_flags + column, flags);
