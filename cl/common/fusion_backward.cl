@@ -74,25 +74,17 @@ static bool stores_residual_grad(real gradient, private const backward_fusion *f
 }
 #endif
 
-/* dx, from the gradient of z: where the statistics depend on x ... */
-static real trained_dx_of(real x, real gradient, real mean, real g, real p, real q, real r,
-                          private const backward_fusion *fusion)
-{
-    return backward_value(INVERTED(x), gradient, mean, g, p, q, r);
-}
-
-/* ... and in each case. */
+/* dx, from the gradient of z. */
 static real dx_of(real x, real gradient, real mean, real g, real p, real q, real r,
                   private const backward_fusion *fusion)
 {
     if (fusion->only_gradient)
         return plus_zero(gradient);
     return fusion->is_fixed ? plus_zero(p * gradient)
-                            : trained_dx_of(x, gradient, mean, g, p, q, r, fusion);
+                            : backward_value(INVERTED(x), gradient, mean, g, p, q, r);
 }
 
-#if CPU_FORM
-/* The `count` elements from i of the run on. */
+/* The `count` elements from i of the run on, one in the GPU form. */
 static real backward_finished(real x, real dy, real mean, real g, real p, real q, real r, real b,
                               private const backward_fusion *fusion, ulong i, uint count,
                               uint non_temporal)
@@ -100,16 +92,21 @@ static real backward_finished(real x, real dy, real mean, real g, real p, real q
     const ulong place = fusion->run + i;
     const real gradient = gradient_of(x, dy, mean, p, b, fusion, place);
 #if RESIDUAL
-    global stored *out = fusion->residual_grad + place;
-    if (stores_residual_grad(gradient, fusion))
+    if (stores_residual_grad(gradient, fusion)) {
+#if CPU_FORM
+        global stored *out = fusion->residual_grad + place;
         store_result(plus_zero(gradient), out, count, is_non_temporal(out, non_temporal));
+#else
+        store_element(plus_zero(gradient), fusion->residual_grad, place);
+#endif
+    }
 #endif
     return dx_of(x, gradient, mean, g, p, q, r, fusion);
 }
 #define BACKWARD_FINISHED(x, dy, mean, g, p, q, r, b, i, count) \
     backward_finished(x, dy, mean, g, p, q, r, b, fusion, i, count, non_temporal)
 
-#else
+#if !CPU_FORM
 /* Four elements from i of the run on, where four can be loaded at once: their word of the mask ... */
 #if MASKED
 #define PASSED_FOUR(i) load_mask_four(&fusion->mask, fusion->run + (i))
@@ -143,28 +140,13 @@ static float4 backward_finished_four(float4 x, float4 dy, uint passed, float4 me
         return (float4)(plus_zero(scale.x * gradient.x), plus_zero(scale.y * gradient.y),
                         plus_zero(scale.z * gradient.z), plus_zero(scale.w * gradient.w));
     }
-    return (float4)(trained_dx_of(x.x, gradient.x, mean.x, g.x, p.x, q.x, r.x, fusion),
-                    trained_dx_of(x.y, gradient.y, mean.y, g.y, p.y, q.y, r.y, fusion),
-                    trained_dx_of(x.z, gradient.z, mean.z, g.z, p.z, q.z, r.z, fusion),
-                    trained_dx_of(x.w, gradient.w, mean.w, g.w, p.w, q.w, r.w, fusion));
+    return (float4)(backward_value(INVERTED(x.x), gradient.x, mean.x, g.x, p.x, q.x, r.x),
+                    backward_value(INVERTED(x.y), gradient.y, mean.y, g.y, p.y, q.y, r.y),
+                    backward_value(INVERTED(x.z), gradient.z, mean.z, g.z, p.z, q.z, r.z),
+                    backward_value(INVERTED(x.w), gradient.w, mean.w, g.w, p.w, q.w, r.w));
 }
 #define BACKWARD_FINISHED_FOUR(x, dy, passed, mean, g, p, q, r, b, i) \
     backward_finished_four(x, dy, passed, mean, g, p, q, r, b, fusion, i)
-
-static float backward_finished_one(float x, float dy, float mean, float g, float p, float q,
-                                   float r, float b, private const backward_fusion *fusion,
-                                   ulong i)
-{
-    const ulong place = fusion->run + i;
-    const float gradient = gradient_of(x, dy, mean, p, b, fusion, place);
-#if RESIDUAL
-    if (stores_residual_grad(gradient, fusion))
-        store_element(plus_zero(gradient), fusion->residual_grad, place);
-#endif
-    return dx_of(x, gradient, mean, g, p, q, r, fusion);
-}
-#define BACKWARD_FINISHED_ONE(x, dy, mean, g, p, q, r, b, i) \
-    backward_finished_one(x, dy, mean, g, p, q, r, b, fusion, i)
 #endif
 
 /* What four elements at once need to be multiples of 4. */
@@ -187,6 +169,4 @@ static float backward_finished_one(float x, float dy, float mean, float g, float
 #define PASSED_FOUR(i) 0
 #define BACKWARD_FINISHED_FOUR(x, dy, passed, mean, g, p, q, r, b, i) \
     backward_vector(x, dy, mean, g, p, q, r)
-#define BACKWARD_FINISHED_ONE(x, dy, mean, g, p, q, r, b, i) \
-    backward_value(x, dy, mean, g, p, q, r)
 #endif

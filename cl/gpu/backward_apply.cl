@@ -62,8 +62,8 @@ void backward_apply_planes(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
         }
         UNROLL for (uint k = 0; k < 4; ++k)
             if (i + k * ELEMENT_STEP <= last)
-                store_element(BACKWARD_FINISHED_ONE(xs[k], dys[k], mean, g, p, q, r, b,
-                                                    i + k * ELEMENT_STEP),
+                store_element(BACKWARD_FINISHED(xs[k], dys[k], mean, g, p, q, r, b,
+                                                i + k * ELEMENT_STEP, 1),
                               pdx, i + k * ELEMENT_STEP);
     }
 }
@@ -138,8 +138,8 @@ void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
         }
         UNROLL for (uint k = 0; k < 4; ++k)
             if (k * ELEMENT_STEP <= last)
-                store_element(BACKWARD_FINISHED_ONE(xs[k], dys[k], means[k], gs[k], ps[k], qs[k],
-                                                    rs[k], bs[k], place + k * ELEMENT_STEP),
+                store_element(BACKWARD_FINISHED(xs[k], dys[k], means[k], gs[k], ps[k], qs[k], rs[k],
+                                                bs[k], place + k * ELEMENT_STEP, 1),
                               pdx, k * ELEMENT_STEP);
     }
 }
