@@ -6,6 +6,29 @@
  *
  * From the output (inversion.cl) x is y, INVERTED to z, and what stands for the mean is the bias.
  */
+#if FROM_OUTPUT
+#define BACKWARD_MEAN(total, c) (affine ? fusion->bias[c] : 0.0f)
+#define INVERTED(y) inverted(y, fusion->slope_inverse)
+#else
+#define BACKWARD_MEAN(total, c) coefficients[table_row(ROW_MEAN_HIGH, total) + c]
+#define INVERTED(x) x
+#endif
+
+/* The forward pass's b, where z is computed again. */
+#if RECOMPUTES
+#define BACKWARD_B(total, c, p) \
+    forward_shift(coefficients, fusion->bias, affine, 0, total, c, p)
+#else
+#define BACKWARD_B(total, c, p) 0.0f
+#endif
+
+/* What four elements at once need to be multiples of 4. */
+#if RESIDUAL
+#define BACKWARD_FUSION_OFFSET ((has_residual_grad ? residual_grad_offset : 0) | mask_padding)
+#else
+#define BACKWARD_FUSION_OFFSET 0
+#endif
+
 #if FUSED_BACKWARD
 typedef struct backward_fusion {
     float slope;
@@ -30,22 +53,6 @@ typedef struct backward_fusion {
     private const backward_fusion *fusion = &own_fusion;
 #define BACKWARD_FUSION , private const backward_fusion *fusion
 #define OWN_FUSION , fusion
-
-#if FROM_OUTPUT
-#define BACKWARD_MEAN(total, c) (affine ? fusion->bias[c] : 0.0f)
-#define INVERTED(y) inverted(y, fusion->slope_inverse)
-#else
-#define BACKWARD_MEAN(total, c) coefficients[table_row(ROW_MEAN_HIGH, total) + c]
-#define INVERTED(x) x
-#endif
-
-/* The forward pass's b, where z is computed again. */
-#if RECOMPUTES
-#define BACKWARD_B(total, c, p) \
-    forward_shift(coefficients, fusion->bias, affine, 0, total, c, p)
-#else
-#define BACKWARD_B(total, c, p) 0.0f
-#endif
 
 /* The gradient of z. */
 static real gradient_of(real x, real dy, real mean, real p, real b,
@@ -149,21 +156,11 @@ static float4 backward_finished_four(float4 x, float4 dy, uint passed, float4 me
     backward_finished_four(x, dy, passed, mean, g, p, q, r, b, fusion, i)
 #endif
 
-/* What four elements at once need to be multiples of 4. */
-#if RESIDUAL
-#define BACKWARD_FUSION_OFFSET ((has_residual_grad ? residual_grad_offset : 0) | mask_padding)
-#else
-#define BACKWARD_FUSION_OFFSET 0
-#endif
-
 #else
 #define BACKWARD_FUSION_PARAMETERS
 #define BACKWARD_FUSION_OF(run, first)
 #define BACKWARD_FUSION
 #define OWN_FUSION
-#define BACKWARD_FUSION_OFFSET 0
-#define BACKWARD_MEAN(total, c) coefficients[table_row(ROW_MEAN_HIGH, total) + c]
-#define BACKWARD_B(total, c, p) 0.0f
 #define BACKWARD_FINISHED(x, dy, mean, g, p, q, r, b, i, count) \
     backward_value(x, dy, mean, g, p, q, r)
 #define PASSED_FOUR(i) 0

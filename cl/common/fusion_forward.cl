@@ -2,6 +2,13 @@
  * Step 3 of the forward pass, both forms: what is fused into it (fusion.cl), and the arguments that
  * kernels and functions have for it. FINISHED is y, from what batch norm has made of x.
  */
+/* What four elements at once need to be multiples of 4. */
+#if RESIDUAL
+#define FORWARD_FUSION_OFFSET (residual_offset | mask_padding)
+#else
+#define FORWARD_FUSION_OFFSET 0
+#endif
+
 #if FUSED
 typedef struct forward_fusion {
     float slope;
@@ -106,18 +113,10 @@ static float finished_one(float v, private const forward_fusion *fusion, ulong i
 #define KEEP_MASK(i) keep_mask(bits, fusion, i)
 #endif
 
-/* What four elements at once need to be multiples of 4. */
-#if RESIDUAL
-#define FORWARD_FUSION_OFFSET (residual_offset | mask_padding)
-#else
-#define FORWARD_FUSION_OFFSET 0
-#endif
-
 #else
 #define FORWARD_FUSION_PARAMETERS
 #define FORWARD_FUSION_OF(run)
 #define FORWARD_FUSION
-#define FORWARD_FUSION_OFFSET 0
 #define FUSION
 #define FINISHED(v, i, count) plus_zero(v)
 #define FINISHED_ONE(v, i, k) plus_zero(v)
