@@ -32,12 +32,11 @@ static void put_gradients(uint c, uint some, uint channels, number n, words clam
     /* Where dy is not finite k is NaN, of which dx is NaN. */
     const words is_constant = clamped & is_finite(dy);
     const doubles k = choose_double(is_constant, ZERO, divide_exactly(scaled, n));
-    store_floats(upper_float(mean_dy), gradients + table_row(ROW_G_HIGH, channels) + c, some);
+    store_floats(TO_FLOATS(mean_dy), gradients + table_row(ROW_G_HIGH, channels) + c, some);
     store_floats(lower_float(mean_dy), gradients + table_row(ROW_G_LOW, channels) + c, some);
-    store_floats(upper_float(k), gradients + table_row(ROW_K, channels) + c, some);
-    store_floats(upper_float(own_scaled), gradients + table_row(ROW_WEIGHT_GRAD, channels) + c,
-                 some);
-    store_floats(upper_float(own_dy), gradients + table_row(ROW_BIAS_GRAD, channels) + c, some);
+    store_floats(TO_FLOATS(k), gradients + table_row(ROW_K, channels) + c, some);
+    store_floats(TO_FLOATS(own_scaled), gradients + table_row(ROW_WEIGHT_GRAD, channels) + c, some);
+    store_floats(TO_FLOATS(own_dy), gradients + table_row(ROW_BIAS_GRAD, channels) + c, some);
 }
 
 /*
@@ -63,7 +62,7 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
         const bool some_wide = SOME_CHANNEL(flags & FLAG_WIDE);
         if (some_wide)
             REPLACE_WIDE(&sum, &product, flags, c, some, NAMES(SOURCE_ARGUMENTS));
-        const doubles dy = sum_dy_of(sum, flags);
+        const doubles dy = special_or(sum, flags);
         const doubles dy_xmu = sum_dy_xmu_of(sum, product, flags, mean);
         doubles own_dy = dy, own_scaled = TIMES(dy_xmu, invstd);
         /* Of no values the sums are 0, and so are the gradients, also where invstd is not finite. */
@@ -76,7 +75,7 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
             if (SOME_CHANNEL(flags & FLAG_WIDE))
                 REPLACE_WIDE(&sum, &product, flags, c, some,
                              ONE_SOURCE(own, own_slices, own_wide));
-            own_dy = sum_dy_of(sum, flags);
+            own_dy = special_or(sum, flags);
             own_scaled = TIMES(sum_dy_xmu_of(sum, product, flags, mean), invstd);
         }
         if (some_wide && owns)

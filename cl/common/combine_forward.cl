@@ -20,9 +20,9 @@ static void sums_of(private const signed_words *limbs, ulong count, private doub
 static void put_statistics(uint c, uint some, uint channels, doubles mean, doubles var,
                            doubles invstd, global float *coefficients, global number *moments)
 {
-    store_floats(upper_float(mean), coefficients + table_row(ROW_MEAN_HIGH, channels) + c, some);
+    store_floats(TO_FLOATS(mean), coefficients + table_row(ROW_MEAN_HIGH, channels) + c, some);
     store_floats(lower_float(mean), coefficients + table_row(ROW_MEAN_LOW, channels) + c, some);
-    store_floats(upper_float(choose_double(is_finite(invstd), invstd, QUIET_NAN)),
+    store_floats(TO_FLOATS(choose_double(is_finite(invstd), invstd, QUIET_NAN)),
                  coefficients + table_row(ROW_INVSTD, channels) + c, some);
     store_doubles(mean, moments + table_row(MOMENT_MEAN, channels) + c, some);
     store_doubles(var, moments + table_row(MOMENT_VAR, channels) + c, some);

@@ -44,12 +44,7 @@ static doubles invstd_of(doubles var, number eps, uint clamps)
     return divide_exactly(ONE, root(added));
 }
 
-/* sum dy, and sum dy (x - mean), from the two sums and the flags. */
-static doubles sum_dy_of(doubles first, words flags)
-{
-    return special_or(first, flags);
-}
-
+/* sum dy (x - mean), from the two sums and the flags. */
 static doubles sum_dy_xmu_of(doubles first, doubles second, words flags, doubles mean)
 {
     /* The kernels subtract only the upper float of the mean: the rest in full precision. */
@@ -59,15 +54,10 @@ static doubles sum_dy_xmu_of(doubles first, doubles second, words flags, doubles
     return choose_double(lost, QUIET_NAN, MINUS(second, left_out));
 }
 
-/* A double as the sum of two floats. The lower one of Inf is 0, not the NaN of Inf - Inf. */
-static floats upper_float(doubles value)
-{
-    return TO_FLOATS(value);
-}
-
+/* What a double's upper float, TO_FLOATS, leaves. Of Inf it is 0, not the NaN of Inf - Inf. */
 static floats lower_float(doubles value)
 {
-    const doubles upper = OF_FLOATS(upper_float(value));
+    const doubles upper = OF_FLOATS(TO_FLOATS(value));
     return TO_FLOATS(choose_double(is_finite(upper), MINUS(value, upper), ZERO));
 }
 #endif
