@@ -14,13 +14,7 @@
  * ROW_G_LOW and ROW_K; `total` floats each.
  */
 
-/* p, q and r of a channel. */
-static float backward_p(global const float *coefficients, global const float *weight, uint affine,
-                        uint total, uint c)
-{
-    return (affine ? weight[c] : 1.0f) * coefficients[table_row(ROW_INVSTD, total) + c];
-}
-
+/* q and r of a channel; p is forward_scale. */
 static float backward_q(global const float *gradients, uint total, uint c, float p)
 {
 #if FROM_OUTPUT

@@ -14,7 +14,7 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
     const uint skips_caches = is_non_temporal(pdx + begin, non_temporal);
     float mean = BACKWARD_MEAN(total, at);
     float g = gradients[table_row(ROW_G_HIGH, total) + at];
-    float p = backward_p(coefficients, weight, affine, total, at);
+    float p = forward_scale(coefficients, weight, affine, total, at);
     float q = backward_q(gradients, total, at, p);
     float r = backward_r(coefficients, gradients, total, at, p, q);
     float b = BACKWARD_B(total, at, p);
@@ -38,7 +38,7 @@ static void backward_apply_run(global const stored *px, global const stored *pdy
         c = c + 1 < channels ? c + 1 : 0;
         mean = BACKWARD_MEAN(total, c);
         g = gradients[table_row(ROW_G_HIGH, total) + c];
-        p = backward_p(coefficients, weight, affine, total, c);
+        p = forward_scale(coefficients, weight, affine, total, c);
         q = backward_q(gradients, total, c, p);
         r = backward_r(coefficients, gradients, total, c, p, q);
         b = BACKWARD_B(total, c, p);
@@ -78,7 +78,7 @@ static void backward_apply_tile(global const stored *x, uint x_gap, global const
     for (uint i = 0; i < count; ++i) {
         means[i] = BACKWARD_MEAN(channels, c);
         gs[i] = gradients[table_row(ROW_G_HIGH, channels) + c];
-        ps[i] = backward_p(coefficients, weight, affine, channels, c);
+        ps[i] = forward_scale(coefficients, weight, affine, channels, c);
         qs[i] = backward_q(gradients, channels, c, ps[i]);
         rs[i] = backward_r(coefficients, gradients, channels, c, ps[i], qs[i]);
 #if FUSED_BACKWARD

@@ -21,7 +21,7 @@ void backward_apply_planes(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
     BACKWARD_FUSION_OF(begin, 0)
     const float mean = BACKWARD_MEAN(channels, c);
     const float g = gradients[table_row(ROW_G_HIGH, channels) + c];
-    const float p = backward_p(coefficients, weights + weight_offset, affine, channels, c);
+    const float p = forward_scale(coefficients, weights + weight_offset, affine, channels, c);
     const float q = backward_q(gradients, channels, c, p);
     const float r = backward_r(coefficients, gradients, channels, c, p, q);
     const float b = BACKWARD_B(channels, c, p);
@@ -93,7 +93,7 @@ void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
     {
         means[k] = BACKWARD_MEAN(channels, cs[k]);
         gs[k] = gradients[table_row(ROW_G_HIGH, channels) + cs[k]];
-        ps[k] = backward_p(coefficients, weights + weight_offset, affine, channels, cs[k]);
+        ps[k] = forward_scale(coefficients, weights + weight_offset, affine, channels, cs[k]);
         qs[k] = backward_q(gradients, channels, cs[k], ps[k]);
         rs[k] = backward_r(coefficients, gradients, channels, cs[k], ps[k], qs[k]);
         bs[k] = BACKWARD_B(channels, cs[k], ps[k]);
