@@ -10,28 +10,16 @@
  * an argument so that the compiler cannot unroll the loop of a sum. After the last row of integers
  * there are two flags: whether the kernels sum with doubles, and whether they combine.
  */
+#define REALS(row, operand) LOAD(reals + ((row) * 3 + (operand)) * CASES + at)
 #if CPU_FORM
 #define SELF_TEST_ITEMS 1
-#else
-#define SELF_TEST_ITEMS CASES
-#endif
-
-static void put(real v, global float *p)
-{
-#if CPU_FORM
-    store_vector(v, p);
-#else
-    *p = v;
-#endif
-}
-
-#define REALS(row, operand) LOAD(reals + ((row) * 3 + (operand)) * CASES + at)
-#define PUT_REALS(row, v) put(v, real_results + (row) * CASES + at)
-#if CPU_FORM
 #define INTEGERS(row, operand) vload16(0, integers + ((row) * 2 + (operand)) * CASES + at)
+#define PUT_REALS(row, v) store_vector(v, real_results + (row) * CASES + at)
 #define PUT_INTEGERS(row, v) vstore16(AS(ulong, v), 0, integer_results + (row) * CASES + at)
 #else
+#define SELF_TEST_ITEMS CASES
 #define INTEGERS(row, operand) (integers[((row) * 2 + (operand)) * CASES + at])
+#define PUT_REALS(row, v) (real_results[(row) * CASES + at] = (v))
 #define PUT_INTEGERS(row, v) (integer_results[(row) * CASES + at] = AS(ulong, v))
 #endif
 
