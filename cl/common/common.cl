@@ -74,15 +74,16 @@
 #define NATIVE 0
 #endif
 
+#ifndef __has_builtin
+#define __has_builtin(name) 0
+#endif
+
 /*
  * Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it.
  */
-#if NATIVE && defined(__has_builtin)
-#if __has_builtin(__builtin_reduce_or)
+#if NATIVE && __has_builtin(__builtin_reduce_or)
 #define ANY(mask) (__builtin_reduce_or(mask) != 0)
-#endif
-#endif
-#if CPU_FORM && !defined(ANY)
+#elif CPU_FORM
 #define ANY(mask) any(mask)
 #endif
 
@@ -91,12 +92,9 @@
 #define COMBINES (NATIVE || !CPU_FORM)
 
 /* Prefetches the cache line at p, where the compiler can. */
-#if NATIVE && defined(__has_builtin)
-#if __has_builtin(__builtin_prefetch)
+#if NATIVE && __has_builtin(__builtin_prefetch)
 #define PREFETCH(p) __builtin_prefetch((const void *)(uintptr_t)(p), 0, 2)
-#endif
-#endif
-#ifndef PREFETCH
+#else
 #define PREFETCH(p)
 #endif
 

@@ -91,12 +91,9 @@ static ints load_mask(private const mask_of *mask, ulong place)
     return MASK((bits & ((uints)1u << EACH)) != 0);
 }
 
-#if defined(__has_builtin)
 #if __has_builtin(__builtin_reduce_or)
 #define JOINED(bits) __builtin_reduce_or(bits)
-#endif
-#endif
-#ifndef JOINED
+#else
 static uint joined(uints bits)
 {
     const uint8 a = bits.lo | bits.hi;

@@ -172,18 +172,13 @@ static void store_edge(real v, global stored *p, uint count)
 }
 
 /* A store that leaves the caches alone, where the compiler knows it. */
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_nontemporal_store)
-#if STORES_F16 || STORES_BF16
+#if !__has_builtin(__builtin_nontemporal_store)
+#define STORE_NON_TEMPORAL(v, p) store_elements(v, p)
+#elif STORES_F16 || STORES_BF16
 #define STORE_NON_TEMPORAL(v, p) \
     __builtin_nontemporal_store(ROUNDED(v), (global stored_vector *)(p))
 #else
 #define STORE_NON_TEMPORAL(v, p) __builtin_nontemporal_store(v, (global real *)(p))
-#endif
-#endif
-#endif
-#ifndef STORE_NON_TEMPORAL
-#define STORE_NON_TEMPORAL(v, p) store_elements(v, p)
 #endif
 
 /* Whether a vector at p may be stored so: it must be aligned. */
