@@ -136,15 +136,14 @@ static void store_vector(real v, global float *p)
  * A mask of the values whose magnitude is at least the limit, or that are Inf or NaN. The condition
  * is never negated: Oclgrind negates vector comparisons wrongly.
  */
-static ints reaches(real v, float limit)
-{
-    return MASK(AS(int, fabs(v)) >= as_int(limit));
-}
-
-/* The same with a limit for each. */
-static ints reaches_each(real v, real limit)
+static ints reaches(real v, real limit)
 {
     return MASK(AS(int, fabs(v)) >= AS(int, limit));
+}
+
+static uints magnitude_of(real v)
+{
+    return AS(uint, v) & 0x7fffffffu;
 }
 
 /* The larger of two numbers. fmax is slower, because it handles NaN. */

@@ -25,7 +25,7 @@ static ints misses(uints n, real pivot, real e, real d, real product, real large
     const ints over = reaches(pivot, PASS_LIMIT_PIVOT) | reaches(e, PASS_LIMIT_SUM) |
                       reaches(product, PASS_LIMIT_SECOND) |
                       reaches(pivot * d, PASS_LIMIT_SECOND);
-    const ints clear = reaches_each(pivot, faint) | reaches_each(largest, faint);
+    const ints clear = reaches(pivot, faint) | reaches(largest, faint);
     const ints some = MASK(pivot != 0.0f) | MASK(largest != 0.0f);
     return over | (some & ~clear);
 }

@@ -18,7 +18,7 @@ static ints misses(uints n, real pivot, real a, real q, uint thin, real faint)
     ints clear = reaches(pivot, PASS_CLEAR) | reaches(q, PASS_CLEAR * PASS_CLEAR);
     if (thin)
         clear = reaches(pivot, 0x1p-15f) | (MASK(n == 1) & reaches(pivot, 0x1p-17f)) |
-                reaches_each(q, CONVERT(float, n) * 0x1p-48f);
+                reaches(q, CONVERT(float, n) * 0x1p-48f);
     /* All three count: q is 0 if the squares have underflowed. */
     const ints some = MASK(pivot != 0.0f) | MASK(a != 0.0f) | MASK(q != 0.0f);
     return over | (some & ~clear);

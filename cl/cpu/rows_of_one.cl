@@ -30,11 +30,6 @@ static ints strays(uints magnitude, int least, int most)
     return (magnitude - from >= to - from) & (magnitude != 0);
 }
 
-static uints magnitude_of(real v)
-{
-    return AS(uint, v) & 0x7fffffffu;
-}
-
 /* Adds `sum`, in units of 2^shift of limb 0, to the two lowest limbs. */
 static void add_integers(private wides *limbs, int shift, wides sum)
 {

@@ -129,11 +129,6 @@ static void add_words(local long *words, uint item, uint apart, uint least)
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-static uint magnitude_of(float v)
-{
-    return as_uint(v) & 0x7fffffffu;
-}
-
 /* Adds an integer in units of 2^place times the lowest limb's unit. */
 static void add_sum(private long *limbs, int count, long sum, int place)
 {
