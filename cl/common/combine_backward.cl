@@ -5,21 +5,17 @@
 static void sums_of(private const signed_words *limbs, private doubles *first,
                     private doubles *second)
 {
-    words sum[SUM_WORDS], product[SQUARE_WORDS];
-    const words minus = words_of(limbs, PASS_LIMBS1, sum, SUM_WORDS);
-    const words negative = words_of(limbs + PASS_LIMBS1, PASS_LIMBS2, product, SQUARE_WORDS);
-    *first = negative_where(minus, double_of(sum, SUM_WORDS, -PASS_LOW1));
-    *second = negative_where(negative, double_of(product, SQUARE_WORDS, -PASS_LOW2));
+    words sum[SUM_WORDS];
+    *first = value_of(limbs, PASS_LIMBS1, PASS_LOW1, sum);
+    *second = value_of(limbs + PASS_LIMBS1, PASS_LIMBS2, PASS_LOW2, sum);
 }
 
 /* The same from limbs of a wide accumulator. */
 static void wide_sums_of(WIDE_SPACE long *limbs, ulong count, private number *first,
                          private number *second)
 {
-    const bool minus = wide_digits(limbs, WIDE_LIMBS1);
-    const bool negative = wide_digits(limbs + WIDE_ROOM1, WIDE_LIMBS2);
-    *first = wide_value(limbs, WIDE_ROOM1, minus, WIDE_LOW1);
-    *second = wide_value(limbs + WIDE_ROOM1, WIDE_ROOM2, negative, WIDE_LOW2);
+    *first = wide_value(limbs, WIDE_LIMBS1, WIDE_LOW1);
+    *second = wide_value(limbs + WIDE_ROOM1, WIDE_LIMBS2, WIDE_LOW2);
 }
 
 /* Stores the rows that dx needs, and the gradients of weight and bias, from the `own` sums. */

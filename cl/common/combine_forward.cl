@@ -8,10 +8,9 @@
 static void sums_of(private const signed_words *limbs, ulong count, private doubles *first,
                     private doubles *n2_var)
 {
-    words sum[SUM_WORDS], squares[SQUARE_WORDS];
-    const words minus = words_of(limbs, PASS_LIMBS1, sum, SUM_WORDS);
-    const words negative = words_of(limbs + PASS_LIMBS1, PASS_LIMBS2, squares, SQUARE_WORDS);
-    *first = negative_where(minus, double_of(sum, SUM_WORDS, -PASS_LOW1));
+    words sum[SUM_WORDS], squares[SUM_WORDS];
+    *first = value_of(limbs, PASS_LIMBS1, PASS_LOW1, sum);
+    const words negative = words_of(limbs + PASS_LIMBS1, PASS_LIMBS2, squares);
     *n2_var = n2_variance(sum, squares, negative, count, 2 * PASS_LOW1 - PASS_LOW2,
                           -2 * PASS_LOW1);
 }
@@ -33,9 +32,8 @@ static void put_statistics(uint c, uint some, uint channels, doubles mean, doubl
 static void wide_sums_of(WIDE_SPACE long *limbs, ulong count, private number *first,
                          private number *n2_var)
 {
-    const bool minus = wide_digits(limbs, WIDE_LIMBS1);
+    *first = wide_value(limbs, WIDE_LIMBS1, WIDE_LOW1);
     const bool negative = wide_digits(limbs + WIDE_ROOM1, WIDE_LIMBS2);
-    *first = wide_value(limbs, WIDE_ROOM1, minus, WIDE_LOW1);
     *n2_var = wide_n2_variance(limbs, limbs + WIDE_ROOM1, negative, count);
 }
 

@@ -6,13 +6,12 @@
 #if COMBINES
 
 #define SUM_WORDS 3
-#define SQUARE_WORDS 3
 
 /*
  * Three or four limbs, possibly not carried, as the magnitude of an integer. Returns its sign as a
  * mask.
  */
-static words words_of(private const signed_words *limbs, int count, private words *sum, int size)
+static words words_of(private const signed_words *limbs, int count, private words *sum)
 {
     const signed_words second = limbs[1] + (limbs[0] >> LIMB_BITS);
     const signed_words third = limbs[2] + (second >> LIMB_BITS);
@@ -45,9 +44,11 @@ static doubles round_four(words w0, words w1, words w2, words w3, int exponent)
                        (signed_words)(exponent - 64) + AS_CHANNELS(long, places << 6));
 }
 
-static doubles double_of(private const words *sum, int size, int exponent)
+/* The value of `count` limbs from 2^-low on; `sum` is their magnitude. */
+static doubles value_of(private const signed_words *limbs, int count, int low, private words *sum)
 {
-    return round_four(sum[0], sum[1], sum[2], 0, exponent);
+    const words negative = words_of(limbs, count, sum);
+    return negative_where(negative, round_four(sum[0], sum[1], sum[2], 0, -low));
 }
 
 /* The borrow of a - b. */

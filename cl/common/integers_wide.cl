@@ -72,12 +72,13 @@ static number wide_double(wide_top top, int exponent)
     return round_wide(top.high, top.low, top.sticky, exponent + 64 * (top.at - 1));
 }
 
-/* A sum's value. */
-static number wide_value(WIDE_SPACE const long *digits, int count, bool negative, int low)
+/* The value of `count` limbs and two more, which become digits. */
+static number wide_value(WIDE_SPACE long *digits, int count, int low)
 {
+    const bool negative = wide_digits(digits, count);
     wide_top top = {0, 0, 0, 0, 0, 0};
-    ONE_BY_ONE for (int k = 0; k < count; k += 2)
-        next_word(&top, k >> 1, (ulong)digits[k] | (k + 1 < count ? (ulong)digits[k + 1] << 32 : 0));
+    ONE_BY_ONE for (int k = 0; k < count + 2; k += 2)
+        next_word(&top, k >> 1, (ulong)digits[k] | (k <= count ? (ulong)digits[k + 1] << 32 : 0));
     const number magnitude = wide_double(top, -low);
     return negative ? NEGATIVE(magnitude) : magnitude;
 }
