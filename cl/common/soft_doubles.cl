@@ -108,9 +108,7 @@ OUT_OF_LINE ulong soft_quotient(ulong a, ulong b)
     const ulong sign = (a ^ b) & SIGN_BIT;
     const bool is_zero = soft_is_zero(a) || soft_is_infinite(b);
     const bool is_infinite = soft_is_infinite(a) || soft_is_zero(b);
-    const bool is_none = (soft_is_zero(a) && soft_is_zero(b)) ||
-                         (soft_is_infinite(a) && soft_is_infinite(b));
-    if (soft_is_nan(a) || soft_is_nan(b) || is_none)
+    if (soft_is_nan(a) || soft_is_nan(b) || (is_zero && is_infinite))
         return NAN_BITS;
     if (is_zero || is_infinite)
         return is_zero ? sign : sign | EXPONENT_BITS;
@@ -128,12 +126,10 @@ OUT_OF_LINE ulong soft_quotient(ulong a, ulong b)
 
 OUT_OF_LINE ulong soft_root(ulong a)
 {
-    if (soft_is_zero(a) || soft_is_nan(a))
+    if (soft_is_zero(a) || soft_is_nan(a) || a == EXPONENT_BITS)
         return a;
     if ((a & SIGN_BIT) != 0)
         return NAN_BITS;
-    if (soft_is_infinite(a))
-        return a;
     const int exponent = soft_exponent(a), odd = exponent & 1;
     ulong of = soft_digits(a) << (10 + odd), rest = 0, digits = 0;
 #pragma unroll 1
