@@ -52,24 +52,6 @@ static ulong flat_begin(uint share)
     return (ulong)(get_num_groups(0) - 1 - get_group_id(0)) * share;
 }
 
-/* Elements of a row: may be more than 2^32. */
-static ulong row_width(uint channels, uint plane)
-{
-    return (ulong)channels * plane;
-}
-
-/* Where the work-group's tile begins in a row. */
-static ulong rows_tile(void)
-{
-    return (ulong)get_group_id(0) * TILE;
-}
-
-/* Elements of that tile. */
-static uint tile_count(ulong width, ulong tile)
-{
-    return (uint)min((ulong)TILE, width - tile);
-}
-
 static ulong rows_begin(uint share)
 {
     return (ulong)(get_num_groups(1) - 1 - get_group_id(1)) * share;

@@ -28,8 +28,8 @@ void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
                          PARAMETERS(WALK_ARGUMENTS))
 {
     global const float *weight = weights + weight_offset;
-    const ulong width = row_width(channels, plane), tile = rows_tile();
-    const uint count = tile_count(width, tile);
+    const ulong width = (ulong)channels * plane, tile = (ulong)get_group_id(0) * TILE;
+    const uint count = (uint)min((ulong)TILE, width - tile);
     const ulong begin = rows_begin(share), end = min(extent, begin + share);
     BACKWARD_FUSION_OF(0, 0)
     backward_apply_tile(x + x_offset, x_gap, dy + dy_offset, dy_gap, dx + dx_offset, dx_gap,

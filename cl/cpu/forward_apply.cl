@@ -26,8 +26,8 @@ void forward_apply_rows(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
                         PARAMETERS(WALK_ARGUMENTS))
 {
     global const float *weight = weights + weight_offset, *bias = biases + bias_offset;
-    const ulong width = row_width(channels, plane), tile = rows_tile();
-    const uint count = tile_count(width, tile);
+    const ulong width = (ulong)channels * plane, tile = (ulong)get_group_id(0) * TILE;
+    const uint count = (uint)min((ulong)TILE, width - tile);
     const ulong begin = rows_begin(share), end = min(extent, begin + share);
     FORWARD_FUSION_OF(0)
     forward_apply_tile(x + x_offset, x_gap, y + y_offset, y_gap, begin, end, tile, count,

@@ -69,7 +69,7 @@ static void backward_apply_tile(global const stored *x, uint x_gap, global const
                                 global const float *weight, uint affine, uint channels, uint plane,
                                 uint non_temporal BACKWARD_FUSION)
 {
-    const ulong width = row_width(channels, plane);
+    const ulong width = (ulong)channels * plane;
     float means[TILE], gs[TILE], ps[TILE], qs[TILE], rs[TILE];
 #if FUSED_BACKWARD
     float bs[TILE];

@@ -60,7 +60,7 @@ static void forward_apply_tile(global const stored *x, uint x_gap, global stored
                                uint scale_only, uint channels, uint plane,
                                uint non_temporal FORWARD_FUSION)
 {
-    const ulong width = row_width(channels, plane);
+    const ulong width = (ulong)channels * plane;
     float means[TILE], as[TILE], bs[TILE];
     uint within, c = channel_of(tile, plane, &within);
     for (uint i = 0; i < count; ++i) {
