@@ -41,9 +41,9 @@ static void put_gradients(uint c, uint some, uint channels, number n, words clam
  * They are stored, too, where the caller is to have them at once.
  */
 static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
-                             global const long *own, uint own_slices, uint is_own,
                              WIDE_SPACE long *room, uint begin, uint end,
-                             PARAMETERS(BACKWARD_STEP_2_ARGUMENTS))
+                             PARAMETERS(BACKWARD_STEP_2_ARGUMENTS), global const long *own,
+                             uint own_slices, uint is_own)
 {
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
@@ -86,6 +86,6 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
 /* As in combine_forward.cl. */
 #define STEP_2_ARGUMENTS BACKWARD_STEP_2_ARGUMENTS
 #define COMBINE_SUMS(from, room, begin, end) \
-    combine_backward(ONE_SOURCE(from, 1, wide), wide, true, channels, from, 0, 0, room, begin, \
-                     end, NAMES(STEP_2_ARGUMENTS))
+    combine_backward(ONE_SOURCE(from, 1, wide), wide, true, channels, room, begin, end, \
+                     NAMES(STEP_2_ARGUMENTS), from, 0, 0)
 #endif

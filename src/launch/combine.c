@@ -64,9 +64,9 @@ static int launch(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining 
     sbn_arguments arguments = {.count = 0};
     sbn__add_source(&arguments, &sources);
     sbn__add_own_wide(&arguments, &wide);
+    sbn__add_combining(&arguments, combining, lp->kind->fills);
     if (!lp->kind->fills)
         sbn__add_own(&arguments, &own);
-    sbn__add_combining(&arguments, combining, lp->kind->fills);
     return sbn__launch(replica, kernel, arguments.list, arguments.count, 1, &work_groups, wait,
                        event);
 }

@@ -89,12 +89,11 @@ static void run(sbn_replica *replica, sbn_kernel *kernel, sums *s, const trial *
     sbn_arguments arguments = {.count = 0};
     sbn__add_source(&arguments, &from);
     sbn__add_own_wide(&arguments, &own_wide);
-    if (backward)
-        sbn__add_own(&arguments, &own);
     sbn__add_combine(&arguments, &combined);
     if (backward) {
         sbn__add_backward_combine(&arguments, &of_backward);
         sbn__add_store(&arguments, &store);
+        sbn__add_own(&arguments, &own);
     } else {
         sbn__add_forward_combine(&arguments, &of_forward);
         sbn__add_tracking(&arguments, &tracking);
