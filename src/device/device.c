@@ -158,7 +158,7 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
     }
     *kernels = made;
     status = sbn__kernels_create(made, program);
-    replica->counts_slices |= made->counts_slices;
+    replica->counts_slices |= made->of[SBN_TEST_SLICES][0].kernel != NULL;
     if (status)
         unload(kernels);
     return status;
@@ -167,7 +167,7 @@ int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
 int sbn__replica_combines(const sbn_replica *replica)
 {
     return replica->form == SBN_FORM_GPU ||
-           replica->kernels[SBN_F32][0]->forward_combine.kernel != NULL;
+           replica->kernels[SBN_F32][0]->of[SBN_COMBINE][0].kernel != NULL;
 }
 
 void sbn__replica_close(sbn_replica *replica)

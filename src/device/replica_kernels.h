@@ -6,20 +6,27 @@
 
 #include "program/program.h"
 
-/* Kernels of step 1, the CPU form's first: src/plan/cpu.c and gpu.c say which is for what. */
 enum {
+    /* Kernels of step 1, the CPU form's first: src/plan/cpu.c and gpu.c say which is for what. */
     SBN_REDUCE_NCHW,
     SBN_REDUCE_NHWC,
     SBN_REDUCE_LARGE_PLANES,
     SBN_REDUCE_SMALL_PLANES,
     SBN_REDUCE_ROWS,
-    SBN_REDUCTIONS
+    SBN_COMBINE,
+    /* Of all steps: SBN_WHOLE_NCHW + layout. */
+    SBN_WHOLE_NCHW,
+    SBN_WHOLE_NHWC,
+    /* Apply kernels walk over a tensor so: cl/cpu/apply_walk.cl, cl/gpu/apply.cl. */
+    SBN_WALK_FLAT,
+    SBN_WALK_ROWS,
+    SBN_WALK_PLANES,
+    /* Those that have no counterpart in the other pass. */
+    SBN_ADD_SLICES,
+    SBN_STORE_GRADIENTS,
+    SBN_TEST_SLICES,
+    SBN_KERNELS
 };
-
-/* Kernels that differ by sbn_layout have an array of them. */
-enum { SBN_LAYOUTS = SBN_LAYOUT_NHWC + 1 };
-/* Apply kernels walk over a tensor in one of these ways: cl/cpu/apply_walk.cl, cl/gpu/apply.cl. */
-enum { SBN_WALK_FLAT, SBN_WALK_ROWS, SBN_WALK_PLANES, SBN_WALKS };
 
 /* A kernel with the work-group size it was built for. */
 typedef struct sbn_kernel {
@@ -31,18 +38,10 @@ typedef struct sbn_kernel {
 /* The kernels of a program: those that it has. */
 typedef struct sbn_kernels {
     sbn_program *program;
-    sbn_kernel forward_reduce[SBN_REDUCTIONS];
-    sbn_kernel backward_reduce[SBN_REDUCTIONS];
-    sbn_kernel forward_combine, backward_combine;
-    sbn_kernel forward_apply[SBN_WALKS], backward_apply[SBN_WALKS];
-    sbn_kernel forward_whole[SBN_LAYOUTS], backward_whole[SBN_LAYOUTS];
-    sbn_kernel add_slices, store_gradients;
-    int counts_slices; /* floats' program has the self-test of it */
+    sbn_kernel of[SBN_KERNELS][2]; /* the second: of the backward pass */
 } sbn_kernels;
 
-/* The kernels' names. */
-const char *sbn__reduction_name(int reduction, int is_backward);
-const char *sbn__walk_name(int walk, int is_backward);
+const char *sbn__kernel_name(int kernel, int is_backward);
 
 /* Of a new program, which the kernels, all 0, then own, whatever is returned. */
 int sbn__kernels_create(sbn_kernels *kernels, sbn_program *program);

@@ -2,8 +2,9 @@
 
 #include "plan/launch_plan.h"
 
-int sbn__launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const sbn_shape *g,
-                      sbn_arguments *arguments, const sbn_wait *wait, cl_event *event)
+int sbn__launch_apply(sbn_replica *replica, sbn_kernels *kernels, int is_backward,
+                      const sbn_shape *g, sbn_arguments *arguments, const sbn_wait *wait,
+                      cl_event *event)
 {
     const sbn_apply_plan plan = sbn__plan_apply(g, replica);
     const sbn_walk_arguments walk = {
@@ -14,6 +15,6 @@ int sbn__launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const
         .non_temporal = plan.non_temporal,
     };
     sbn__add_walk(arguments, &walk);
-    return sbn__launch(replica, &kernels[plan.walk], arguments->list, arguments->count,
-                       plan.dimensions, plan.work_groups, wait, event);
+    return sbn__launch(replica, &kernels->of[plan.walk][is_backward], arguments->list,
+                       arguments->count, plan.dimensions, plan.work_groups, wait, event);
 }

@@ -8,5 +8,6 @@
 #include "plan/shape.h"
 
 /* Enqueues the kernel of the planned walk over a tensor, whose arguments it adds to the others. */
-int sbn__launch_apply(sbn_replica *replica, sbn_kernel kernels[SBN_WALKS], const sbn_shape *g,
-                      sbn_arguments *arguments, const sbn_wait *wait, cl_event *event);
+int sbn__launch_apply(sbn_replica *replica, sbn_kernels *kernels, int is_backward,
+                      const sbn_shape *g, sbn_arguments *arguments, const sbn_wait *wait,
+                      cl_event *event);

@@ -108,8 +108,8 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combi
     sbn__add_combining(&arguments, combining, 1);
     sbn__fuse_forward(&fused, layer, shard, mask, coefficients, &arguments);
     sbn_kernels *kernels = replica->kernels[layer->config.type][layer->fusion];
-    return launch_whole(lp, replica, &kernels->forward_whole[lp->shapes->layout], &arguments, wait,
-                        event);
+    return launch_whole(lp, replica, &kernels->of[SBN_WHOLE_NCHW + lp->shapes->layout][0],
+                        &arguments, wait, event);
 }
 
 int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
@@ -131,6 +131,6 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
         sbn__fuse_backward(&fused, lp->layer, &shard, &lp->saved->masks[r], outputs,
                            tensors.coefficients, &arguments);
     sbn_kernels *kernels = replica->kernels[lp->layer->config.type][outputs.fusion];
-    return launch_whole(lp, replica, &kernels->backward_whole[lp->shapes->layout], &arguments, wait,
-                        event);
+    return launch_whole(lp, replica, &kernels->of[SBN_WHOLE_NCHW + lp->shapes->layout][1],
+                        &arguments, wait, event);
 }

@@ -36,8 +36,8 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_red
     if (!status)
         status = sbn__channel_table_wait(coefficients, replica, &all);
     if (!status)
-        status = sbn__reduce_launch(lp, replica, &kernels->backward_reduce[plan->reduction],
-                                    &arguments, plan, &all, event);
+        status = sbn__reduce_launch(lp, replica, &kernels->of[plan->reduction][1], &arguments, plan,
+                                    &all, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
     return status;
@@ -121,8 +121,7 @@ int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, cl_event *eve
     if (!status)
         status = sbn__channel_table_wait(gradients, replica, &wait);
     if (!status)
-        status = sbn__launch_apply(replica,
-                                   replica->kernels[g->type][outputs.fusion]->backward_apply, g,
+        status = sbn__launch_apply(replica, replica->kernels[g->type][outputs.fusion], 1, g,
                                    &arguments, &wait, event);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *event);
@@ -153,8 +152,8 @@ int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica)
     if (status)
         return status;
     cl_event stored;
-    status = sbn__launch(replica, &replica->kernels[SBN_F32][0]->store_gradients, arguments.list,
-                         arguments.count, 1, &groups, &wait, &stored);
+    status = sbn__launch(replica, &replica->kernels[SBN_F32][0]->of[SBN_STORE_GRADIENTS][0],
+                         arguments.list, arguments.count, 1, &groups, &wait, &stored);
     if (status)
         return status;
     sbn__release_event(&lp->work[r].applied);

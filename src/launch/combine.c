@@ -60,7 +60,7 @@ static int launch(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining 
     const int status = sbn__reduce_kernels(lp, replica, 0, &kernels);
     if (status)
         return status;
-    sbn_kernel *kernel = lp->kind->fills ? &kernels->forward_combine : &kernels->backward_combine;
+    sbn_kernel *kernel = &kernels->of[SBN_COMBINE][!lp->kind->fills];
     sbn_arguments arguments = {.count = 0};
     sbn__add_source(&arguments, &sources);
     sbn__add_own_wide(&arguments, &wide);

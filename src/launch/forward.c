@@ -20,8 +20,8 @@ int sbn__forward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_redu
     sbn__add_tail_of(&arguments, combining, 1, replica);
     const int status = sbn__reduce_kernels(lp, replica, 0, &kernels);
     return status ? status
-                  : sbn__reduce_launch(lp, replica, &kernels->forward_reduce[plan->reduction],
-                                       &arguments, plan, wait, event);
+                  : sbn__reduce_launch(lp, replica, &kernels->of[plan->reduction][0], &arguments,
+                                       plan, wait, event);
 }
 
 sbn_forward_tensor_arguments sbn__forward_tensors(const sbn_batchnorm *layer,
@@ -65,8 +65,8 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
     sbn__wait_add(&wait, ready);
     int status = sbn__channel_table_wait(coefficients, replica, &wait);
     if (!status)
-        status = sbn__launch_apply(replica, replica->kernels[shape->type][fusion]->forward_apply,
-                                   shape, &arguments, &wait, applied);
+        status = sbn__launch_apply(replica, replica->kernels[shape->type][fusion], 0, shape,
+                                   &arguments, &wait, applied);
     if (!status)
         status = sbn__channel_table_touched(coefficients, replica, *applied);
     return status;

@@ -98,7 +98,7 @@ static int add_slices(const sbn_layer_pass *lp, sbn_replica *replica, cl_event *
     sbn__wait_behind(&wait, replica, replica, *before);
     sbn_arguments arguments = {.count = 0};
     sbn__add_add_slices(&arguments, &own);
-    const int status = sbn__launch(replica, &replica->kernels[SBN_F32][0]->add_slices,
+    const int status = sbn__launch(replica, &replica->kernels[SBN_F32][0]->of[SBN_ADD_SLICES][0],
                                    arguments.list, arguments.count, 1, &groups, &wait, &added);
     if (!status) {
         sbn__move_event(before, &added);

@@ -17,7 +17,7 @@ typedef struct gpu_reduction {
 
 enum { LANE_SETS = SBN_GPU_ITEMS / 16 };
 
-static const gpu_reduction reductions[SBN_REDUCTIONS] = {
+static const gpu_reduction reductions[] = {
     /*
      * An item has a lane; channels last, 16 neighbouring channels have 64 bytes. 64 blocks fill the
      * work-items that add blocks once: 64 KB of a tensor.

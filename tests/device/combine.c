@@ -168,8 +168,7 @@ void checks(void)
             const int part = form == SBN_FORM_GPU ? sbn__part_of_reductions(backward, 0, 0) : 0;
             must(sbn__replica_load(replica, SBN_F32, 0, part, &group->config), "kernels");
             sbn_kernels *kernels = replica->kernels[SBN_F32][sbn__variant_of(0, part)];
-            check(replica, backward ? &kernels->backward_combine : &kernels->forward_combine,
-                  programs[i].name, backward);
+            check(replica, &kernels->of[SBN_COMBINE][backward], programs[i].name, backward);
         }
         must(sbn_group_destroy(group), "sbn_group_destroy");
     }

@@ -106,8 +106,7 @@ static void apply(int which, const sbn_walk_arguments *walk, cl_uint dimensions,
     }
     sbn__add_walk(&arguments, walk);
     sbn_kernels *kernels = replica->kernels[SBN_F32][0];
-    run_kernel(replica, back ? &kernels->backward_apply[which] : &kernels->forward_apply[which],
-               &arguments, dimensions, groups);
+    run_kernel(replica, &kernels->of[which][back], &arguments, dimensions, groups);
 }
 
 /* What is written and looked at: `length` elements of each part, which begin so far apart. */
@@ -197,7 +196,7 @@ static void check_add_slices(void)
               .per_channel = PER_CHANNEL, .total = total);
     sbn_arguments arguments = {.count = 0};
     sbn__add_add_slices(&arguments, &own);
-    run_kernel(replica, &replica->kernels[SBN_F32][0]->add_slices, &arguments, 1,
+    run_kernel(replica, &replica->kernels[SBN_F32][0]->of[SBN_ADD_SLICES][0], &arguments, 1,
                (const size_t[]){2});
     int all_right = 1;
     for (int i = 0; i < WORDS; ++i) {
@@ -327,8 +326,7 @@ static void launch(const reduction *r, const tensor *t, int back, cl_mem to, cl_
     const int fusion = r->masked ? sbn__fusion_of(SBN_RELU, 1, 0) : 0;
     must(sbn__replica_load(replica, SBN_F32, fusion, part, &config), "sbn__replica_load");
     sbn_kernels *kernels = replica->kernels[SBN_F32][sbn__variant_of(fusion, part)];
-    sbn_kernel *kernel = back ? &kernels->backward_reduce[r->kernel]
-                              : &kernels->forward_reduce[r->kernel];
+    sbn_kernel *kernel = &kernels->of[r->kernel][back];
     run_kernel(replica, kernel, &arguments, 2, (const size_t[]){r->masked ? r->strip : 1, 1});
 }
 
@@ -391,7 +389,7 @@ static void check_sums(const reduction *r, int back, float scale)
                memcmp(near_sums.wide, far_sums.wide,
                       sizeof(int64_t) * sbn__wide_limbs() * r->strip) == 0,
            "%s, %s%s: %u channels of %u of %zu elements in each sample",
-           sbn__reduction_name(r->kernel, back), is_wide ? "wide" : "narrow",
+           sbn__kernel_name(r->kernel, back), is_wide ? "wide" : "narrow",
            r->masked ? ", masked" : "", r->strip, r->channels, (size_t)r->channels * r->plane);
 }
 

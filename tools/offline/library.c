@@ -143,7 +143,7 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
         const size_t length = sbn__accumulator_length(formats[is_backward]);
         const sbn_reduce_plan reduce = sbn__plan_reduce(shape, replica, length);
         printf("%s %s %s groups=%zu strip=%u slices=%u per_slice=%u\n", device, line,
-               sbn__reduction_name(reduce.reduction, is_backward),
+               sbn__kernel_name(reduce.reduction, is_backward),
                reduce.work_groups[0] * reduce.work_groups[1], reduce.strip, reduce.slices,
                reduce.per_slice);
         printf("%s %s %s_pass commands=%u adds=%d tails=%d\n", device, line,
@@ -154,7 +154,7 @@ static void print_plans(const char *device, const char *line, const sbn_shape *s
         for (cl_uint i = 0; i < apply.dimensions; ++i)
             groups *= apply.work_groups[i];
         printf("%s %s %s groups=%zu length=%llu per_work_group=%u\n", device, line,
-               sbn__walk_name(apply.walk, is_backward), groups, (unsigned long long)apply.length,
+               sbn__kernel_name(apply.walk, is_backward), groups, (unsigned long long)apply.length,
                apply.per_work_group);
     }
 }
