@@ -55,7 +55,11 @@ int sbn__program_form(cl_device_id device, sbn_kernel_form wanted, sbn_kernel_fo
     return check_work_groups(device, *form);
 }
 
-int sbn__program_is_worth_caching(cl_device_id device)
+/*
+ * 1 unless the device is a CPU: CPU drivers compile again at each kernel's first launch, have a
+ * cache of their own, and take seconds to return a binary (PoCL).
+ */
+static int is_worth_caching(cl_device_id device)
 {
     cl_device_type type = CL_DEVICE_TYPE_CPU;
     return clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL) == CL_SUCCESS &&
@@ -200,8 +204,10 @@ static int exists(const sbn_program *program, int which)
     return sbn__program_exists(which, program->form, program->fusion, program->part);
 }
 
-int sbn__program_build(sbn_program *program, int cache, const sbn_group_config *config)
+int sbn__program_build(sbn_program *program, const sbn_group_config *config)
 {
+    const int caches = config->program_cache || is_worth_caching(program->device);
+    const int cache = caches ? sbn__cache_open(config->program_cache) : -1;
     int status = sbn__build_options_check(program->options);
     if (!status)
         status = sbn__compiler_of(program->device, program->form, &program->compiler);
@@ -210,6 +216,7 @@ int sbn__program_build(sbn_program *program, int cache, const sbn_group_config *
     for (int which = 0; which < SBN_PROGRAM_APPLY && !status; ++which)
         if (exists(program, which))
             status = build(program, which, cache, config);
+    sbn__cache_close(cache);
     if (status == SBN_UNSUPPORTED_DEVICE && *program->options)
         return blame_options(program);
     return status;

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "program/build.h"
-#include "program/cache.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -21,20 +20,6 @@ static sbn_program *find(const sbn_program *wanted)
                    strcmp(one->options, wanted->options) != 0))
         one = one->next;
     return one;
-}
-
-static void free_program(sbn_program *program)
-{
-    sbn__program_unload(program);
-    sbn__free(program);
-}
-
-static void unlink_program(sbn_program *program)
-{
-    sbn_program **place = &programs;
-    while (*place != program)
-        place = &(*place)->next;
-    *place = program->next;
 }
 
 static sbn_program *make_program(const sbn_program *wanted)
@@ -71,34 +56,20 @@ static sbn_program *find_or_make(const sbn_program *wanted, int *made)
     return found;
 }
 
-static int build(sbn_program *program, const sbn_group_config *config)
-{
-    const int use = config->program_cache || sbn__program_is_worth_caching(program->device);
-    const int cache = use ? sbn__cache_open(config->program_cache) : -1;
-    const int status = sbn__program_build(program, cache, config);
-    sbn__cache_close(cache);
-    return status;
-}
-
 /*
  * No other thread uses a program before it is built. If this build fails, a waiting thread builds
  * it.
  */
-static int build_made(sbn_program **program, const sbn_group_config *config)
+static int build_made(sbn_program *made, const sbn_group_config *config)
 {
-    sbn_program *made = *program;
-    const int status = build(made, config);
-    pthread_mutex_lock(&mutex);
+    const int status = sbn__program_build(made, config);
     if (status)
-        unlink_program(made);
-    else
+        sbn__program_release(made);
+    pthread_mutex_lock(&mutex);
+    if (!status)
         made->built = 1;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&mutex);
-    if (status) {
-        free_program(made);
-        *program = NULL;
-    }
     return status;
 }
 
@@ -111,16 +82,22 @@ int sbn__program_acquire(const sbn_program *wanted, const sbn_group_config *conf
     *program = find_or_make(&like, &made);
     if (!*program)
         return sbn__fail_memory("the kernels");
-    return made ? build_made(program, config) : SBN_SUCCESS;
+    return made ? build_made(*program, config) : SBN_SUCCESS;
 }
 
 void sbn__program_release(sbn_program *program)
 {
     pthread_mutex_lock(&mutex);
     const int last = --program->users == 0;
-    if (last)
-        unlink_program(program);
+    if (last) {
+        sbn_program **place = &programs;
+        while (*place != program)
+            place = &(*place)->next;
+        *place = program->next;
+    }
     pthread_mutex_unlock(&mutex);
-    if (last)
-        free_program(program);
+    if (last) {
+        sbn__program_unload(program);
+        sbn__free(program);
+    }
 }
