@@ -94,7 +94,7 @@ static int tune(sbn_replica *replica, const char *program_cache)
         return sbn__tuning_parse(given, &replica->tuning, sentence, sizeof sentence)
                    ? SBN_SUCCESS
                    : sbn__fail(SBN_INVALID_ARGUMENT, "SYNCBN_TUNING: %s", sentence);
-    const int folder = sbn__cache_find(program_cache);
+    const int folder = sbn__cache_open(program_cache, 0);
     sbn__tuning_load(folder, replica->device, replica->form, &replica->tuning);
     sbn__cache_close(folder);
     return SBN_SUCCESS;

@@ -207,7 +207,7 @@ static int exists(const sbn_program *program, int which)
 int sbn__program_build(sbn_program *program, const sbn_group_config *config)
 {
     const int caches = config->program_cache || is_worth_caching(program->device);
-    const int cache = caches ? sbn__cache_open(config->program_cache) : -1;
+    const int cache = caches ? sbn__cache_open(config->program_cache, 1) : -1;
     int status = sbn__build_options_check(program->options);
     if (!status)
         status = sbn__compiler_of(program->device, program->form, &program->compiler);

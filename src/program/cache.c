@@ -46,7 +46,7 @@ static int open_below(const char *parent, int make)
     return open_folder(path, make);
 }
 
-static int open_cache(const char *folder, int make)
+int sbn__cache_open(const char *folder, int make)
 {
     if (folder)
         return *folder ? open_folder(folder, make) : -1;
@@ -59,16 +59,6 @@ static int open_cache(const char *folder, int make)
         return -1;
     snprintf(path, sizeof path, "%s/.cache", home);
     return open_below(path, make); /* which refuses one that has been cut off */
-}
-
-int sbn__cache_open(const char *folder)
-{
-    return open_cache(folder, 1);
-}
-
-int sbn__cache_find(const char *folder)
-{
-    return open_cache(folder, 0);
 }
 
 void sbn__cache_close(int folder)

@@ -12,12 +12,11 @@
 #include <stddef.h>
 
 /*
- * Opens the folder, and makes it if it is missing; NULL: $XDG_CACHE_HOME/syncbn or ~/.cache/syncbn,
- * and none in a program that runs with another user's rights. Returns a descriptor, or -1: no
- * folder, an empty name, or a folder that others own or can write to. The second does not make it.
+ * Opens the folder, which `make` makes if it is missing; NULL: $XDG_CACHE_HOME/syncbn or
+ * ~/.cache/syncbn, and none in a program that runs with another user's rights. Returns a
+ * descriptor, or -1: no folder, an empty name, or a folder that others own or can write to.
  */
-int sbn__cache_open(const char *folder);
-int sbn__cache_find(const char *folder);
+int sbn__cache_open(const char *folder, int make);
 void sbn__cache_close(int folder);
 
 /* A block of sbn__allocate. */

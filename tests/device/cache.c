@@ -91,13 +91,13 @@ static void store_one(void)
 static void damaged(void)
 {
     char path[512], others_path[512];
-    folder_of_one = sbn__cache_open(folder_path("damaged"));
+    folder_of_one = sbn__cache_open(folder_path("damaged"), 1);
     store_one();
     folder_names(folder_path("damaged"), path);
     folder_damage(path, holds_one, store_one);
 
     /* Another key's file in this one's place: as if their hashes were equal. */
-    const int others = sbn__cache_open(folder_path("others"));
+    const int others = sbn__cache_open(folder_path("others"), 1);
     store(others, "two", SHORT);
     folder_names(folder_path("others"), others_path);
     tap_ok(rename(others_path, path) == 0 && !holds_one(), "another key's file");
@@ -112,7 +112,7 @@ static void foreign(void)
 {
     char path[512];
     const char *where = folder_path("foreign"), *target = folder_path("target");
-    const int folder = sbn__cache_open(where);
+    const int folder = sbn__cache_open(where, 1);
     store(folder, "one", SIZE);
     folder_names(where, path);
     tap_ok(rename(path, target) == 0 && symlink(target, path) == 0 && !holds(folder, "one", SIZE),
@@ -141,7 +141,7 @@ static void foreign(void)
 
 static int opens(const char *path)
 {
-    const int folder = sbn__cache_open(path);
+    const int folder = sbn__cache_open(path, 1);
     sbn__cache_close(folder);
     return folder >= 0;
 }
@@ -230,7 +230,7 @@ static void other_rights(const char *program)
 static void at_once(void)
 {
     const char *where = folder_path("at_once");
-    const int folder = sbn__cache_open(where);
+    const int folder = sbn__cache_open(where, 1);
     int good = 1;
     for (int p = 0; p < PROCESSES; ++p)
         if (fork() == 0) {
@@ -265,7 +265,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < SIZE; ++i)
         contents[i] = (unsigned char)(i * i >> 3);
     const char *where = folder_path("stored");
-    const int folder = sbn__cache_open(where);
+    const int folder = sbn__cache_open(where, 1);
     close(0); /* the lowest number is a file's, too */
     stored(folder, where);
     sbn__cache_close(folder);

@@ -157,7 +157,7 @@ static void groups(void)
     unsetenv("SYNCBN_TUNING");
     unlink(folder_path(file_name));
     rmdir(folder_path("none"));
-    tap_ok(sbn__cache_find(folder_path("none")) < 0 && access(folder_path("none"), F_OK) != 0,
+    tap_ok(sbn__cache_open(folder_path("none"), 0) < 0 && access(folder_path("none"), F_OK) != 0,
            "a folder that is missing is not made to look for a file");
 }
 
@@ -166,7 +166,7 @@ void checks(void)
     unsetenv("SYNCBN_TUNING");
     folder_begin();
     close(0); /* the lowest number is a folder's, too */
-    folder = sbn__cache_open(folder_root);
+    folder = sbn__cache_open(folder_root, 1);
     must(folder < 0, "sbn__cache_open");
     stored();
     in_the_way();

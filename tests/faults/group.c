@@ -60,7 +60,7 @@ static void keep_tuning(const sbn_replica *replica)
 {
     static const sbn_tuning tuning = {{200}};
     char name[SBN_CACHE_NAME];
-    const int kept = sbn__cache_open(folder);
+    const int kept = sbn__cache_open(folder, 1);
     must(sbn__tuning_keep(kept, replica->device, replica->form, &tuning, name) ? 0 : 1,
          "sbn__tuning_keep");
     sbn__cache_close(kept);

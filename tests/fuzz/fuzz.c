@@ -47,7 +47,7 @@ const char *fuzz_path(void)
 
 int fuzz_folder(void)
 {
-    const int folder = sbn__cache_open(fuzz_path());
+    const int folder = sbn__cache_open(fuzz_path(), 1);
     fuzz_must(folder >= 0);
     return folder;
 }

@@ -210,7 +210,7 @@ static json_t *begin(tuning_run *r, size_t index)
 static int run(const device_list *list, const command_options *o, json_output *out)
 {
     int exit_status = 0;
-    const int folder = o->forget ? sbn__cache_find(NULL) : sbn__cache_open(NULL);
+    const int folder = sbn__cache_open(NULL, !o->forget);
     if (folder < 0 && !o->forget)
         return failure(
             "nothing could be kept: expected $XDG_CACHE_HOME or ~/.cache to hold a folder "
