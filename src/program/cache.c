@@ -69,12 +69,6 @@ void sbn__cache_close(int folder)
 
 /* --- its files -------------------------------------------------------------------------- */
 
-/* In one call: a file that is read or written in part counts as missing. */
-static int read_all(int file, void *to, size_t size)
-{
-    return read(file, to, size) == (ssize_t)size;
-}
-
 static int write_all(int file, const void *from, size_t size)
 {
     return write(file, from, size) == (ssize_t)size;
@@ -101,29 +95,11 @@ void sbn__cache_name(char name[SBN_CACHE_NAME], const char *what, const sbn_byte
              sbn__digest(SBN_DIGEST_START, key->at, key->size), what);
 }
 
-static uint64_t checksum(const sbn_bytes *key, const sbn_bytes *value)
-{
-    const uint64_t of_key = sbn__digest(SBN_DIGEST_START, key->at, key->size);
-    return sbn__digest(of_key, value->at, value->size);
-}
-
-/* Reads a file with a key of this size into new blocks, after checking its sizes. */
-static int read_file(int file, off_t size, size_t of_key, head *h, sbn_bytes *key, sbn_bytes *value)
-{
-    const uint64_t left = (uint64_t)size - sizeof *h;
-    if (!read_all(file, h, sizeof *h) || memcmp(h->magic, magic, sizeof h->magic) != 0 ||
-        h->key_size != of_key || h->key_size + h->value_size != left)
-        return 0;
-    *key = (sbn_bytes){sbn__allocate((size_t)h->key_size), (size_t)h->key_size};
-    *value = (sbn_bytes){sbn__allocate((size_t)h->value_size), (size_t)h->value_size};
-    return key->at && value->at && read_all(file, key->at, key->size) &&
-           read_all(file, value->at, value->size);
-}
-
 int sbn__cache_load(int folder, const char *what, const sbn_bytes *key, sbn_bytes *value)
 {
     char name[SBN_CACHE_NAME];
     struct stat s;
+    head h;
     *value = (sbn_bytes){0};
     sbn__cache_name(name, what, key);
     /* Non-blocking, in case it is a pipe. */
@@ -132,16 +108,24 @@ int sbn__cache_load(int folder, const char *what, const sbn_bytes *key, sbn_byte
                                  S_IFREG, &s);
     if (file < 0)
         return 0;
-    head h;
-    sbn_bytes found = {0};
-    const int good = read_file(file, s.st_size, key->size, &h, &found, value) &&
-                     memcmp(found.at, key->at, key->size) == 0 &&
-                     h.checksum == checksum(key, value);
+    const size_t size = (size_t)s.st_size, before = sizeof h + key->size;
+    unsigned char *all = size >= before ? sbn__allocate(size) : NULL;
+    /* In one call: a file that is read in part counts as missing. */
+    int good = all && read(file, all, size) == (ssize_t)size;
     close(file);
-    sbn__bytes_free(&found);
-    if (!good)
-        sbn__bytes_free(value);
-    return good;
+    if (good) {
+        memcpy(&h, all, sizeof h);
+        good = memcmp(h.magic, magic, sizeof h.magic) == 0 && h.key_size == key->size &&
+               h.value_size == size - before && memcmp(all + sizeof h, key->at, key->size) == 0 &&
+               h.checksum == sbn__digest(SBN_DIGEST_START, all + sizeof h, size - sizeof h);
+    }
+    if (!good) {
+        sbn__free(all);
+        return 0;
+    }
+    *value = (sbn_bytes){all, size - before};
+    memmove(all, all + before, value->size);
+    return 1;
 }
 
 int sbn__cache_store(int folder, const char *what, const sbn_bytes *key, const sbn_bytes *value)
@@ -150,7 +134,8 @@ int sbn__cache_store(int folder, const char *what, const sbn_bytes *key, const s
     char name[SBN_CACHE_NAME], temporary[64];
     head h = {.key_size = key->size, .value_size = value->size};
     memcpy(h.magic, magic, sizeof h.magic);
-    h.checksum = checksum(key, value);
+    h.checksum = sbn__digest(SBN_DIGEST_START, key->at, key->size);
+    h.checksum = sbn__digest(h.checksum, value->at, value->size);
     sbn__cache_name(name, what, key);
     snprintf(temporary, sizeof temporary, "%ld.%u.tmp", (long)getpid(),
              atomic_fetch_add(&number, 1));
