@@ -6,41 +6,21 @@
 
 /*
  * The host chooses these, unless they are tuned; src/program/kernel_constants.c has what the
- * kernels are compiled for. Sizes are in elements.
+ * kernels are compiled for. Sizes are in elements. Measured on CPUs: doc/performance.md.
  */
-typedef struct cpu_numbers {
-    size_t work_groups_per_unit; /* enough to balance the load of a compute unit */
-    size_t reduce_elements;      /* of a work-group of a reduction, where there are enough */
-    size_t least_slice;   /* in smaller slices, adding accumulators costs more than it gains */
-    size_t flat_elements; /* of a work-group of an apply kernel, walking flat */
-    size_t unit_cache;    /* bytes of the caches of a unit alone, at most */
-    size_t row_elements;  /* the same, walking by rows: of all its rows together */
-} cpu_numbers;
-
-/* Measured on CPUs: doc/performance.md. */
-static const cpu_numbers cpu = {
-    .work_groups_per_unit = 4,
-    .reduce_elements = 131072,
-    .least_slice = 8192,
-    .flat_elements = 65536,
-    .unit_cache = (size_t)2 << 20,
-    .row_elements = 262144,
+enum {
+    REDUCE_ELEMENTS = 131072, /* of a work-group of a reduction, where there are enough */
+    LEAST_SLICE = 8192,       /* in smaller slices, adding accumulators costs more than it gains */
+    FLAT_ELEMENTS = 65536,    /* of a work-group of an apply kernel, walking flat */
+    ROW_ELEMENTS = 262144,    /* the same, walking by rows: of all its rows together */
+    UNIT_CACHE = 2 << 20,     /* bytes of the caches of a unit alone, at most */
+    /* Accumulators of slices: half a percent of a tensor, or what stays in a cache. */
+    SLICE_FRACTION = 200,
+    SLICE_BYTES = 1 << 19
 };
 
 /* A work-group's range in a flat walk: whole cache lines, vectors and rows of work-items. */
 #define RANGE_STEP (4 * SBN_CACHE_LINE)
-
-/* Accumulators of slices: half a percent of a tensor, or what stays in a cache. */
-static const sbn_slice_limits slice_limits = {.fraction = 200, .few_bytes = (size_t)1 << 19};
-
-/* Some devices allow at most 65535 work-groups in the second dimension. */
-#define MOST_ROWS_OF_WORK_GROUPS 32768
-
-static size_t work_groups_wanted(const sbn_replica *replica)
-{
-    return sbn__tuned(&replica->tuning, SBN_TUNED_GROUPS,
-                      replica->compute_units * cpu.work_groups_per_unit);
-}
 
 /*
  * Channels first: several channels at once, so that a work-group reads one long run of each
@@ -72,7 +52,7 @@ static size_t nhwc_strip(const sbn_shape *shape, size_t wanted)
 sbn_reduce_plan sbn__plan_reduce_cpu(const sbn_shape *shape, const sbn_replica *replica,
                                      size_t accumulator_length)
 {
-    const size_t wanted = work_groups_wanted(replica);
+    const size_t wanted = sbn__work_groups_wanted(replica);
     const int nchw = shape->layout == SBN_LAYOUT_NCHW;
     const size_t strip = nchw ? nchw_strip(shape, wanted) : nhwc_strip(shape, wanted);
     const size_t strips = sbn__ceil_div(shape->channels, strip);
@@ -84,15 +64,14 @@ sbn_reduce_plan sbn__plan_reduce_cpu(const sbn_shape *shape, const sbn_replica *
     const size_t step = nchw && !by_samples ? SBN_CPU_BATCH : 1;
 
     const sbn_tuning *tuning = &replica->tuning;
-    size_t per_slice = sbn__tuned(tuning, SBN_TUNED_REDUCE, cpu.reduce_elements) / elements;
+    size_t per_slice = sbn__tuned(tuning, SBN_TUNED_REDUCE, REDUCE_ELEMENTS) / elements;
     per_slice = sbn__at_most(per_slice, strips * units / wanted);
     per_slice = sbn__at_least(per_slice,
-                              sbn__at_most(sbn__tuned(tuning, SBN_TUNED_REDUCE, cpu.least_slice) /
+                              sbn__at_most(sbn__tuned(tuning, SBN_TUNED_REDUCE, LEAST_SLICE) /
                                                elements,
                                            units));
-    const size_t allowed =
-        sbn__slices_allowed(shape, replica, &slice_limits,
-                            shape->channels * accumulator_length * sizeof(int64_t), strips);
+    const size_t allowed = sbn__slices_allowed(shape, replica, SLICE_FRACTION, SLICE_BYTES,
+                                               accumulator_length, strips);
     per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
     per_slice = sbn__round_up(per_slice, step);
     const size_t slices = sbn__ceil_div(units, per_slice);
@@ -113,8 +92,8 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
     const int apart = shape->samples_apart || gaps != 0;
     const size_t runs = apart ? shape->samples : 1;
     const size_t length = shape->elements / runs;
-    const size_t fair = sbn__at_least(shape->elements / work_groups_wanted(replica), 1);
-    const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, cpu.flat_elements);
+    const size_t fair = sbn__at_least(shape->elements / sbn__work_groups_wanted(replica), 1);
+    const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, FLAT_ELEMENTS);
     const size_t range = sbn__round_up(sbn__at_most(most, fair), RANGE_STEP);
     return (sbn_apply_plan){
         .walk = SBN_WALK_FLAT,
@@ -131,10 +110,11 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
     const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
     const size_t width = shape->channels * plane, rows = shape->elements / width;
     const size_t tiles = sbn__ceil_div(width, SBN_CPU_TILE);
-    const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, cpu.row_elements);
+    const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, ROW_ELEMENTS);
     size_t per_work_group = most / sbn__at_most(width, SBN_CPU_TILE);
-    per_work_group = sbn__at_most(per_work_group, rows * tiles / work_groups_wanted(replica));
-    per_work_group = sbn__at_least(per_work_group, sbn__ceil_div(rows, MOST_ROWS_OF_WORK_GROUPS));
+    per_work_group = sbn__at_most(per_work_group, rows * tiles / sbn__work_groups_wanted(replica));
+    per_work_group = sbn__at_least(per_work_group,
+                                   sbn__ceil_div(rows, SBN_MOST_ROWS_OF_WORK_GROUPS));
     return (sbn_apply_plan){
         .walk = SBN_WALK_ROWS,
         .dimensions = 2,
@@ -157,7 +137,7 @@ int sbn__walks_flat(const sbn_shape *shape)
 size_t sbn__cached_result(const sbn_replica *replica)
 {
     return sbn__at_most(sbn__tuned(&replica->tuning, SBN_TUNED_CACHE,
-                                   cpu.unit_cache * replica->compute_units),
+                                   UNIT_CACHE * replica->compute_units),
                         replica->cache_size);
 }
 

@@ -29,9 +29,6 @@ static const gpu_reduction reductions[] = {
                          8 * SBN_GPU_ITEMS *SBN_GPU_LOADS},
 };
 
-/* Work-groups of 256 items that a compute unit of NVIDIA or AMD holds, at most 8, about half. */
-#define WORK_GROUPS_PER_UNIT 4
-
 /* A command that adds so many slices or more costs less than reading them one by one. */
 #define SLICES_TO_ADD 4
 
@@ -42,7 +39,7 @@ static const gpu_reduction reductions[] = {
 #define MOST_SLICES (size_t)1024
 
 /* Accumulators of slices: 2 % of a tensor, or what caches hold. */
-static const sbn_slice_limits slice_limits = {.fraction = 50, .few_bytes = (size_t)1 << 20};
+enum { SLICE_FRACTION = 50, SLICE_BYTES = 1 << 20 };
 
 /* Rows of a tile, at least, below which coefficients are not read for rows but for a plane; ... */
 #define LEAST_ROWS 8
@@ -53,15 +50,6 @@ static const sbn_slice_limits slice_limits = {.fraction = 50, .few_bytes = (size
 #define MOST_WIDTH (UINT32_MAX / (ROWS_AT_ONCE - 1))
 /* Elements of a work-group of an apply kernel: 4 vectors an item, twice. */
 #define APPLY_ELEMENTS (8 * (size_t)SBN_GPU_TILE)
-
-/* Some devices count work-groups of the second dimension to 65535 only. */
-#define MOST_WORK_GROUPS 32768
-
-static size_t work_groups_wanted(const sbn_replica *replica)
-{
-    return sbn__tuned(&replica->tuning, SBN_TUNED_GROUPS,
-                      replica->compute_units * WORK_GROUPS_PER_UNIT);
-}
 
 static int reduction_of(const sbn_shape *shape)
 {
@@ -93,7 +81,7 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
 {
     const int reduction = reduction_of(shape);
     const gpu_reduction *kernel = &reductions[reduction];
-    const size_t wanted = work_groups_wanted(replica);
+    const size_t wanted = sbn__work_groups_wanted(replica);
     const cl_uint log2_strip = log2_strip_of(shape, reduction, wanted);
     const size_t strip = (size_t)1 << log2_strip, strips = sbn__ceil_div(shape->channels, strip);
     const size_t units = shape->channel_blocks; /* of which slices are made */
@@ -105,9 +93,8 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
     size_t per_slice = sbn__ceil_div(strips * units, wanted);
     per_slice = sbn__at_most(per_slice, most >> log2_strip);
     per_slice = sbn__at_least(per_slice, least >> log2_strip);
-    const size_t allowed =
-        sbn__slices_allowed(shape, replica, &slice_limits,
-                            shape->channels * accumulator_length * sizeof(int64_t), strips);
+    const size_t allowed = sbn__slices_allowed(shape, replica, SLICE_FRACTION, SLICE_BYTES,
+                                               accumulator_length, strips);
     per_slice = sbn__at_least(per_slice, sbn__ceil_div(units, allowed));
     /* All slices alike, and items that take blocks at once all busy. */
     per_slice = sbn__ceil_div(units, sbn__ceil_div(units, per_slice));
@@ -131,7 +118,8 @@ sbn_reduce_plan sbn__plan_reduce_gpu(const sbn_shape *shape, const sbn_replica *
 static sbn_apply_plan plan_planes(const sbn_shape *shape, const sbn_replica *replica)
 {
     const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
-    const size_t parts = sbn__at_most(sbn__at_least(shape->plane / elements, 1), MOST_WORK_GROUPS);
+    const size_t parts = sbn__at_most(sbn__at_least(shape->plane / elements, 1),
+                                      SBN_MOST_ROWS_OF_WORK_GROUPS);
     const size_t range = sbn__round_up(sbn__ceil_div(shape->plane, parts), SBN_GPU_TILE);
     return (sbn_apply_plan){
         .walk = SBN_WALK_PLANES,
@@ -145,13 +133,13 @@ static sbn_apply_plan plan_planes(const sbn_shape *shape, const sbn_replica *rep
 static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica, size_t width)
 {
     const size_t rows = shape->elements / width, tiles = sbn__ceil_div(width, SBN_GPU_TILE);
-    const size_t wanted = work_groups_wanted(replica);
+    const size_t wanted = sbn__work_groups_wanted(replica);
     const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
     size_t per_tile = sbn__at_least(elements / sbn__at_most(width, SBN_GPU_TILE), LEAST_ROWS);
     per_tile = sbn__at_most(per_tile, rows * tiles / wanted);
     /* Rows are loaded ROWS_AT_ONCE at a time. */
     per_tile = sbn__at_least(per_tile / ROWS_AT_ONCE * ROWS_AT_ONCE, ROWS_AT_ONCE);
-    per_tile = sbn__at_least(per_tile, sbn__ceil_div(rows, MOST_WORK_GROUPS));
+    per_tile = sbn__at_least(per_tile, sbn__ceil_div(rows, SBN_MOST_ROWS_OF_WORK_GROUPS));
     return (sbn_apply_plan){
         .walk = SBN_WALK_ROWS,
         .dimensions = 2,
