@@ -9,6 +9,15 @@
 void sbn__handle_opened(void);
 void sbn__handle_closed(void);
 
+/* Releases an OpenCL object that is counted, if there is one. */
+#define SBN_RELEASE(release, object) \
+    do { \
+        if (object) { \
+            release(object); \
+            sbn__handle_closed(); \
+        } \
+    } while (0)
+
 /* Objects and blocks open now, over all threads. */
 long sbn__handles_open(void);
 

@@ -163,11 +163,8 @@ int sbn__event_wait(const sbn_replica *replica, cl_event event)
 
 void sbn__release_event(cl_event *event)
 {
-    if (*event) {
-        clReleaseEvent(*event);
-        sbn__handle_closed();
-        *event = NULL;
-    }
+    SBN_RELEASE(clReleaseEvent, *event);
+    *event = NULL;
 }
 
 void sbn__give_event(cl_event *place, cl_event *event)
@@ -227,10 +224,7 @@ int sbn__create_mem(const sbn_replica *replica, cl_mem_flags flags, size_t size,
 
 void sbn__release_mem(cl_mem mem)
 {
-    if (mem) {
-        clReleaseMemObject(mem);
-        sbn__handle_closed();
-    }
+    SBN_RELEASE(clReleaseMemObject, mem);
 }
 
 static int reserve(sbn_replica *replica, sbn_device_buffer *buffer, size_t size, int on_host)

@@ -172,13 +172,9 @@ int sbn__replica_combines(const sbn_replica *replica)
 
 void sbn__replica_close(sbn_replica *replica)
 {
-    const cl_command_queue queues[] = {replica->transfer_queue, replica->queue};
     for (int type = 0; type < SBN_TYPES; ++type)
         for (int variant = 0; variant < SBN_VARIANTS; ++variant)
             unload(&replica->kernels[type][variant]);
-    for (int i = 0; i < 2; ++i)
-        if (queues[i]) {
-            clReleaseCommandQueue(queues[i]);
-            sbn__handle_closed();
-        }
+    SBN_RELEASE(clReleaseCommandQueue, replica->transfer_queue);
+    SBN_RELEASE(clReleaseCommandQueue, replica->queue);
 }

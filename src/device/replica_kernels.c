@@ -100,12 +100,7 @@ int sbn__kernels_create(sbn_kernels *kernels, sbn_program *program)
 
 void sbn__kernels_release(sbn_kernels *kernels)
 {
-    for (int i = 0; i < 2 * SBN_KERNELS; ++i) {
-        const cl_kernel kernel = kernels->of[i / 2][i % 2].kernel;
-        if (kernel) {
-            clReleaseKernel(kernel);
-            sbn__handle_closed();
-        }
-    }
+    for (int i = 0; i < 2 * SBN_KERNELS; ++i)
+        SBN_RELEASE(clReleaseKernel, kernels->of[i / 2][i % 2].kernel);
     sbn__program_release(kernels->program);
 }

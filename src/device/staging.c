@@ -31,9 +31,6 @@ void sbn__staging_release(sbn_staging *staging)
         clFinish(staging->queue);
     }
     sbn__release_mem(staging->mem);
-    if (staging->queue) {
-        clReleaseCommandQueue(staging->queue);
-        sbn__handle_closed();
-    }
+    SBN_RELEASE(clReleaseCommandQueue, staging->queue);
     *staging = (sbn_staging){0};
 }

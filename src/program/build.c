@@ -174,10 +174,7 @@ static int build(sbn_program *owner, int which, int cache, const sbn_group_confi
 
 static void release_program(cl_program *program)
 {
-    if (*program) {
-        clReleaseProgram(*program);
-        sbn__handle_closed();
-    }
+    SBN_RELEASE(clReleaseProgram, *program);
     *program = NULL;
 }
 

@@ -41,18 +41,9 @@ static cl_int open_on_device(on_device *d, const sbn_program *program,
 static void close_on_device(on_device *d)
 {
     for (size_t i = 0; i < SBN_SELF_TEST_BUFFERS; ++i)
-        if (d->buffers[i]) {
-            clReleaseMemObject(d->buffers[i]);
-            sbn__handle_closed();
-        }
-    if (d->kernel) {
-        clReleaseKernel(d->kernel);
-        sbn__handle_closed();
-    }
-    if (d->queue) {
-        clReleaseCommandQueue(d->queue);
-        sbn__handle_closed();
-    }
+        SBN_RELEASE(clReleaseMemObject, d->buffers[i]);
+    SBN_RELEASE(clReleaseKernel, d->kernel);
+    SBN_RELEASE(clReleaseCommandQueue, d->queue);
 }
 
 static cl_int run_on_device(const on_device *d, const sbn_self_test_launch *launch)
