@@ -114,12 +114,10 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
         return sbn__check_cl(replica, "clRetainCommandQueue", code);
     sbn__handle_opened();
     replica->queue = queue;
-    cl_command_queue transfer_queue = clCreateCommandQueue(replica->context, replica->device, 0,
-                                                           &code);
+    replica->transfer_queue = clCreateCommandQueue(replica->context, replica->device, 0, &code);
     if (code != CL_SUCCESS)
         return sbn__check_cl(replica, "clCreateCommandQueue", code);
     sbn__handle_opened();
-    replica->transfer_queue = transfer_queue;
     return SBN_SUCCESS;
 }
 

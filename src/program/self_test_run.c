@@ -11,30 +11,34 @@ typedef struct on_device {
     cl_mem buffers[SBN_SELF_TEST_BUFFERS];
 } on_device;
 
-static cl_int open_on_device(on_device *d, const sbn_program *program,
-                             const sbn_self_test_launch *launch)
+static cl_int run_on_device(on_device *d, const sbn_program *program,
+                            const sbn_self_test_launch *launch)
 {
+    const size_t local[2] = {launch->items, 1};
+    const size_t global[2] = {launch->items * launch->groups[0], launch->groups[1]};
     cl_int code;
-    cl_command_queue queue = clCreateCommandQueue(program->context, program->device, 0, &code);
+    d->queue = clCreateCommandQueue(program->context, program->device, 0, &code);
     if (code != CL_SUCCESS)
         return code;
     sbn__handle_opened();
-    d->queue = queue;
-    cl_kernel kernel = clCreateKernel(program->programs[SBN_PROGRAM_APPLY], launch->kernel, &code);
+    d->kernel = clCreateKernel(program->programs[SBN_PROGRAM_APPLY], launch->kernel, &code);
     if (code != CL_SUCCESS)
         return code;
     sbn__handle_opened();
-    d->kernel = kernel;
     for (cl_uint i = 0; i < launch->count && code == CL_SUCCESS; ++i) {
         const sbn_self_test_buffer *from = &launch->buffers[i];
-        cl_mem buffer = clCreateBuffer(program->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+        d->buffers[i] = clCreateBuffer(program->context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                        from->size, from->bytes, &code);
         if (code != CL_SUCCESS)
             return code;
         sbn__handle_opened();
-        d->buffers[i] = buffer;
-        code = clSetKernelArg(d->kernel, i, sizeof buffer, &buffer);
+        code = clSetKernelArg(d->kernel, i, sizeof d->buffers[i], &d->buffers[i]);
     }
+    if (code == CL_SUCCESS)
+        code = clEnqueueNDRangeKernel(d->queue, d->kernel, 2, NULL, global, local, 0, NULL, NULL);
+    for (cl_uint i = 0; i < launch->count && code == CL_SUCCESS; ++i)
+        code = clEnqueueReadBuffer(d->queue, d->buffers[i], CL_TRUE, 0, launch->buffers[i].size,
+                                   launch->buffers[i].bytes, 0, NULL, NULL);
     return code;
 }
 
@@ -46,25 +50,11 @@ static void close_on_device(on_device *d)
     SBN_RELEASE(clReleaseCommandQueue, d->queue);
 }
 
-static cl_int run_on_device(const on_device *d, const sbn_self_test_launch *launch)
-{
-    const size_t local[2] = {launch->items, 1};
-    const size_t global[2] = {launch->items * launch->groups[0], launch->groups[1]};
-    cl_int code = clEnqueueNDRangeKernel(d->queue, d->kernel, 2, NULL, global, local, 0, NULL,
-                                         NULL);
-    for (cl_uint i = 0; i < launch->count && code == CL_SUCCESS; ++i)
-        code = clEnqueueReadBuffer(d->queue, d->buffers[i], CL_TRUE, 0, launch->buffers[i].size,
-                                   launch->buffers[i].bytes, 0, NULL, NULL);
-    return code;
-}
-
 int sbn__self_test_run(const sbn_program *program, const sbn_self_test_launch *launch)
 {
     on_device d = {0};
     char name[SBN_DEVICE_NAME];
-    cl_int code = open_on_device(&d, program, launch);
-    if (code == CL_SUCCESS)
-        code = run_on_device(&d, launch);
+    const cl_int code = run_on_device(&d, program, launch);
     close_on_device(&d);
     if (code == CL_SUCCESS)
         return SBN_SUCCESS;
