@@ -43,7 +43,7 @@ static int has(const sbn_program *program, int kernel, int is_backward)
     const int applies = kernel > SBN_COMBINE && kernel < SBN_ADD_SLICES;
     if (!kind->names[is_backward] || (kind->form != SBN_FORM_AUTO && kind->form != program->form))
         return 0;
-    if (kernel == SBN_REDUCE_ROWS && !sbn__part_is_channels_last(program->part))
+    if (kernel == SBN_REDUCE_ROWS && !(program->part & SBN_PART_CHANNELS_LAST))
         return 0;
     if (kernel == SBN_TEST_SLICES && program->type != SBN_F32)
         return 0;

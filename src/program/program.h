@@ -20,30 +20,22 @@ typedef enum sbn_compiler {
 } sbn_compiler;
 
 /*
- * Which kernels: 0, all of the CPU form, or those of the GPU form that do not reduce; 8 and more, the
- * GPU form's reductions of a pass for one layout, with channels last where planes have one element,
+ * Which kernels: 0, all of the CPU form, or those of the GPU form that do not reduce; else the GPU
+ * form's reductions of a pass for one layout, with channels last where planes have one element,
  * dense or in views, whose gaps cost reductions registers and nothing else.
  */
-enum { SBN_PARTS = 16 };
+enum {
+    SBN_PART_BACKWARD = 1,
+    SBN_PART_CHANNELS_LAST = 2,
+    SBN_PART_VIEWS = 4,
+    SBN_PART_REDUCES = 8,
+    SBN_PARTS = 16
+};
 
 static inline int sbn__part_of_reductions(int is_backward, int channels_last, int views)
 {
-    return 8 + is_backward + 2 * channels_last + 4 * views;
-}
-
-static inline int sbn__part_is_backward(int part)
-{
-    return part & 1;
-}
-
-static inline int sbn__part_is_channels_last(int part)
-{
-    return part >> 1 & 1;
-}
-
-static inline int sbn__part_is_of_views(int part)
-{
-    return part >> 2 & 1;
+    return SBN_PART_REDUCES + SBN_PART_BACKWARD * is_backward +
+           SBN_PART_CHANNELS_LAST * channels_last + SBN_PART_VIEWS * views;
 }
 
 /*

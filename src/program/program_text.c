@@ -13,16 +13,12 @@
 typedef struct program_kind {
     const char *name, *lists[2];
     const sbn_format *format;
-    int is_backward;
 } program_kind;
 
 static const program_kind kinds[SBN_PROGRAMS] = {
-    [SBN_PROGRAM_FORWARD] = {"forward", {"cpu_forward", "gpu_forward"}, &sbn_forward_narrow, 0},
-    [SBN_PROGRAM_BACKWARD] = {"backward",
-                              {"cpu_backward", "gpu_backward"},
-                              &sbn_backward_narrow,
-                              1},
-    [SBN_PROGRAM_APPLY] = {"apply", {"cpu_apply", "gpu_apply"}, NULL, 0},
+    [SBN_PROGRAM_FORWARD] = {"forward", {"cpu_forward", "gpu_forward"}, &sbn_forward_narrow},
+    [SBN_PROGRAM_BACKWARD] = {"backward", {"cpu_backward", "gpu_backward"}, &sbn_backward_narrow},
+    [SBN_PROGRAM_APPLY] = {"apply", {"cpu_apply", "gpu_apply"}, NULL},
 };
 
 const char *sbn__program_name(int program)
@@ -35,8 +31,9 @@ int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int part)
     /* Whole passes: every fusion changes them. */
     if (form == SBN_FORM_CPU || program == SBN_PROGRAM_APPLY)
         return part == 0;
-    return part > 0 && kinds[program].is_backward == sbn__part_is_backward(part) &&
-           (!fusion || (sbn__part_is_backward(part) && sbn__fusion_sums(fusion)));
+    const int pass = part & SBN_PART_BACKWARD ? SBN_PROGRAM_BACKWARD : SBN_PROGRAM_FORWARD;
+    return part & SBN_PART_REDUCES && program == pass &&
+           (!fusion || (pass == SBN_PROGRAM_BACKWARD && sbn__fusion_sums(fusion)));
 }
 
 static const sbn_kernel_source *find_list(const char *name)
@@ -78,8 +75,8 @@ void sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form
              type == SBN_F16, type == SBN_BF16, (without & SBN_WITHOUT_HALF_FUNCTIONS) != 0,
              (without & SBN_WITHOUT_FENCE) != 0 || compiler == SBN_COMPILER_UNFENCED,
              sbn__fusion_residual(fusion), activation == SBN_RELU, activation == SBN_LEAKY_RELU,
-             sbn__fusion_from_output(fusion), sbn__part_is_of_views(part),
-             sbn__part_is_channels_last(part));
+             sbn__fusion_from_output(fusion), (part & SBN_PART_VIEWS) != 0,
+             (part & SBN_PART_CHANNELS_LAST) != 0);
     if (format)
         sbn__format_macros(format, of_pass, sizeof of_pass);
     /* The library's macros come last, because the later of two definitions holds. */
