@@ -152,8 +152,7 @@ static int build(sbn_program *owner, int which, int cache, const sbn_group_confi
     sbn_program_text text;
     sbn_bytes key = {0}, binary = {0};
     int status = SBN_SUCCESS;
-    sbn__program_text(&text, which, owner->form, owner->type, owner->fusion, owner->part,
-                      owner->without, owner->compiler, owner->options);
+    sbn__program_text(&text, owner, which);
     const int caches = cache >= 0 &&
                        sbn__binary_key(&key, owner->device, &text.sources, text.options);
     if (caches && sbn__cache_load(cache, "program", &key, &binary))
@@ -196,11 +195,6 @@ static int build_apply(sbn_program *program, int cache, const sbn_group_config *
     return build(program, SBN_PROGRAM_APPLY, cache, config);
 }
 
-static int exists(const sbn_program *program, int which)
-{
-    return sbn__program_exists(which, program->form, program->fusion, program->part);
-}
-
 int sbn__program_build(sbn_program *program, const sbn_group_config *config)
 {
     const int caches = config->program_cache || is_worth_caching(program->device);
@@ -208,10 +202,10 @@ int sbn__program_build(sbn_program *program, const sbn_group_config *config)
     int status = sbn__build_options_check(program->options);
     if (!status)
         status = sbn__compiler_of(program->device, program->form, &program->compiler);
-    if (!status && exists(program, SBN_PROGRAM_APPLY))
+    if (!status && sbn__program_exists(program, SBN_PROGRAM_APPLY))
         status = build_apply(program, cache, config);
     for (int which = 0; which < SBN_PROGRAM_APPLY && !status; ++which)
-        if (exists(program, which))
+        if (sbn__program_exists(program, which))
             status = build(program, which, cache, config);
     sbn__cache_close(cache);
     if (status == SBN_UNSUPPORTED_DEVICE && *program->options)

@@ -25,12 +25,7 @@ typedef struct sbn_program_text {
 const char *sbn__program_name(int program);
 
 /* 1 if a variant has such a program: with a fusion only if it has kernels that differ by it. */
-int sbn__program_exists(int program, sbn_kernel_form form, int fusion, int part);
+int sbn__program_exists(const sbn_program *variant, int program);
 
-/*
- * `fusion`, `part`, `without`: as in sbn_program. `compiler`: of the device. `more`: the
- * caller's options, which precede the library's (sbn__build_options_check).
- */
-void sbn__program_text(sbn_program_text *text, int program, sbn_kernel_form form, sbn_type type,
-                       int fusion, int part, unsigned without, sbn_compiler compiler,
-                       const char *more);
+/* The variant's options, the caller's, precede the library's (sbn__build_options_check). */
+void sbn__program_text(sbn_program_text *text, const sbn_program *variant, int program);

@@ -138,8 +138,8 @@ static cl_kernel build(void)
 {
     sbn_program_text text;
     cl_int code;
-    sbn__program_text(&text, SBN_PROGRAM_APPLY, SBN_FORM_GPU, SBN_F32, 0, 0, 0, SBN_COMPILER_PLAIN,
-                      "-D NO_DOUBLES");
+    const sbn_program variant = {.form = SBN_FORM_GPU, .options = "-D NO_DOUBLES"};
+    sbn__program_text(&text, &variant, SBN_PROGRAM_APPLY);
     const char *texts[SBN_MAX_SOURCES + 1];
     size_t lengths[SBN_MAX_SOURCES + 1];
     memcpy(texts, text.sources.texts, sizeof text.sources.texts);

@@ -73,17 +73,22 @@ static FILE *open_in(const char *folder, sbn_kernel_form form, const char *name,
 static int write_text(const char *folder, sbn_compiler compiler, sbn_kernel_form form, int program,
                       const variant *v, int last)
 {
-    const int fusion = sbn__fusion_of(v->activation, v->residual, v->from_output);
     const int is_whole = form == SBN_FORM_CPU || program == SBN_PROGRAM_APPLY;
-    const int part = is_whole
-                         ? 0
-                         : sbn__part_of_reductions(program == SBN_PROGRAM_BACKWARD, last, v->views);
+    const sbn_program described = {
+        .form = form,
+        .type = v->type,
+        .fusion = sbn__fusion_of(v->activation, v->residual, v->from_output),
+        .part = is_whole ? 0
+                         : sbn__part_of_reductions(program == SBN_PROGRAM_BACKWARD, last, v->views),
+        .options = "",
+        .compiler = compiler,
+    };
     sbn_program_text text;
     char name[64];
-    if ((is_whole && (last || v->views)) || !sbn__program_exists(program, form, fusion, part))
+    if ((is_whole && (last || v->views)) || !sbn__program_exists(&described, program))
         return 0;
     snprintf(name, sizeof name, "%s%s%s", last ? "last_" : "", sbn__program_name(program), v->name);
-    sbn__program_text(&text, program, form, v->type, fusion, part, 0, compiler, "");
+    sbn__program_text(&text, &described, program);
     FILE *source = open_in(folder, form, name, "cl"),
          *others = open_in(folder, form, name, "options");
     if (!source || !others)
