@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "device/commands.h"
 #include "program/identity.h"
 
@@ -87,23 +85,18 @@ static int waiting_thread_sleeps(const sbn_replica *replica)
 
 int sbn__host_memory_try(sbn_replica *replica)
 {
-    const size_t size = 4096;
     cl_device_type type;
     int seen = 0;
     if (replica->host_memory != SBN_HOST_MEMORY_UNTRIED)
         return SBN_SUCCESS;
+    float memory[1 + 1024] = {0};
     const cl_int code = clGetDeviceInfo(replica->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     int status = sbn__check_cl(replica, "clGetDeviceInfo", code);
-    float *memory = status ? NULL : sbn__allocate(sizeof *memory + size);
-    if (!status && !memory)
-        status = sbn__fail_memory("a try of memory of the host");
-    if (!status)
-        status = see(replica, memory + 1, size, &seen);
-    sbn__free(memory);
+    if (!status && type & CL_DEVICE_TYPE_CPU)
+        status = see(replica, memory + 1, sizeof memory - sizeof *memory, &seen);
     if (status)
         return status;
     replica->wakes_late = waiting_thread_sleeps(replica);
-    replica->host_memory = seen && type & CL_DEVICE_TYPE_CPU ? SBN_HOST_MEMORY_USED
-                                                             : SBN_HOST_MEMORY_COPIED;
+    replica->host_memory = seen ? SBN_HOST_MEMORY_USED : SBN_HOST_MEMORY_COPIED;
     return SBN_SUCCESS;
 }
