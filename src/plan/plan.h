@@ -34,15 +34,15 @@ typedef struct sbn_apply_plan {
 enum { SBN_MOST_ROWS_OF_WORK_GROUPS = 32768 };
 
 /*
- * Work-groups that keep a device busy: of a CPU, enough to balance the load of its compute units; of
- * a GPU, NVIDIA's or AMD's, about half of those that it holds, which are at most 8 of 256 items a unit.
+ * Work-groups that keep a device busy: of a CPU, enough to balance the load of its units; of a GPU,
+ * NVIDIA's or AMD's, about half of those that it holds, which are at most 8 of 256 items a unit.
  */
 size_t sbn__work_groups_wanted(const sbn_replica *replica);
 
 /*
  * Slices that a shard may have, at least 1. Each leaves accumulators that must be written, read and
- * added: all of them may be this fraction of the tensor, or have `few_bytes`, while units have fewer
- * than two work-groups. `strips`: of channels, each of which has that many slices.
+ * added: all slices' may be this fraction of the tensor, or `few_bytes` while units have fewer than
+ * two work-groups. `strips`: of channels, each of which has that many slices.
  */
 size_t sbn__slices_allowed(const sbn_shape *shape, const sbn_replica *replica, size_t fraction,
                            size_t few_bytes, size_t accumulator_length, size_t strips);

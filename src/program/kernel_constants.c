@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "program/opencl.h"
-#include "program/self_test_rules.h"
 
 /* A mask has as many bits in a word as a work-item stores elements at once. */
 static const sbn_form_sizes forms[] = {

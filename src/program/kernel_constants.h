@@ -64,6 +64,9 @@ enum {
     SBN_CPU_TILE = 2048  /* elements of a row whose coefficients a work-group keeps */
 };
 
+/* Cases of each rule that a self-test has. */
+enum { SBN_SELF_TEST_CASES = 16 };
+
 /* The two forms differ in this for those who launch their kernels. */
 typedef struct sbn_form_sizes {
     int combine_items; /* work-items of a work-group that combines */

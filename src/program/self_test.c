@@ -7,29 +7,6 @@
 #include "program/self_test_run.h"
 #include "program/self_test_storage.h"
 
-static int test_arithmetic(const sbn_program *program)
-{
-    sbn_self_test_data t;
-    char broken[256];
-    sbn__self_test_fill(&t);
-    const int status =
-        sbn__self_test_run(program,
-                           &(sbn_self_test_launch){
-                               .kernel = "self_test",
-                               .items = (size_t)sbn__form_sizes(program->form)->self_test_items,
-                               .groups = {1, 1},
-                               .count = 5,
-                               .buffers = {{t.reals, sizeof t.reals},
-                                           {t.integers, sizeof t.integers},
-                                           {&t.terms, sizeof t.terms},
-                                           {t.real_results, sizeof t.real_results},
-                                           {t.integer_results, sizeof t.integer_results}},
-                           });
-    if (status || sbn__self_test_judge(&t, broken, sizeof broken))
-        return status;
-    return sbn__self_test_broken(program, "arithmetic", broken);
-}
-
 enum { STRIPS = 16, SLICES = 8, ITEMS = SBN_ELEMENTWISE_ITEMS, PLACES = STRIPS * ITEMS };
 
 /* What the kernel gets on the host. */
@@ -74,7 +51,7 @@ static int test_slices(const sbn_program *program)
 
 int sbn__self_test(const sbn_program *program)
 {
-    const int status = test_arithmetic(program);
+    const int status = sbn__self_test_arithmetic(program);
     if (status)
         return status;
     if (program->type != SBN_F32)

@@ -5,13 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "program/kernel_constants.h"
+#include "program/self_test_run.h"
+
 enum {
     CASES = SBN_SELF_TEST_CASES,
-    REALS = SBN_SELF_TEST_REALS,
-    INTEGERS = SBN_SELF_TEST_INTEGERS,
-    SUMMING = SBN_SELF_TEST_SUMMING,
-    DOUBLES = SBN_SELF_TEST_DOUBLES
+    REALS = 7,
+    INTEGERS = 13,
+    SUMMING = 4,           /* of doubles: where sums use them */
+    DOUBLES = SUMMING + 5, /* the others: where devices combine */
+    TERMS = 8              /* of a sum, after the first */
 };
+
+/*
+ * The kernel's arguments on the host. After the last row of integer results the kernel writes
+ * whether the kernels sum with doubles, and whether they combine: 1 or 0.
+ */
+typedef struct test_data {
+    float reals[REALS + DOUBLES][3][CASES];
+    uint64_t integers[INTEGERS][2][CASES];
+    uint32_t terms;
+    float real_results[REALS][CASES];
+    uint64_t integer_results[INTEGERS + DOUBLES + 1][CASES];
+} test_data;
 
 /* Cases are repeated until there are CASES, so that each lane of a vector has some of each rule. */
 typedef struct real_rule {
@@ -188,10 +204,10 @@ static const double_rule double_rules[DOUBLES] = {
       {0x1.fffffep127f, 0x1p103f, 0x7f800000}}},
 };
 
-void sbn__self_test_fill(sbn_self_test_data *t)
+static void fill(test_data *t)
 {
     memset(t, 0xa5, sizeof *t); /* a result that is never written is wrong */
-    t->terms = SBN_SELF_TEST_TERMS;
+    t->terms = TERMS;
     for (size_t l = 0; l < CASES; ++l) {
         const size_t i = l % 4;
         for (size_t r = 0; r < REALS; ++r) {
@@ -210,7 +226,8 @@ void sbn__self_test_fill(sbn_self_test_data *t)
     }
 }
 
-static int judge_reals(const sbn_self_test_data *t, char *text, size_t size)
+/* 1 if the results are right; else 0 and in `text` the first rule broken and the case. */
+static int judge_reals(const test_data *t, char *text, size_t size)
 {
     for (size_t r = 0; r < REALS; ++r)
         for (size_t l = 0; l < CASES; ++l) {
@@ -226,7 +243,7 @@ static int judge_reals(const sbn_self_test_data *t, char *text, size_t size)
     return 1;
 }
 
-static int judge_integers(const sbn_self_test_data *t, char *text, size_t size)
+static int judge_integers(const test_data *t, char *text, size_t size)
 {
     for (size_t r = 0; r < INTEGERS; ++r)
         for (size_t l = 0; l < CASES; ++l) {
@@ -243,7 +260,7 @@ static int judge_integers(const sbn_self_test_data *t, char *text, size_t size)
     return 1;
 }
 
-static int judge_doubles(const sbn_self_test_data *t, char *text, size_t size)
+static int judge_doubles(const test_data *t, char *text, size_t size)
 {
     /* Whether kernels sum with doubles, and whether they combine. */
     const uint64_t *has = t->integer_results[INTEGERS + DOUBLES];
@@ -261,8 +278,27 @@ static int judge_doubles(const sbn_self_test_data *t, char *text, size_t size)
     return 1;
 }
 
-int sbn__self_test_judge(const sbn_self_test_data *t, char *text, size_t size)
+int sbn__self_test_arithmetic(const sbn_program *program)
 {
-    return judge_reals(t, text, size) && judge_integers(t, text, size) &&
-           judge_doubles(t, text, size);
+    test_data t;
+    char broken[256];
+    fill(&t);
+    const int status =
+        sbn__self_test_run(program,
+                           &(sbn_self_test_launch){
+                               .kernel = "self_test",
+                               .items = (size_t)sbn__form_sizes(program->form)->self_test_items,
+                               .groups = {1, 1},
+                               .count = 5,
+                               .buffers = {{t.reals, sizeof t.reals},
+                                           {t.integers, sizeof t.integers},
+                                           {&t.terms, sizeof t.terms},
+                                           {t.real_results, sizeof t.real_results},
+                                           {t.integer_results, sizeof t.integer_results}},
+                           });
+    if (status ||
+        (judge_reals(&t, broken, sizeof broken) && judge_integers(&t, broken, sizeof broken) &&
+         judge_doubles(&t, broken, sizeof broken)))
+        return status;
+    return sbn__self_test_broken(program, "arithmetic", broken);
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "program/self_test_rules.h"
+#include "program/kernel_constants.h"
 #include "program/self_test_run.h"
 
 enum { CASES = SBN_SELF_TEST_CASES };
