@@ -4,11 +4,6 @@
 #include "launch/reduce.h"
 #include "plan/sizes.h"
 
-int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica)
-{
-    return lp->kind->fills || lp->shapes[replica].values > 0 || sbn__backward_stores(lp, replica);
-}
-
 /* Sources that are not there have no slices, but buffers. */
 static sbn_source_arguments collect(const sbn_work *work, size_t replicas)
 {

@@ -7,9 +7,6 @@
 
 #include "launch/layer_pass.h"
 
-/* Is there work for a replica: does it have values, or need results? */
-int sbn__device_combine_concerns(const sbn_layer_pass *lp, size_t replica);
-
 /*
  * Enqueues the combining on a replica of what all replicas' reductions have left, with the update of
  * running statistics where that concerns the replica. Of a pass that is made at once it stores the

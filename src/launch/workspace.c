@@ -1,12 +1,5 @@
 #include "launch/workspace.h"
 
-void sbn__work_step(sbn_work *work, size_t replicas)
-{
-    for (size_t r = 0; r < replicas; ++r)
-        if (work[r].next)
-            sbn__move_event(&work[r].last, &work[r].next);
-}
-
 void sbn__work_wait(const sbn_work *work, size_t replicas)
 {
     for (size_t r = 0; r < replicas; ++r)

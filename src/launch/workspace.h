@@ -30,9 +30,6 @@ typedef struct sbn_work {
     cl_event applied;      /* the last command of step 3 */
 } sbn_work;
 
-/* Every replica's next command becomes its last one. */
-void sbn__work_step(sbn_work *work, size_t replicas);
-
 /* Blocks until the commands that use the memory are over, or have failed. */
 void sbn__work_wait(const sbn_work *work, size_t replicas);
 

@@ -21,13 +21,6 @@ static sbn_branch branch_at(const sbn_branch *branches, size_t i)
     return branch;
 }
 
-static int check_failed(const sbn_pass *pass)
-{
-    return sbn__pass_is_local(pass)
-               ? SBN_SUCCESS
-               : sbn__communicator_check(&pass->group->communicator, "the group");
-}
-
 /* Opens the layer passes, which needs no device. */
 static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_branch *branches,
                               size_t count, const sbn_result *results)
@@ -39,7 +32,9 @@ static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_bra
         sbn__pass_error(pass, lp, of_branch(status, i, count));
     }
     sbn__pass_error(pass, pass->layer_passes, sbn__pass_check_results(results, count));
-    sbn__pass_error(pass, pass->layer_passes, check_failed(pass));
+    if (!sbn__pass_is_local(pass))
+        sbn__pass_error(pass, pass->layer_passes,
+                        sbn__communicator_check(&pass->group->communicator, "the group"));
 }
 
 /*

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "collective/agreement.h"
-#include "launch/combine.h"
+#include "launch/combining.h"
 #include "launch/tracking.h"
 #include "pass/steps.h"
 
@@ -60,10 +60,11 @@ static int track(sbn_layer_pass *lp, sbn_replica *replica)
 /* Devices that update running statistics combine last. */
 static int combine(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    return sbn__device_combine_concerns(lp, replica->index) &&
-                   !sbn__tracking_concerns(lp, replica->index)
-               ? lp->steps->combine(lp, replica)
-               : SBN_SUCCESS;
+    const size_t r = replica->index;
+    /* The replica has values, or needs results. */
+    const int concerns = lp->kind->fills || lp->shapes[r].values > 0 || sbn__backward_stores(lp, r);
+    return concerns && !sbn__tracking_concerns(lp, r) ? lp->steps->combine(lp, replica)
+                                                      : SBN_SUCCESS;
 }
 
 static int combine_last(sbn_layer_pass *lp, sbn_replica *replica)
@@ -71,11 +72,13 @@ static int combine_last(sbn_layer_pass *lp, sbn_replica *replica)
     return sbn__tracking_concerns(lp, replica->index) ? track(lp, replica) : SBN_SUCCESS;
 }
 
-/* What comes next waits for what has been enqueued. */
+/* What comes next waits for what has been enqueued: every replica's next command is its last one. */
 static void order(const sbn_pass *pass)
 {
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        sbn__work_step(lp->work, pass->group->replica_count);
+        for (size_t r = 0; r < pass->group->replica_count; ++r)
+            if (lp->work[r].next)
+                sbn__move_event(&lp->work[r].last, &lp->work[r].next);
 }
 
 /* Passes that use the memory later find by this what has failed. */
