@@ -2,8 +2,6 @@
 #include "check/bounds.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "check/elements.h"
 
@@ -108,8 +106,9 @@ static double distance(const block *b, double value)
 }
 
 static void forward_bounds(const problem *p, const placement *g, const float *x, size_t c,
-                           const reference_channel *ch, channel_bounds *bound)
+                           reference_channel *ch)
 {
+    channel_bounds *bound = &ch->bound;
     double sum = 0, squares = 0, n = (double)g->values;
     for (size_t s = 0; s < g->samples; ++s) {
         const float *plane = x + placement_plane_start(g, s, c);
@@ -140,10 +139,9 @@ static void forward_bounds(const problem *p, const placement *g, const float *x,
 
 /* Bounds of one plane's part of the gradients' sums. */
 static void gradient_bounds(const float *x, const float *dy, size_t plane,
-                            const reference_channel *ch, const channel_bounds *bound,
-                            gradient_sums *sums)
+                            const reference_channel *ch, gradient_sums *sums)
 {
-    double off = BOUND_UNIT * fabs(ch->mean) + bound->mean;
+    double off = BOUND_UNIT * fabs(ch->mean) + ch->bound.mean;
     for (size_t from = 0; from < plane; from += SBN_BLOCK) {
         block b = block_of(dy, from, plane);
         move_pivot(&b, 0);
@@ -162,20 +160,20 @@ static void gradient_bounds(const float *x, const float *dy, size_t plane,
     }
 }
 
-static void backward_bounds(const problem *p, const placement *g, const inputs *in,
-                            const reference *ref, size_t c, bounds *b)
+static void backward_bounds(const problem *p, const placement *g, const inputs *in, size_t c,
+                            reference *ref)
 {
-    channel_bounds *bound = &b->channel[c];
-    const reference_channel *ch = &ref->channel[c];
+    reference_channel *ch = &ref->channel[c];
+    channel_bounds *bound = &ch->bound;
     for (size_t s = 0; s < g->samples; ++s) {
         size_t start = placement_plane_start(g, s, c);
-        gradient_sums *local = &b->local[c * g->replicas + g->sample[s].replica];
-        gradient_bounds(in->x + start, in->dy + start, g->sample[s].plane, ch, bound, local);
+        gradient_sums *local = &ref->local_bound[c * g->replicas + g->sample[s].replica];
+        gradient_bounds(in->x + start, in->dy + start, g->sample[s].plane, ch, local);
         for (size_t i = start; i < start + g->sample[s].plane && p->from_output; ++i)
             local->dy_centered += fabs(in->dy[i]) * recovery_error(p, in, ch, c, in->x[i]);
     }
     for (size_t r = 0; r < g->replicas; ++r) {
-        gradient_sums *local = &b->local[c * g->replicas + r];
+        gradient_sums *local = &ref->local_bound[c * g->replicas + r];
         bound->all.dy += local->dy;
         bound->all.dy_centered += local->dy_centered;
         local->dy_centered += bound->mean * fabs(ref->local[c * g->replicas + r].dy);
@@ -184,42 +182,28 @@ static void backward_bounds(const problem *p, const placement *g, const inputs *
 }
 
 /* Sums of exact data are not rounded anywhere. */
-static void forget_exact(const problem *p, const placement *g, size_t c, bounds *b)
+static void forget_exact(const problem *p, const placement *g, size_t c, reference *ref)
 {
-    channel_bounds *bound = &b->channel[c];
+    channel_bounds *bound = &ref->channel[c].bound;
+    gradient_sums *local = &ref->local_bound[c * g->replicas];
     /* An activation lets only a part of dy through. */
     int exact_x = p->data == DATA_EXACT;
     int exact_dy = p->grad == DATA_EXACT && p->activation == SBN_IDENTITY;
     if (exact_x)
         bound->mean = bound->var = bound->invstd = 0;
     for (size_t r = 0; r <= g->replicas && exact_dy; ++r) {
-        gradient_sums *sums = r < g->replicas ? &b->local[c * g->replicas + r] : &bound->all;
+        gradient_sums *sums = r < g->replicas ? &local[r] : &bound->all;
         sums->dy = 0;
         sums->dy_centered = exact_x && !p->from_output ? 0 : sums->dy_centered;
     }
 }
 
-int bounds_make(const problem *p, const placement *g, const inputs *in, const reference *ref,
-                bounds *b)
+void bounds_make(const problem *p, const placement *g, const inputs *in, reference *ref)
 {
-    b->channel = calloc(g->channels, sizeof *b->channel);
-    b->local = calloc(g->channels * g->replicas, sizeof *b->local);
-    if (!b->channel || !b->local) {
-        bounds_free(b);
-        return SBN_OUT_OF_MEMORY;
-    }
     for (size_t c = 0; c < g->channels && g->values > 0; ++c) {
         if (!p->frozen)
-            forward_bounds(p, g, in->x, c, &ref->channel[c], &b->channel[c]);
-        backward_bounds(p, g, in, ref, c, b);
-        forget_exact(p, g, c, b);
+            forward_bounds(p, g, in->x, c, &ref->channel[c]);
+        backward_bounds(p, g, in, c, ref);
+        forget_exact(p, g, c, ref);
     }
-    return SBN_SUCCESS;
-}
-
-void bounds_free(bounds *b)
-{
-    free(b->channel);
-    free(b->local);
-    memset(b, 0, sizeof *b);
 }

@@ -57,22 +57,8 @@
 /* The mean travels as two floats: 48 bits. */
 #define BOUND_TWO_FLOATS 0x1p-48
 
-typedef struct channel_bounds {
-    double mean, var;  /* absolute */
-    double invstd;     /* relative, from var; infinite when var + eps is not bounded away from 0 */
-    int may_clamp;     /* with the error of var either side of eps is possible */
-    gradient_sums all; /* absolute */
-} channel_bounds;
-
-typedef struct bounds {
-    channel_bounds *channel;
-    gradient_sums *local; /* as in reference */
-} bounds;
-
-/* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
-int bounds_make(const problem *p, const placement *g, const inputs *in, const reference *ref,
-                bounds *b);
-void bounds_free(bounds *b);
+/* Fills in the bounds of a reference that has been made of the same. */
+void bounds_make(const problem *p, const placement *g, const inputs *in, reference *ref);
 
 /*
  * Backward from the output: how far x is off that y gives back (doc/from-output.md). Of x - mean, for an x

@@ -16,7 +16,6 @@ typedef struct judge {
     const inputs *in; /* dy behind the activation */
     const outputs *out;
     const reference *ref;
-    const bounds *bound;
 } judge;
 
 static const double u = BOUND_UNIT;
@@ -30,7 +29,6 @@ static void judge_elements(const judge *j, output_id id, verdict *v)
     for (size_t s = 0; s < j->g->samples; ++s) {
         for (size_t c = 0; c < j->g->channels; ++c) {
             const reference_channel *ch = &j->ref->channel[c];
-            const channel_bounds *b = &j->bound->channel[c];
             double weight = j->p->affine ? j->in->weight[c] : 1;
             double bias = j->p->affine ? j->in->bias[c] : 0;
             reference_channel by = *ch;
@@ -47,13 +45,13 @@ static void judge_elements(const judge *j, output_id id, verdict *v)
                     const int is_nan = ch->may_be_nan && isnan(data[i]);
                     verdict_value(v, type, i, data[i],
                                   is_nan ? NAN : reference_dx(j->ref, ch, weight, x, dy),
-                                  tolerance_dx(j->ref, ch, b, weight, x, dy) +
-                                      tolerance_recovered(j->ref, ch, b, weight, recovery));
+                                  tolerance_dx(j->ref, ch, weight, x, dy) +
+                                      tolerance_recovered(j->ref, ch, weight, recovery));
                 } else {
                     const double z = reference_y(&by, weight, bias, x) +
                                      (j->p->residual ? j->in->residual[i] : 0);
                     const double off = batch_statistics
-                                           ? tolerance_y(ch, b, weight, bias, x)
+                                           ? tolerance_y(ch, weight, bias, x)
                                            : tolerance_apply(weight * by.invstd, x - by.mean, bias);
                     verdict_value(v, type, i, data[i], fusion_activation(j->p, z),
                                   fusion_tolerance(j->p, z, off));
@@ -109,7 +107,7 @@ static void judge_statistics(const judge *j, comparison *result)
     int exact = j->p->data == DATA_EXACT;
     for (size_t c = 0; c < j->g->channels; ++c) {
         const reference_channel *ch = &j->ref->channel[c];
-        const channel_bounds *b = &j->bound->channel[c];
+        const channel_bounds *b = &ch->bound;
         double mean = exact ? (float)ch->mean : ch->mean;
         double var = exact ? (float)ch->var : ch->var;
         verdict_value(&result->of[OUT_MEAN], SBN_F32, c, j->out->of[OUT_MEAN].data[c], mean,
@@ -125,7 +123,7 @@ static void judge_running(const judge *j, comparison *result)
     double n = j->ref->count, factor = j->ref->factor;
     for (size_t c = 0; c < j->g->channels; ++c) {
         const reference_channel *ch = &j->ref->channel[c];
-        const channel_bounds *b = &j->bound->channel[c];
+        const channel_bounds *b = &ch->bound;
         double mean = 0, var = 0;
         if (factor > 0) {
             double unbiased = n / (n - 1);
@@ -148,9 +146,9 @@ static void judge_gradients(const judge *j, comparison *result)
     for (size_t i = 0; i < j->g->replicas * j->g->channels; ++i) {
         size_t c = i % j->g->channels, r = i / j->g->channels;
         const reference_channel *ch = &j->ref->channel[c];
-        const channel_bounds *b = &j->bound->channel[c];
+        const channel_bounds *b = &ch->bound;
         const gradient_sums *s = global ? &ch->all : &j->ref->local[c * j->g->replicas + r];
-        const gradient_sums *e = global ? &b->all : &j->bound->local[c * j->g->replicas + r];
+        const gradient_sums *e = global ? &b->all : &j->ref->local_bound[c * j->g->replicas + r];
         double weight_before = add ? j->in->weight_before[c] : 0;
         double bias_before = add ? j->in->bias_before[c] : 0;
         /* Of no values the gradients are 0, also where invstd is not finite. */
@@ -199,33 +197,19 @@ static void judge_all(const judge *j, comparison *result)
         result->ok &= result->of[id].failures == 0;
 }
 
-static int compare_with(const problem *p, const placement *g, const inputs *in, const outputs *out,
-                        comparison *result)
-{
-    reference ref;
-    bounds bound;
-    int status = reference_make(p, g, in, &ref);
-    if (status)
-        return status;
-    status = bounds_make(p, g, in, &ref, &bound);
-    if (status == SBN_SUCCESS) {
-        judge_all(&(judge){p, g, in, out, &ref, &bound}, result);
-        bounds_free(&bound);
-    }
-    reference_free(&ref);
-    return status;
-}
-
 int compare(const problem *p, const placement *g, const inputs *in, const outputs *out,
             comparison *result)
 {
     inputs behind = *in;
+    reference ref;
     memset(result, 0, sizeof *result);
-    if (!out->preactivation)
-        return compare_with(p, g, in, out, result);
-    if (fusion_behind(p, g, in->dy, out->preactivation, &behind.dy))
-        return SBN_OUT_OF_MEMORY;
-    const int status = compare_with(p, g, &behind, out, result);
+    int status = fusion_behind(p, g, in->dy, out->preactivation, &behind.dy);
+    status = status ? status : reference_make(p, g, &behind, &ref);
+    if (!status) {
+        bounds_make(p, g, &behind, &ref);
+        judge_all(&(judge){p, g, &behind, out, &ref}, result);
+        reference_free(&ref);
+    }
     free(behind.dy);
     return status;
 }

@@ -132,13 +132,14 @@ int reference_make(const problem *p, const placement *g, const inputs *in, refer
     ref->frozen = p->frozen;
     ref->factor = factor_of(p, g, in);
     ref->channel = calloc(g->channels, sizeof *ref->channel);
-    ref->local = calloc(g->channels * g->replicas, sizeof *ref->local);
+    ref->local = calloc(2 * g->channels * g->replicas, sizeof *ref->local);
     sum *scratch = calloc(2 * g->replicas, sizeof *scratch);
     if (!ref->channel || !ref->local || !scratch) {
         free(scratch);
         reference_free(ref);
         return SBN_OUT_OF_MEMORY;
     }
+    ref->local_bound = ref->local + g->channels * g->replicas;
     for (size_t c = 0; c < g->channels; ++c) {
         if (p->frozen)
             constants(p, in, c, &ref->channel[c]);

@@ -19,6 +19,14 @@ typedef struct gradient_sums {
     double dy_centered; /* sum of dy (x - mean) */
 } gradient_sums;
 
+/* How far the library may be from a channel's numbers: see bounds.h. */
+typedef struct channel_bounds {
+    double mean, var;  /* absolute */
+    double invstd;     /* relative, from var; infinite when var + eps is not bounded away from 0 */
+    int may_clamp;     /* with the error of var either side of eps is possible */
+    gradient_sums all; /* absolute */
+} channel_bounds;
+
 typedef struct reference_channel {
     double mean,
         var; /* biased; NaN when the channel holds a NaN or an infinity, the mean by IEEE */
@@ -27,18 +35,20 @@ typedef struct reference_channel {
     int may_be_nan; /* its gradients, beside 0: the variance and products of dy are beyond float */
     gradient_sums all;
     double running_mean, running_var; /* after the forward pass */
+    channel_bounds bound;
 } reference_channel;
 
 typedef struct reference {
     double count;
     int frozen; /* mean and variance are constants: no gradient passes through them */
     reference_channel *channel;
-    gradient_sums *local; /* of replica r, channel c: local[c * replicas + r] */
-    double factor;        /* of this batch in the running statistics; -1: not updated */
-    int64_t batches;      /* after the forward pass */
+    gradient_sums *local;       /* of replica r, channel c: local[c * replicas + r] */
+    gradient_sums *local_bound; /* of the same */
+    double factor;              /* of this batch in the running statistics; -1: not updated */
+    int64_t batches;            /* after the forward pass */
 } reference;
 
-/* Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
+/* All but the bounds, which are 0. Returns SBN_SUCCESS or SBN_OUT_OF_MEMORY. */
 int reference_make(const problem *p, const placement *g, const inputs *in, reference *ref);
 void reference_free(reference *ref);
 

@@ -12,17 +12,18 @@ double tolerance_apply(double a, double centered, double bias)
     return 4 * u * (fabs(a * centered) + fabs(bias)) + BOUND_UNDERFLOW * (1 + fabs(centered));
 }
 
-double tolerance_y(const reference_channel *ch, const channel_bounds *b, double weight, double bias,
-                   double x)
+double tolerance_y(const reference_channel *ch, double weight, double bias, double x)
 {
+    const channel_bounds *b = &ch->bound;
     double a = weight * ch->invstd, centered = x - ch->mean;
     return tolerance_apply(a, centered, bias) +
            fabs(a) * (b->mean * (1 + b->invstd) + fabs(centered) * b->invstd);
 }
 
-double tolerance_dx(const reference *ref, const reference_channel *ch, const channel_bounds *b,
-                    double weight, double x, double dy)
+double tolerance_dx(const reference *ref, const reference_channel *ch, double weight, double x,
+                    double dy)
 {
+    const channel_bounds *b = &ch->bound;
     if (ref->frozen)
         return 8 * u * fabs(weight * ch->invstd * dy) + BOUND_UNDERFLOW * (1 + fabs(dy));
     double n = ref->count, grow = 1 + b->invstd, square = ch->invstd * ch->invstd;
@@ -42,12 +43,12 @@ double tolerance_dx(const reference *ref, const reference_channel *ch, const cha
                 grow * (g_error + centered * (t_error + t * b->invstd) + b->mean * (t + t_error)));
 }
 
-double tolerance_recovered(const reference *ref, const reference_channel *ch,
-                           const channel_bounds *b, double weight, double recovery)
+double tolerance_recovered(const reference *ref, const reference_channel *ch, double weight,
+                           double recovery)
 {
-    const double grow = 1 + b->invstd, square = ch->invstd * ch->invstd;
-    const double most = fabs(ch->all.dy_centered) + b->all.dy_centered;
-    if (recovery == 0 || (ch->clamped && !b->may_clamp))
+    const double grow = 1 + ch->bound.invstd, square = ch->invstd * ch->invstd;
+    const double most = fabs(ch->all.dy_centered) + ch->bound.all.dy_centered;
+    if (recovery == 0 || (ch->clamped && !ch->bound.may_clamp))
         return 0;
     return fabs(weight * ch->invstd) * grow * grow * grow * square * most / ref->count * recovery;
 }

@@ -27,11 +27,10 @@ void verdict_bits(verdict *v, size_t index, float got, float expected);
 /* y's error that the apply step alone may cause; `centered` is x - mean, a = weight invstd. */
 double tolerance_apply(double a, double centered, double bias);
 
-double tolerance_y(const reference_channel *ch, const channel_bounds *b, double weight, double bias,
-                   double x);
-double tolerance_dx(const reference *ref, const reference_channel *ch, const channel_bounds *b,
-                    double weight, double x, double dy);
+double tolerance_y(const reference_channel *ch, double weight, double bias, double x);
+double tolerance_dx(const reference *ref, const reference_channel *ch, double weight, double x,
+                    double dy);
 
 /* What dx is off besides where x - mean, which backward finds in y, is off by `recovery`. */
-double tolerance_recovered(const reference *ref, const reference_channel *ch,
-                           const channel_bounds *b, double weight, double recovery);
+double tolerance_recovered(const reference *ref, const reference_channel *ch, double weight,
+                           double recovery);
