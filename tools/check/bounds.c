@@ -31,11 +31,6 @@ double recovery_error(const problem *p, const inputs *in, const reference_channe
     return (stored + 8 * BOUND_UNIT * size + 0x1p-120 / weight) / ch->invstd;
 }
 
-static double steps(size_t n)
-{
-    return (double)((n + SBN_LANES - 1) / SBN_LANES) + SBN_LOG2_LANES + 2;
-}
-
 /*
  * A block of one tensor. Its pivot is the mean of the first elements in the narrow format, of all
  * in the wide one and where the block is summed again; which was taken is not known here, so both
@@ -52,7 +47,7 @@ static block block_of(const float *plane, size_t from, size_t plane_size)
     size_t left = plane_size - from;
     block b = {.at = plane + from, .n = left < SBN_BLOCK ? left : SBN_BLOCK};
     double total = 0, size = 0;
-    b.k = steps(b.n);
+    b.k = (double)((b.n + SBN_LANES - 1) / SBN_LANES) + SBN_LOG2_LANES + 2;
     for (size_t i = 0; i < b.n; ++i) {
         total += b.at[i];
         size += fabs(b.at[i]);
@@ -70,33 +65,27 @@ static block block_of(const float *plane, size_t from, size_t plane_size)
 #define DOUBT (1 + 0x1p-10)
 
 /*
- * Whether the block is summed again whatever the roundings: by its sum around the first pivot and,
- * forward, the squares, backward, the largest distance.
+ * Moves the pivot of a block that is summed again, whatever the roundings, to its mean alone. Its
+ * sum around the first pivot tells and, forward, the squares, backward, the largest distance.
  */
-static int is_poor(const block *b, int forward)
+static void move_pivot(block *b, int forward)
 {
-    double sum = 0, squares = 0, largest = 0, n = (double)b->n;
+    double sum = 0, squares = 0, largest = 0, sizes = 0, n = (double)b->n;
     for (size_t i = 0; i < b->n; ++i) {
         double d = b->at[i] - b->pivot[0], size = fabs(d) + b->pivot_error;
         sum += d;
         squares += size * size;
+        sizes += size;
         largest = fmax(largest, size);
     }
     sum = fabs(sum) - n * b->pivot_error;
-    return forward ? sum > BOUND_SURE_SUM && sum * sum > DOUBT * BOUND_POOR_SQUARES * n * squares
-                   : sum > DOUBT * BOUND_POOR_LARGEST * n * largest;
-}
-
-/* The block, if it is summed again for sure: around its mean alone. */
-static void move_pivot(block *b, int forward)
-{
-    if (!is_poor(b, forward))
-        return;
-    double size = 0, error = b->pivot_error;
-    for (size_t i = 0; i < b->n; ++i)
-        size += fabs(b->at[i] - b->pivot[0]) + error;
-    b->pivot_error = b->k * BOUND_UNIT * size / (double)b->n + BOUND_UNIT * fabs(b->pivot[1]);
-    b->pivot[0] = b->pivot[1];
+    const int is_poor = forward ? sum > BOUND_SURE_SUM &&
+                                      sum * sum > DOUBT * BOUND_POOR_SQUARES * n * squares
+                                : sum > DOUBT * BOUND_POOR_LARGEST * n * largest;
+    if (is_poor) {
+        b->pivot_error = b->k * BOUND_UNIT * sizes / n + BOUND_UNIT * fabs(b->pivot[1]);
+        b->pivot[0] = b->pivot[1];
+    }
 }
 
 /* Largest |value - pivot|. */
