@@ -91,14 +91,8 @@ void verdict_value(verdict *v, sbn_type type, size_t index, float got, double ex
     }
     v->judged = 1;
     v->failures += !(ratio <= 1);
-    if (!(ratio <= v->ratio) || index == 0) {
-        v->ratio = ratio;
-        v->error = error;
-        v->tolerance = tolerance;
-        v->got = got;
-        v->expected = expected;
-        v->index = index;
-    }
+    if (!(ratio <= v->ratio) || index == 0)
+        *v = (verdict){1, v->failures, v->unbounded, ratio, error, tolerance, got, expected, index};
 }
 
 void verdict_bits(verdict *v, size_t index, float got, float expected)
@@ -108,12 +102,7 @@ void verdict_bits(verdict *v, size_t index, float got, float expected)
         return;
     ++v->failures;
     /* Zeros of other signs have no distance: the first such value is shown. */
-    if (v->ratio < INFINITY) {
-        v->ratio = INFINITY;
-        v->error = fabs((double)got - expected);
-        v->tolerance = 0;
-        v->got = got;
-        v->expected = expected;
-        v->index = index;
-    }
+    const double error = fabs((double)got - expected);
+    if (v->ratio < INFINITY)
+        *v = (verdict){1, v->failures, v->unbounded, INFINITY, error, 0, got, expected, index};
 }
