@@ -35,21 +35,13 @@ static void statistics(const problem *p, const placement *g, const float *x, siz
                        reference_channel *ch)
 {
     sum first = {0, 0}, second = {0, 0};
-    int finite = 1;
     for (size_t s = 0; s < g->samples; ++s) {
         const float *plane = x + placement_plane_start(g, s, c);
-        for (size_t i = 0; i < g->sample[s].plane; ++i) {
-            finite &= isfinite(plane[i]) != 0;
+        for (size_t i = 0; i < g->sample[s].plane; ++i)
             add(&first, plane[i]);
-        }
     }
     if (g->values == 0)
         return; /* no statistics; the sums of none are 0 */
-    if (!finite) {
-        ch->mean = value(&first) / (double)g->values;
-        ch->var = ch->invstd = NAN;
-        return;
-    }
     ch->mean = value(&first) / (double)g->values;
     for (size_t s = 0; s < g->samples; ++s) {
         const float *plane = x + placement_plane_start(g, s, c);
@@ -61,7 +53,8 @@ static void statistics(const problem *p, const placement *g, const float *x, siz
     ch->var = value(&second) / (double)g->values;
     if (ch->var > FLT_MAX)
         ch->var = INFINITY;
-    ch->invstd = reference_invstd(p, ch->var);
+    /* Of a NaN or an infinity in x the variance is NaN, which fmax would drop for eps. */
+    ch->invstd = isnan(ch->var) ? NAN : reference_invstd(p, ch->var);
     ch->clamped = p->eps_mode == SBN_EPS_CLAMP && ch->var < p->eps;
 }
 
