@@ -78,11 +78,11 @@ static int make_shards(job *j, cl_command_queue *queue)
         memcpy(shard->shape, j->g->shape[j->first + r], sizeof shard->shape);
         shard->memory = j->p->memory ? SBN_MEMORY_HOST : SBN_MEMORY_DEVICE;
         shard->x = tensors_buffer(t, TENSOR_X);
-        shard->x_pitch = tensors_pitch(t, TENSOR_X);
+        shard->x_pitch = t->rows[TENSOR_X].pitch;
         shard->dy = tensors_buffer(t, tensors_gradient(j->p));
         shard->dx = tensors_buffer(t, TENSOR_DX);
-        shard->dy_pitch = tensors_pitch(t, tensors_gradient(j->p));
-        shard->dx_pitch = tensors_pitch(t, TENSOR_DX);
+        shard->dy_pitch = t->rows[tensors_gradient(j->p)].pitch;
+        shard->dx_pitch = t->rows[TENSOR_DX].pitch;
         if (j->p->residual) {
             shard->residual = tensors_buffer(t, TENSOR_RESIDUAL);
             shard->residual_grad = tensors_buffer(t, TENSOR_RESIDUAL_GRAD);
@@ -114,8 +114,8 @@ static void aim(job *j, tensor_id id)
     for (size_t r = 0; r < j->replicas; ++r) {
         j->shards[r].x = tensors_buffer(&j->tensors[r], from);
         j->shards[r].y = tensors_buffer(&j->tensors[r], id);
-        j->shards[r].x_pitch = tensors_pitch(&j->tensors[r], from);
-        j->shards[r].y_pitch = tensors_pitch(&j->tensors[r], id);
+        j->shards[r].x_pitch = j->tensors[r].rows[from].pitch;
+        j->shards[r].y_pitch = j->tensors[r].rows[id].pitch;
     }
 }
 
@@ -267,7 +267,7 @@ int job_backward(job *j, sbn_result *result)
     /* Where y is over x it needs another x. */
     for (size_t r = 0; r < j->replicas && !j->p->from_output; ++r) {
         j->shards[r].x = tensors_buffer(&j->tensors[r], TENSOR_X);
-        j->shards[r].x_pitch = tensors_pitch(&j->tensors[r], TENSOR_X);
+        j->shards[r].x_pitch = j->tensors[r].rows[TENSOR_X].pitch;
     }
     return settle(j, "sbn_backward", pass(j, 1, result));
 }

@@ -16,26 +16,20 @@ static row_layout rows_of_shard(const problem *p, const placement *g, size_t r, 
 {
     const size_t elements = placement_shard_elements(g, r);
     const size_t length = p->layout == SBN_LAYOUT_NHWC ? g->channels : g->channels * g->plane[r];
-    return gap && elements ? (row_layout){elements / length, length, gap}
+    return gap && elements ? (row_layout){elements / length, length, length + gap}
                            : (row_layout){1, elements, 0};
-}
-
-/* Elements from one row to the next; 0 where there is a single one. */
-static size_t rows_pitch(const row_layout *rows)
-{
-    return rows->gap ? rows->length + rows->gap : 0;
 }
 
 /* From the first element to behind the last. */
 static size_t rows_extent(const row_layout *rows)
 {
-    return (rows->count - 1) * rows_pitch(rows) + rows->length;
+    return (rows->count - 1) * rows->pitch + rows->length;
 }
 
 /* Rounds floats into the rows' elements in memory. */
 static void rows_pack(const row_layout *rows, sbn_type type, const float *values, void *memory)
 {
-    const size_t pitch = rows_pitch(rows) * element_size(type);
+    const size_t pitch = rows->pitch * element_size(type);
     for (size_t i = 0; i < rows->count; ++i)
         elements_pack(type, values + i * rows->length, rows->length, (char *)memory + i * pitch);
 }
@@ -89,14 +83,10 @@ int tensors_is_in_place(const problem *p, tensor_id id)
 /* 1 if it has contents before the passes. */
 static int is_input(const problem *p, tensor_id id)
 {
-    switch (id) {
-    case TENSOR_WEIGHT_GRAD:
-    case TENSOR_BIAS_GRAD: return (p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
-    case TENSOR_RUNNING_MEAN:
-    case TENSOR_RUNNING_VAR: return 1;
-    default:
-        return kinds[id].is_constant || id == tensors_gradient(p) || tensors_is_in_place(p, id);
-    }
+    if (id == TENSOR_WEIGHT_GRAD || id == TENSOR_BIAS_GRAD)
+        return (p->backward_flags & SBN_ACCUMULATE_GRADIENTS) != 0;
+    return kinds[id].is_constant || id >= TENSOR_RUNNING_MEAN || id == tensors_gradient(p) ||
+           tensors_is_in_place(p, id);
 }
 
 /* 1 if a pass of the problem uses it on replica r. */
@@ -263,7 +253,7 @@ int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt)
     float guard; /* room for an element of any type */
     const int status = memory ? tensors_read_memory(t, id, memory) : SBN_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < rows->count; ++i) {
-        char *row = memory + (t->offset[id] + i * rows_pitch(rows)) * element;
+        char *row = memory + (t->offset[id] + i * rows->pitch) * element;
         elements_unpack(t->type[id], row, rows->length, to + i * rows->length);
         elements_spoil(t->type[id], rows->length, row);
     }
@@ -274,11 +264,6 @@ int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt)
                    memcmp(memory, memory + element, size - element) != 0;
     free(memory);
     return status;
-}
-
-size_t tensors_pitch(const tensors *t, tensor_id id)
-{
-    return rows_pitch(&t->rows[id]);
 }
 
 sbn_buffer tensors_buffer(const tensors *t, tensor_id id)

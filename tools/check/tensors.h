@@ -27,9 +27,9 @@ typedef enum tensor_id {
     TENSORS
 } tensor_id;
 
-/* Rows of equal length, with elements of others between them, in elements; a dense tensor is a single row. */
+/* Rows of equal length, in elements; a dense tensor is a single row, with a pitch of 0. */
 typedef struct row_layout {
-    size_t count, length, gap;
+    size_t count, length, pitch;
 } row_layout;
 
 typedef struct tensors {
@@ -59,9 +59,8 @@ int tensors_is_in_place(const problem *p, tensor_id id);
 /* The tensor that has dy: backward overwrites it in place. */
 tensor_id tensors_gradient(const problem *p);
 
-/* A tensor as the library takes it, and its pitch. */
+/* A tensor as the library takes it. */
 sbn_buffer tensors_buffer(const tensors *t, tensor_id id);
-size_t tensors_pitch(const tensors *t, tensor_id id);
 
 /* All of its memory, in elements. */
 size_t tensors_size(const tensors *t, tensor_id id);
