@@ -9,13 +9,12 @@
 #include "check/mix.h"
 #include "exact/format.h"
 
-static uint64_t of_inputs(const placement *g, inputs in)
+static uint64_t of_inputs(const placement *g, const inputs *in)
 {
-    const input_arrays arrays = inputs_arrays(&in);
-    uint64_t digest = (uint64_t)in.batches;
+    uint64_t digest = (uint64_t)in->batches;
     for (int i = 0; i < INPUT_ARRAYS; ++i)
-        if (*arrays.of[i])
-            digest = mix(digest, digest_floats(*arrays.of[i],
+        if (in->arrays[i])
+            digest = mix(digest, digest_floats(in->arrays[i],
                                                i < INPUT_TENSORS ? g->elements : g->channels));
     return digest;
 }
@@ -23,7 +22,7 @@ static uint64_t of_inputs(const placement *g, inputs in)
 void digests_take(const placement *g, const inputs *in, const outputs *out, digests *d)
 {
     d->order = SBN_ORDER_VERSION;
-    d->inputs = of_inputs(g, *in);
+    d->inputs = of_inputs(g, in);
     for (int id = 0; id < OUTPUTS; ++id)
         d->of[id] = out->of[id].digest;
 }

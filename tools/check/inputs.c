@@ -205,23 +205,15 @@ static void fill_channels(const problem *p, size_t channels, inputs *in)
     }
 }
 
-input_arrays inputs_arrays(inputs *in)
-{
-    return (input_arrays){{&in->x, &in->dy, &in->residual, &in->weight, &in->bias,
-                           &in->weight_before, &in->bias_before, &in->running_mean,
-                           &in->running_var}};
-}
-
 int inputs_make(const problem *p, const placement *g, inputs *in)
 {
-    const input_arrays arrays = inputs_arrays(in);
     memset(in, 0, sizeof *in);
-    for (int i = 0; i < INPUT_ARRAYS; ++i) {
-        const size_t size = i < INPUT_TENSORS ? g->elements + 1 : g->channels;
-        if (arrays.of[i] == &in->residual && !p->residual)
+    for (float **array = in->arrays; array < in->arrays + INPUT_ARRAYS; ++array) {
+        if (array == &in->residual && !p->residual)
             continue;
-        *arrays.of[i] = malloc(size * sizeof(float));
-        if (!*arrays.of[i]) {
+        const size_t size = array < in->arrays + INPUT_TENSORS ? g->elements + 1 : g->channels;
+        *array = malloc(size * sizeof(float));
+        if (!*array) {
             inputs_free(in);
             return SBN_OUT_OF_MEMORY;
         }
@@ -237,8 +229,7 @@ int inputs_make(const problem *p, const placement *g, inputs *in)
 
 void inputs_free(inputs *in)
 {
-    const input_arrays arrays = inputs_arrays(in);
     for (int i = 0; i < INPUT_ARRAYS; ++i)
-        free(*arrays.of[i]);
+        free(in->arrays[i]);
     memset(in, 0, sizeof *in);
 }
