@@ -98,19 +98,21 @@ static int make_shards(job *j, cl_command_queue *queue)
         if (j->p->out_of_order) {
             shard->num_wait = t->uploads;
             shard->wait_list = t->uploaded;
-            shard->event = &j->done[r];
+            shard->event = &t->done;
         }
     }
     return SBN_SUCCESS;
 }
 
 /*
- * Points every shard's y at the tensor that the next pass is to write; in place, x too: each pass
- * that may write over x has a copy of it.
+ * Points every shard's y at the tensor that the next pass is to write or, backward, forward has
+ * written; in place, x too: each pass that may write over x has a copy of it. A backward pass that
+ * reads x needs x itself.
  */
-static void aim(job *j, tensor_id id)
+static void aim(job *j, tensor_id id, int is_backward)
 {
-    const tensor_id from = tensors_is_in_place(j->p, id) ? id : TENSOR_X;
+    const int reads_x = is_backward && !j->p->from_output;
+    const tensor_id from = tensors_is_in_place(j->p, id) && !reads_x ? id : TENSOR_X;
     for (size_t r = 0; r < j->replicas; ++r) {
         j->shards[r].x = tensors_buffer(&j->tensors[r], from);
         j->shards[r].y = tensors_buffer(&j->tensors[r], id);
@@ -126,16 +128,16 @@ static void aim(job *j, tensor_id id)
 static int settle(job *j, const char *call, int status)
 {
     for (size_t r = 0; r < j->replicas; ++r) {
+        cl_event *done = &j->tensors[r].done;
         cl_int state = CL_COMPLETE;
-        if (!j->done[r])
+        if (!*done)
             continue;
         if (!status && j->p->memory &&
-            clGetEventInfo(j->done[r], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
-                           NULL))
+            clGetEventInfo(*done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL))
             state = RUNNER_SPOILT;
-        cl_int waited = status ? CL_SUCCESS : clWaitForEvents(1, &j->done[r]);
-        clReleaseEvent(j->done[r]);
-        j->done[r] = NULL;
+        cl_int waited = status ? CL_SUCCESS : clWaitForEvents(1, done);
+        clReleaseEvent(*done);
+        *done = NULL;
         if (waited || state != CL_COMPLETE)
             return job_failed_here(j->error, "waiting for a pass", waited ? waited : RUNNER_SPOILT);
     }
@@ -218,8 +220,7 @@ int job_open(job *j, sbn_group *group, cl_command_queue *queue)
     j->replicas = runner_ranks_replicas(j->ranks, j->g->replicas, &j->first);
     j->tensors = calloc(j->replicas + 1, sizeof *j->tensors);
     j->shards = calloc(j->replicas + 1, sizeof *j->shards);
-    j->done = calloc(j->replicas + 1, sizeof *j->done);
-    if (!j->tensors || !j->shards || !j->done)
+    if (!j->tensors || !j->shards)
         return job_failed_here(j->error, "making the shards", SBN_OUT_OF_MEMORY);
     int status = make_layer(j, group);
     return status ? status : make_shards(j, queue);
@@ -231,7 +232,6 @@ int job_open_on(job *j, const job *of, size_t first, size_t replicas, sbn_group 
     j->replicas = replicas;
     j->tensors = of->tensors + first;
     j->shards = of->shards + first;
-    j->done = of->done + first;
     j->layer = NULL;
     j->saved = NULL;
     return make_layer(j, group);
@@ -247,40 +247,32 @@ void job_close(job *j)
         return;
     free(j->tensors);
     free(j->shards);
-    free(j->done);
 }
 
 int job_forward(job *j, sbn_result *result)
 {
-    aim(j, TENSOR_Y);
+    aim(j, TENSOR_Y, 0);
     if (j->beside)
-        aim(j->beside, TENSOR_Y);
+        aim(j->beside, TENSOR_Y, 0);
     const int status = settle(j, "sbn_forward", pass(j, 0, result));
     return status || !j->p->stored || j->g->values == 0 ? status : move(j);
 }
 
 int job_backward(job *j, sbn_result *result)
 {
-    /* From the output it reads what forward has written, whichever pass was the last. */
-    if (j->p->from_output)
-        aim(j, TENSOR_Y);
-    /* Where y is over x it needs another x. */
-    for (size_t r = 0; r < j->replicas && !j->p->from_output; ++r) {
-        j->shards[r].x = tensors_buffer(&j->tensors[r], TENSOR_X);
-        j->shards[r].x_pitch = j->tensors[r].rows[TENSOR_X].pitch;
-    }
+    aim(j, TENSOR_Y, 1);
     return settle(j, "sbn_backward", pass(j, 1, result));
 }
 
 int job_evaluate(job *j)
 {
-    aim(j, TENSOR_EVAL);
+    aim(j, TENSOR_EVAL, 0);
     return settle(j, "sbn_evaluate", sbn_evaluate(j->layer, j->shards));
 }
 
 int job_recompute(job *j)
 {
-    aim(j, TENSOR_AGAIN);
+    aim(j, TENSOR_AGAIN, 0);
     return settle(j, "sbn_recompute", sbn_recompute(j->layer, j->shards, j->saved));
 }
 

@@ -14,12 +14,11 @@ typedef struct job {
     size_t first, replicas;    /* of this process */
     tensors *tensors;
     sbn_shard *shards;
-    cl_event *done; /* of each replica's last pass */
     sbn_group *group;
     sbn_batchnorm *layer;
     sbn_saved *saved;
     struct job *beside; /* the other layer of each pass, or NULL */
-    int borrows;        /* tensors, shards and events are another job's */
+    int borrows;        /* tensors and shards are another job's */
 } job;
 
 /* Writes a failed call of the library into `error`, with the library's sentence; returns status. */

@@ -41,6 +41,7 @@ typedef struct tensors {
     row_layout rows[TENSORS];
     cl_event uploaded[TENSORS]; /* what the passes wait for */
     cl_uint uploads;
+    cl_event done;          /* of the last pass that used them */
     void *staging[TENSORS]; /* of inputs, offset included; must outlive the uploads */
 } tensors;
 
