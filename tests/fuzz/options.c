@@ -31,11 +31,11 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 }
 
 /* Its sentences would fill the log. */
-int __wrap_usage_error(const char *format, ...);
-int __wrap_usage_error(const char *format, ...)
+int __wrap_print_sentence(int exit_status, const char *format, ...);
+int __wrap_print_sentence(int exit_status, const char *format, ...)
 {
     fuzz_must(*format != '\0');
-    return EXIT_USAGE;
+    return exit_status;
 }
 
 static int split(char *text, char **arguments)

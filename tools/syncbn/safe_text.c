@@ -17,32 +17,17 @@ int safe_print(FILE *to, const char *text)
     return printed;
 }
 
-static void __attribute__((format(printf, 1, 0)))
-print_sentence(const char *format, va_list arguments)
+int print_sentence(int exit_status, const char *format, ...)
 {
-    char sentence[8192];
-    vsnprintf(sentence, sizeof sentence, format, arguments);
+    char text[8192];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     fputs("syncbn: ", stderr);
-    safe_print(stderr, sentence);
+    safe_print(stderr, text);
     fputc('\n', stderr);
-}
-
-int failure(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_sentence(format, arguments);
-    va_end(arguments);
-    return EXIT_FAILED;
-}
-
-int usage_error(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print_sentence(format, arguments);
-    va_end(arguments);
-    return EXIT_USAGE;
+    return exit_status;
 }
 
 static int shown;

@@ -13,9 +13,10 @@ int safe_print(FILE *to, const char *text);
 /* Exit statuses besides 0. */
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* A sentence on stderr: "syncbn: ..." and a newline. They return EXIT_FAILED and EXIT_USAGE. */
-int failure(const char *format, ...) __attribute__((format(printf, 1, 2)));
-int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A sentence on stderr: "syncbn: ..." and a newline. Returns the exit status. */
+int print_sentence(int exit_status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define failure(...) print_sentence(EXIT_FAILED, __VA_ARGS__)
+#define usage_error(...) print_sentence(EXIT_USAGE, __VA_ARGS__)
 
 /*
  * The progress of a list of problems, on standard error: "[2/4] mb32ic64": on a terminal one line that the next replaces; elsewhere a line each, with
