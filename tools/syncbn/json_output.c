@@ -50,14 +50,6 @@ static int fail(const json_output *out, int why)
     return failure("--json %s: it cannot be written: %s", out->path, strerror(why));
 }
 
-int json_output_read(const char *value, const char **path)
-{
-    if (!*value || (value[0] == '-' && value[1]))
-        return usage_error("--json %s: expected a file's name, or - for standard output", value);
-    *path = value;
-    return 0;
-}
-
 /* Names a temporary file beside the one to be written; checks that it can be made, and leaves none behind. */
 static int try_temporary(json_output *out)
 {

@@ -20,9 +20,6 @@ typedef struct json_output {
  */
 void json_memory_or_exit(void);
 
-/* Reads the value of --json. 0, or EXIT_USAGE after a sentence if it is another option. */
-int json_output_read(const char *value, const char **path);
-
 /* `path`: a file, "-" for standard output, or NULL. 0, or EXIT_FAILED after a sentence. */
 int json_output_open(json_output *out, const char *path);
 

@@ -215,7 +215,12 @@ static int read_option(int option, command_options *o)
     case 't': o->format = REPORT_TAP; return 0;
     case 'v': o->verbose = 1; return 0;
     case 'x': o->forget = 1; return 0;
-    default: return json_output_read(optarg, &o->json);
+    default:
+        o->json = optarg;
+        if (!*optarg || (optarg[0] == '-' && optarg[1])) /* another option */
+            return usage_error("--json %s: expected a file's name, or - for standard output",
+                               optarg);
+        return 0;
     }
 }
 
