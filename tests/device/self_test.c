@@ -48,7 +48,7 @@ static void plant(sbn_kernel_form form, sbn_type type, const char *options, cons
     const long before = sbn__handles_open(), built = wraps_calls(WRAP_BUILD);
     snprintf(words, sizeof words, "device \"%s\" breaks a rule of %s|%s", name,
              type == SBN_F32 ? "arithmetic" : "storage", rule);
-    snprintf(what, sizeof what, "%s form, %s, planted: %s", form_name(form), options,
+    snprintf(what, sizeof what, "%s form, %s, planted: %s", form_names[form], options,
              text ? instead : "nothing");
     wraps_build_with(options);
     wraps_replace(text, instead);
@@ -213,7 +213,7 @@ void checks(void)
     setenv("POCL_EXTRA_BUILD_FLAGS", "", 1);
     clGetDeviceInfo(device.device, CL_DEVICE_NAME, sizeof name, name, NULL);
     for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
-        expect(make(form, SBN_F32, ""), SBN_SUCCESS, "", form_name(form));
+        expect(make(form, SBN_F32, ""), SBN_SUCCESS, "", form_names[form]);
         planted(form);
         smuggled(form);
     }

@@ -61,7 +61,7 @@ static void check_all(runner *r, const device_info *info, sbn_kernel_form form, 
     trial t;
     clGetDeviceInfo(info->id, CL_DEVICE_SINGLE_FP_CONFIG, sizeof config, &config, NULL);
     snprintf(line, sizeof line, "mb1ic%dil%d,%s,eps=0,passes=e,form=%s%s", CHANNELS, VALUES,
-             type_names[type], form_name(form), is_last ? ",last" : "");
+             type_names[type], form_names[form], is_last ? ",last" : "");
     trial_make(&t, line, 1);
     for (size_t c = 0; c < CHANNELS; ++c) {
         t.in.weight[c] = own[c];

@@ -2,19 +2,6 @@
 
 #include <string.h>
 
-const char *const data_kind_names[DATA_KINDS] = {
-    [DATA_NORMAL] = "normal",   [DATA_LARGE_MEAN] = "large_mean",
-    [DATA_ONE] = "one",         [DATA_TINY_VAR] = "tiny_var",
-    [DATA_OUTLIER] = "outlier", [DATA_CONSTANT] = "constant",
-    [DATA_ZERO] = "zero",       [DATA_DENORMAL] = "denormal",
-    [DATA_WIDE] = "wide",       [DATA_HUGE] = "huge",
-    [DATA_NAN] = "nan",         [DATA_INF] = "inf",
-    [DATA_NINF] = "ninf",       [DATA_EXACT] = "exact",
-    [DATA_BORDER] = "border",   [DATA_STEP] = "step",
-    [DATA_PEAK] = "peak",       [DATA_INFS] = "infs",
-    [DATA_ZEROS] = "zeros",     [DATA_LARGEST] = "largest",
-};
-
 int problem_is_fused(const problem *p)
 {
     return p->activation != SBN_IDENTITY || p->residual;

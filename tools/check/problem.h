@@ -115,9 +115,6 @@ problem problem_alone(const problem *p);
 /* Sets the number of replicas; a split (and its sizes) of another number is dropped. */
 void problem_set_replicas(problem *p, size_t replicas);
 
-/* "auto", "cpu", "gpu"; returns -1 if it is none of them. */
+/* "auto", "cpu", "gpu": indexed by sbn_kernel_form. form_parse returns -1 if it is none of them. */
+extern const char *const form_names[SBN_FORM_GPU + 1];
 int form_parse(const char *text, sbn_kernel_form *form);
-const char *form_name(sbn_kernel_form form);
-
-/* The names of data_kind, indexed by it. */
-extern const char *const data_kind_names[DATA_KINDS];

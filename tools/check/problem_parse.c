@@ -38,7 +38,20 @@ typedef struct setting {
 #define COUNT_OF(member) .kind = COUNT, .number = AT(member)
 #define REAL_OF(member, from, to) .kind = REAL, .number = AT(member), .least = (from), .most = (to)
 
-static const char *const form_names[] = {"auto", "cpu", "gpu"};
+const char *const form_names[] = {"auto", "cpu", "gpu"};
+
+static const char *const data_kind_names[DATA_KINDS] = {
+    [DATA_NORMAL] = "normal",   [DATA_LARGE_MEAN] = "large_mean",
+    [DATA_ONE] = "one",         [DATA_TINY_VAR] = "tiny_var",
+    [DATA_OUTLIER] = "outlier", [DATA_CONSTANT] = "constant",
+    [DATA_ZERO] = "zero",       [DATA_DENORMAL] = "denormal",
+    [DATA_WIDE] = "wide",       [DATA_HUGE] = "huge",
+    [DATA_NAN] = "nan",         [DATA_INF] = "inf",
+    [DATA_NINF] = "ninf",       [DATA_EXACT] = "exact",
+    [DATA_BORDER] = "border",   [DATA_STEP] = "step",
+    [DATA_PEAK] = "peak",       [DATA_INFS] = "infs",
+    [DATA_ZEROS] = "zeros",     [DATA_LARGEST] = "largest",
+};
 
 static const setting settings[] = {
     {WORD("f32", type, SBN_F32)},
@@ -133,11 +146,6 @@ static int place_of(const char *name, const char *const *names, int count)
     while (count-- > 0 && strcmp(name, names[count]) != 0)
         ;
     return count;
-}
-
-const char *form_name(sbn_kernel_form form)
-{
-    return form_names[form];
 }
 
 int form_parse(const char *text, sbn_kernel_form *form)

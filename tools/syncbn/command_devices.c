@@ -144,7 +144,7 @@ static void print_device(const device_list *list, size_t i)
     printf("  %zu  %s\n", i, d->name);
     printf("     %s, %s, driver %s\n", d->vendor, d->version, d->driver);
     printf("     %s, %u compute units, %.1f GiB, form %s\n", d->type, (unsigned)d->compute_units,
-           (double)d->memory / (1024.0 * 1024 * 1024), form_name(d->form));
+           (double)d->memory / (1024.0 * 1024 * 1024), form_names[d->form]);
     printf("     %s%s\n", d->usable ? "usable" : "not usable: ", d->reason);
 }
 
@@ -177,7 +177,7 @@ static json_t *device_json(const device_info *d, size_t index)
                      (json_int_t)index, "name", json_text(d->name), "vendor", json_text(d->vendor),
                      "driver", json_text(d->driver), "version", json_text(d->version), "type",
                      d->type, "compute_units", (int)d->compute_units, "memory",
-                     (json_int_t)d->memory, "form", form_name(d->form), "usable", d->usable,
+                     (json_int_t)d->memory, "form", form_names[d->form], "usable", d->usable,
                      "reason", d->usable ? NULL : json_text(d->reason));
 }
 

@@ -201,10 +201,10 @@ static json_t *begin(tuning_run *r, size_t index)
     r->tried = json_array();
     if (!r->quiet)
         printf("device %zu: %s, driver %s, form %s\n", index, r->device->name, r->device->driver,
-               form_name(r->form));
+               form_names[r->form]);
     return json_pack("{s:I, s:o, s:o, s:s, s:o}", "index", (json_int_t)index, "name",
                      json_text(r->device->name), "driver", json_text(r->device->driver), "form",
-                     form_name(r->form), "tried", r->tried);
+                     form_names[r->form], "tried", r->tried);
 }
 
 static int run(const device_list *list, const command_options *o, json_output *out)
