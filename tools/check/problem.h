@@ -45,9 +45,6 @@ typedef enum data_kind {
     DATA_KINDS
 } data_kind;
 
-/* The slope of `leaky` alone. */
-#define PROBLEM_SLOPE 0.01
-
 /* Which tensors `pitch` makes views. */
 enum { VIEWED_ALL, VIEWED_X, VIEWED_GRADIENTS };
 

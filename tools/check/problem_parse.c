@@ -104,7 +104,7 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 static const problem defaults = {.seed = 1,
                                  .eps = 1e-5,
                                  .momentum = 0.1,
-                                 .slope = PROBLEM_SLOPE,
+                                 .slope = 0.01, /* of `leaky` alone */
                                  .affine = 1,
                                  .track = 1,
                                  .passes = PASS_ALL};
@@ -313,17 +313,11 @@ int problem_parse(const char *line, problem *p, char *error, size_t error_size)
         return parser_fail(&in, "the line is longer than %d characters", PROBLEM_LINE - 1);
     strcpy(words, line);
     *p = defaults;
-    int shape = 1;
-    for (char *word = words; word;) {
-        char *comma = strchr(word, ',');
-        if (comma)
-            *comma = 0;
-        if (shape ? parser_shape(&in, word) : parse_setting(&in, word))
-            return -1;
-        shape = 0;
-        word = comma ? comma + 1 : NULL;
-    }
-    return judge(&in);
+    char *rest = words;
+    int failed = parser_shape(&in, strsep(&rest, ","));
+    while (rest && !failed)
+        failed = parse_setting(&in, strsep(&rest, ","));
+    return failed ? failed : judge(&in);
 }
 
 /* --- writing ----------------------------------------------------------------------------------- */
