@@ -38,7 +38,17 @@
 
 #include "check/outputs.h"
 #include "check/reference.h"
-#include "check/verdict.h"
+
+/* The judgement of an output, made value by value. */
+typedef struct verdict {
+    int judged;       /* 0: the problem has no such output */
+    size_t failures;  /* values beyond their tolerance */
+    size_t unbounded; /* values that no bound holds for: eps is 0, the variance may be */
+    double ratio;     /* the largest error / tolerance */
+    /* Where that was: */
+    double error, tolerance, got, expected;
+    size_t index; /* into the output's data */
+} verdict;
 
 typedef struct comparison {
     verdict of[OUTPUTS];
