@@ -118,7 +118,7 @@ void bench_run(const bench *b, const problem *p, bench_result *result)
     const size_t before = sbn_device_memory();
     int status = scene_open(&s, b->queues, p);
     status = status ? status : weigh(&s, before, &result->workspace);
-    result->bytes = s.g.elements * element_size(p->type);
+    result->bytes = s.g.elements * sbn__type_size(p->type);
     result->residual = p->residual;
     status = status ? status : open_contenders(b, p, &s, &result->contenders);
     status = status ? status : measure(b, &s, result);

@@ -41,7 +41,7 @@ static int check(void *self)
     copy *c = self;
     scene *s = c->scene;
     const tensors *t = s->job.tensors;
-    const size_t size = tensors_size(t, TENSOR_Y), bytes = size * element_size(s->p.type);
+    const size_t size = tensors_size(t, TENSOR_Y), bytes = size * sbn__type_size(s->p.type);
     int status = tensors_overwrite(t, TENSOR_Y);
     status = status ? status : run(c, BENCH_COPY);
     char *y = status ? NULL : malloc(2 * bytes);
@@ -74,7 +74,7 @@ static int make(scene *s, contender_list *all, const char *name, const char *ker
 {
     const tensors *t = s->job.tensors;
     /* In floats; of an odd number of elements the last takes a guard along, which y has too. */
-    const size_t elements = sizeof(float) / element_size(s->p.type);
+    const size_t elements = sizeof(float) / sbn__type_size(s->p.type);
     const cl_ulong n = (t->count[TENSOR_X] + elements - 1) / elements, step = strip;
     const int gpu = s->replica->form == SBN_FORM_GPU;
     copy *c = calloc(1, sizeof *c);

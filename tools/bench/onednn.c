@@ -80,7 +80,7 @@ static int fill(shared *sh)
     sh->dims[2] = (dnnl_dim_t)(is_image ? s->p.space[0] : s->g.plane[0]);
     sh->dims[3] = is_image ? (dnnl_dim_t)s->p.space[1] : 1;
     sh->type = s->p.type == SBN_F16 ? dnnl_f16 : s->p.type == SBN_BF16 ? dnnl_bf16 : dnnl_f32;
-    sh->bytes = s->g.samples * padded * s->g.plane[0] * element_size(s->p.type);
+    sh->bytes = s->g.samples * padded * s->g.plane[0] * sbn__type_size(s->p.type);
     for (int i = 0; i < ONEDNN_TENSORS; ++i)
         missing |= !(sh->tensor[i] = zeros(sh->bytes));
     for (int i = 0; i < ONEDNN_VECTORS; ++i)
@@ -125,7 +125,7 @@ static int run(void *self, bench_pass pass)
 static void lay_out(const onednn *o, float *plain, int which, int into)
 {
     const scene *s = o->shared->scene;
-    const size_t C = s->g.channels, plane = s->g.plane[0], size = element_size(s->p.type);
+    const size_t C = s->g.channels, plane = s->g.plane[0], size = sbn__type_size(s->p.type);
     const size_t block = o->layout->block ? o->layout->block : C, blocks = (C + block - 1) / block;
     char *tensor = o->shared->tensor[which];
     for (size_t n = 0; n < s->g.samples; ++n)
@@ -148,8 +148,8 @@ static int check(void *self)
     float *plain = malloc(s->g.elements * sizeof *plain);
     if (!plain)
         return job_failed_here(s->error, "reading a result", SBN_OUT_OF_MEMORY);
-    elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[Y]);
-    elements_spoil(s->p.type, sh->bytes / element_size(s->p.type), sh->tensor[DX]);
+    elements_spoil(s->p.type, sh->bytes / sbn__type_size(s->p.type), sh->tensor[Y]);
+    elements_spoil(s->p.type, sh->bytes / sbn__type_size(s->p.type), sh->tensor[DX]);
     elements_spoil(SBN_F32, s->g.channels, sh->vector[WEIGHT_GRAD]);
     elements_spoil(SBN_F32, s->g.channels, sh->vector[BIAS_GRAD]);
     lay_out(o, s->in.x, X, 1);

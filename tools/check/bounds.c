@@ -6,12 +6,12 @@
 #include "check/elements.h"
 
 /* The rounding of a type: of a number, and of the smallest. */
-static const double units[ELEMENT_TYPES] = {
+static const double units[SBN_TYPES] = {
     [SBN_F32] = 0x1p-24,
     [SBN_F16] = 0x1p-11,
     [SBN_BF16] = 0x1p-8,
 };
-static const double tiny[ELEMENT_TYPES] = {
+static const double tiny[SBN_TYPES] = {
     [SBN_F32] = 0x1p-126,
     [SBN_F16] = 0x1p-25,
     [SBN_BF16] = 0x1p-126,

@@ -5,16 +5,11 @@
 
 #include "safetensors/half.h"
 
-const char *const type_names[ELEMENT_TYPES] = {
+const char *const type_names[SBN_TYPES] = {
     [SBN_F32] = "f32",
     [SBN_F16] = "f16",
     [SBN_BF16] = "bf16",
 };
-
-size_t element_size(sbn_type type)
-{
-    return type == SBN_F32 ? sizeof(float) : sizeof(uint16_t);
-}
 
 static uint16_t narrow(sbn_type type, float value)
 {
@@ -63,5 +58,5 @@ void elements_spoil(sbn_type type, size_t count, void *elements)
 {
     const float value = type == SBN_F16 ? -63520.0f : -7.7777e33f;
     for (size_t i = 0; i < count; ++i)
-        elements_pack(type, &value, 1, (char *)elements + i * element_size(type));
+        elements_pack(type, &value, 1, (char *)elements + i * sbn__type_size(type));
 }

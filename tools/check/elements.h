@@ -4,18 +4,10 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include <syncbn.h>
-
-enum { ELEMENT_TYPES = SBN_BF16 + 1 };
+#include "base/type.h"
 
 /* "f32", "f16", "bf16": indexed by sbn_type. */
-extern const char *const type_names[ELEMENT_TYPES];
-
-/* Bytes of an element. */
-size_t element_size(sbn_type type);
+extern const char *const type_names[SBN_TYPES];
 
 /* The value of the type that is nearest, ties to even; an infinity where IEEE 754 says so. */
 float element_round(sbn_type type, float value);

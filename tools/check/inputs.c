@@ -35,7 +35,7 @@ static const struct {
     int denormal_bits, denormal_least; /* of `denormal`: bits with the sign, the last's exponent */
     float outlier, largest;
     int exact_mean; /* largest mean of `exact` */
-} magnitudes[ELEMENT_TYPES] = {
+} magnitudes[SBN_TYPES] = {
     [SBN_F32] = {-40, 81, 80, 20, -149, 1e6f, 0x1p127f, 2000},
     [SBN_F16] = {-14, 27, 13, 11, -24, 6e4f, 0x1p15f, 2000},
     [SBN_BF16] = {-40, 81, 80, 8, -133, 1e6f, 0x1p127f, 240},

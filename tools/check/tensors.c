@@ -29,7 +29,7 @@ static size_t rows_extent(const row_layout *rows)
 /* Rounds floats into the rows' elements in memory. */
 static void rows_pack(const row_layout *rows, sbn_type type, const float *values, void *memory)
 {
-    const size_t pitch = rows->pitch * element_size(type);
+    const size_t pitch = rows->pitch * sbn__type_size(type);
     for (size_t i = 0; i < rows->count; ++i)
         elements_pack(type, values + i * rows->length, rows->length, (char *)memory + i * pitch);
 }
@@ -139,7 +139,7 @@ size_t tensors_size(const tensors *t, tensor_id id)
 /* Fills all of its memory with the guards' value, or enqueues that. */
 static int spoil(const tensors *t, tensor_id id, cl_event *event)
 {
-    const size_t element = element_size(t->type[id]);
+    const size_t element = sbn__type_size(t->type[id]);
     float value;
     if (t->on_host) {
         elements_spoil(t->type[id], tensors_size(t, id), (void *)t->mem[id]);
@@ -154,7 +154,7 @@ static int spoil(const tensors *t, tensor_id id, cl_event *event)
 static int upload(const problem *p, const placement *g, const inputs *in, size_t r, tensor_id id,
                   tensors *t)
 {
-    const size_t element = element_size(t->type[id]), size = tensors_size(t, id) * element;
+    const size_t element = sbn__type_size(t->type[id]), size = tensors_size(t, id) * element;
     if (!is_input(p, id) || t->on_host) {
         const int status = spoil(t, id, &t->uploaded[t->uploads]);
         return status || !is_input(p, id)
@@ -182,7 +182,7 @@ static int make_one(const problem *p, const placement *g, const inputs *in, size
                                       : rows_of_shard(p, g, r, gap_of(p, id));
     /* Offsets differ between tensors, so that x may be aligned where y is not. */
     t->offset[id] = p->offset * (1 + (size_t)id % 3);
-    const size_t size = tensors_size(t, id) * element_size(t->type[id]);
+    const size_t size = tensors_size(t, id) * sbn__type_size(t->type[id]);
     if (t->on_host) {
         t->mem[id] = malloc(size);
         return t->mem[id] ? upload(p, g, in, r, id, t) : SBN_OUT_OF_MEMORY;
@@ -237,7 +237,7 @@ int tensors_overwrite(const tensors *t, tensor_id id)
 
 int tensors_read_memory(const tensors *t, tensor_id id, void *to)
 {
-    const size_t size = tensors_size(t, id) * element_size(t->type[id]);
+    const size_t size = tensors_size(t, id) * sbn__type_size(t->type[id]);
     if (t->on_host) {
         memcpy(to, t->mem[id], size);
         return SBN_SUCCESS;
@@ -248,7 +248,7 @@ int tensors_read_memory(const tensors *t, tensor_id id, void *to)
 int tensors_read(const tensors *t, tensor_id id, float *to, int *spoilt)
 {
     const row_layout *rows = &t->rows[id];
-    const size_t element = element_size(t->type[id]), size = tensors_size(t, id) * element;
+    const size_t element = sbn__type_size(t->type[id]), size = tensors_size(t, id) * element;
     char *memory = malloc(size);
     float guard; /* room for an element of any type */
     const int status = memory ? tensors_read_memory(t, id, memory) : SBN_OUT_OF_MEMORY;
