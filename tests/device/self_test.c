@@ -102,7 +102,7 @@ static void judge(sbn_type type, const char *what)
     char error[RUNNER_ERROR];
     comparison result = {.ok = 0};
     trial t;
-    runner *r = trial_pocl(NULL, error);
+    queues *r = trial_pocl(NULL, error);
     trial_make(&t,
                type == SBN_F16 ? "mb64ic5ih40iw40,f16,form=gpu"
                                : "mb1100ic2il257,data=infs,form=gpu",
@@ -110,7 +110,7 @@ static void judge(sbn_type type, const char *what)
     const int failed = !r || trial_run(&t, r, error) || compare(&t.p, &t.g, &t.in, &t.out, &result);
     tap_ok(!failed && result.ok, "%s: a pass: %s", what, failed ? error : "as the reference says");
     trial_free(&t);
-    runner_destroy(r);
+    queues_close(r);
 }
 
 /*

@@ -44,12 +44,12 @@ static int join_ranks(void *context, float *data, size_t count)
 }
 
 /* On the first PoCL device, for all ranks alike. */
-static runner *open_runner(const fixture *f, const runner_ranks *ranks)
+static queues *open_runner(const fixture *f, const runner_ranks *ranks)
 {
     const runner_config config = {.devices = &f->device, .num_devices = 1, .ranks = ranks};
     char error[RUNNER_ERROR];
-    runner *made;
-    must(runner_create(&config, &made, error), error);
+    queues *made;
+    must(queues_open(&config, &made, error), error);
     return made;
 }
 
@@ -90,7 +90,7 @@ static void judge_values(const trial *spread, const char *line)
     tap_ok(found.ok, "%s: within the tolerances", line);
 }
 
-static void run_problem(const char *line, runner *job, runner *single)
+static void run_problem(const char *line, queues *job, queues *single)
 {
     char error[RUNNER_ERROR] = "", here[RUNNER_ERROR] = "";
     trial spread, alone;
@@ -110,7 +110,7 @@ static void run_problem(const char *line, runner *job, runner *single)
     trial_free(&alone);
 }
 
-static void run_file(const char *name, runner *job, runner *single)
+static void run_file(const char *name, queues *job, queues *single)
 {
     char line[PROBLEM_LINE];
     FILE *file = fopen(name, "r");
@@ -135,10 +135,10 @@ int main(int argc, char **argv)
     fixture device;
     if (fixture_open(&device))
         return mpi_job_end(fixture_missing());
-    runner *job = open_runner(&device, &ranks), *single = open_runner(&device, NULL);
+    queues *job = open_runner(&device, &ranks), *single = open_runner(&device, NULL);
     run_file(argv[1], job, single);
-    runner_destroy(job);
-    runner_destroy(single);
+    queues_close(job);
+    queues_close(single);
     for (size_t i = 0; i < transports.count; ++i)
         tap_ok(sbn_mpi_destroy(transports.mpi[i]) == SBN_SUCCESS, "transport %zu ends", i);
     free(transports.mpi);

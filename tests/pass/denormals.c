@@ -15,7 +15,7 @@
 enum { RANGE = 48 };
 
 /* Runs a line with x and dy scaled by powers of two; ends in a failed check if that fails. */
-static int run(trial *t, runner *r, const char *line, int scale_x, int scale_dy)
+static int run(trial *t, queues *r, const char *line, int scale_x, int scale_dy)
 {
     char error[RUNNER_ERROR];
     trial_make(t, line, 1);
@@ -41,7 +41,7 @@ static int differing(const outputs *a, const outputs *b, char *names, size_t siz
 }
 
 /* Scales that bring the spread of x or dy down to RANGE; 0.003 is 2^-9, 1e-5 rounds to 2^-18. */
-static void flushed_in_range(runner *as_is, runner *flushed)
+static void flushed_in_range(queues *as_is, queues *flushed)
 {
     const struct {
         const char *line;
@@ -72,7 +72,7 @@ static void flushed_in_range(runner *as_is, runner *flushed)
 }
 
 /* The faintest there are: x / n is 0 in floats, and so is x^2; still the mean is x. */
-static void faintest(runner *as_is)
+static void faintest(queues *as_is)
 {
     char error[RUNNER_ERROR];
     trial t;
@@ -113,7 +113,7 @@ static double ratio(const trial *a, const trial *b, output_id id, double bound)
  *   dx        p (error(g) + 2F + k (error(mean) + 2F) + 2X error(k)) + 3F, and 16u of its terms;
  *             k <= invstd^2 4XY, error(k) = invstd^2 (4F + 2(c + 2)u 4XY) + F
  */
-static void flushed_below(runner *as_is, runner *flushed, int scale)
+static void flushed_below(queues *as_is, queues *flushed, int scale)
 {
     static const char line[] = "mb8ic5ih32iw32,r2,global,form=cpu";
     const double f = 0x1p-126, u = 0x1p-24, c = 24;
@@ -149,10 +149,10 @@ static void flushed_below(runner *as_is, runner *flushed, int scale)
 int main(void)
 {
     char error[RUNNER_ERROR];
-    runner *as_is = trial_pocl(NULL, error);
+    queues *as_is = trial_pocl(NULL, error);
     if (!as_is)
         return tap_missing("%s", error);
-    runner *flushed = trial_pocl("-cl-denorms-are-zero", error);
+    queues *flushed = trial_pocl("-cl-denorms-are-zero", error);
     if (tap_ok(flushed != NULL, "two runners on PoCL")) {
         faintest(as_is);
         flushed_in_range(as_is, flushed);
@@ -161,7 +161,7 @@ int main(void)
         flushed_below(as_is, flushed, 120);
         flushed_below(as_is, flushed, 130);
     }
-    runner_destroy(flushed);
-    runner_destroy(as_is);
+    queues_close(flushed);
+    queues_close(as_is);
     return tap_done();
 }

@@ -50,7 +50,7 @@ static const char *const lines[] = {
 int main(void)
 {
     char error[RUNNER_ERROR];
-    runner *r = trial_pocl(NULL, error);
+    queues *r = trial_pocl(NULL, error);
     if (!r)
         return tap_missing("%s", error);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
@@ -61,6 +61,6 @@ int main(void)
         tap_ok(!failed && result.ok, "%s: %s", lines[i], failed ? error : "as the reference says");
         trial_free(&t);
     }
-    runner_destroy(r);
+    queues_close(r);
     return tap_done();
 }

@@ -134,7 +134,7 @@ static int has_gradients(const trial *t, size_t c, char *why, size_t size)
 }
 
 /* With dy the gradients are judged, else the moments. */
-static void check(runner *r, const char *device, const char *line, const pattern *x,
+static void check(queues *r, const char *device, const char *line, const pattern *x,
                   const pattern *dy)
 {
     char why[RUNNER_ERROR];
@@ -153,7 +153,7 @@ static void check(runner *r, const char *device, const char *line, const pattern
     trial_free(&t);
 }
 
-static void check_device(runner *r, const device_info *device)
+static void check_device(queues *r, const device_info *device)
 {
     for (size_t k = 0; k < sizeof lines / sizeof *lines; ++k) {
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)

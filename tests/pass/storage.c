@@ -51,7 +51,7 @@ static int may_be(sbn_type type, float got, float x, float weight, int flushes)
     return flushes && (is_denormal(x) || is_denormal(y) || is_denormal(weight)) && got == 0.0f;
 }
 
-static void check_all(runner *r, const device_info *info, sbn_kernel_form form, sbn_type type,
+static void check_all(queues *r, const device_info *info, sbn_kernel_form form, sbn_type type,
                       int is_last)
 {
     const float *own = weights[type == SBN_BF16];
@@ -84,7 +84,7 @@ static void check_all(runner *r, const device_info *info, sbn_kernel_form form, 
 }
 
 /* By the kernels as they are, then by integers where these leave halves to others. */
-static void check_device(runner *r, const device_info *info)
+static void check_device(queues *r, const device_info *info)
 {
     static const char *const others[][2] = {[SBN_FORM_CPU] = {"#define F16C 1", "#define F16C 0"},
                                             [SBN_FORM_GPU] = {"#define HALF_FUNCTIONS 1",
@@ -94,14 +94,14 @@ static void check_device(runner *r, const device_info *info)
     const int step = sample_only() && info->form == SBN_FORM_GPU ? 3 : 1;
     for (sbn_kernel_form form = info->form; form <= SBN_FORM_GPU; ++form) {
         char error[RUNNER_ERROR];
-        runner *replaced;
+        queues *replaced;
         for (int which = 0; which < 4; which += step)
             check_all(r, info, form, which < 2 ? SBN_F16 : SBN_BF16, which % 2);
         wraps_replace(others[form][0], others[form][1]);
-        if (tap_ok(!runner_create(&config, &replaced, error), "a runner of its own")) {
+        if (tap_ok(!queues_open(&config, &replaced, error), "a runner of its own")) {
             check_all(replaced, info, form, SBN_F16, 0);
             check_all(replaced, info, form, SBN_F16, 1);
-            runner_destroy(replaced);
+            queues_close(replaced);
         }
         tap_ok(wraps_replaced() > 0, "%d places replaced", wraps_replaced());
         wraps_replace(NULL, NULL);

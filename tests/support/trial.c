@@ -18,7 +18,7 @@ void trial_make(trial *t, const char *line, size_t replicas)
     }
 }
 
-int trial_run(trial *t, runner *r, char *error)
+int trial_run(trial *t, queues *r, char *error)
 {
     outputs_free(&t->out);
     return runner_run(r, &t->p, &t->g, &t->in, &t->out, error);
@@ -31,19 +31,19 @@ void trial_free(trial *t)
     placement_free(&t->g);
 }
 
-static int make_runner(const device_info *device, const char *build_options, runner **made,
+static int make_runner(const device_info *device, const char *build_options, queues **made,
                        char *error)
 {
     const runner_config config = {.devices = &device->id,
                                   .num_devices = 1,
                                   .build_options = build_options};
-    return runner_create(&config, made, error);
+    return queues_open(&config, made, error);
 }
 
-runner *trial_pocl(const char *build_options, char *error)
+queues *trial_pocl(const char *build_options, char *error)
 {
     device_list list;
-    runner *made = NULL;
+    queues *made = NULL;
     snprintf(error, RUNNER_ERROR, "there is no PoCL device here");
     if (devices_list(&list))
         return NULL;
@@ -64,12 +64,12 @@ int trial_every_device(trial_check *check)
     int checked = 0;
     must(devices_list(&list), "devices_list");
     for (size_t i = 0; i < list.devices; ++i) {
-        runner *r;
+        queues *r;
         if (!list.device[i].usable)
             continue;
         must(make_runner(&list.device[i], NULL, &r, error), error);
         check(r, &list.device[i]);
-        runner_destroy(r);
+        queues_close(r);
         ++checked;
     }
     devices_free(&list);

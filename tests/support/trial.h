@@ -19,18 +19,18 @@ typedef struct trial {
  * program. `replicas` is for lines that leave the number open. Free it in any case.
  */
 void trial_make(trial *t, const char *line, size_t replicas);
-int trial_run(trial *t, runner *r, char *error);
+int trial_run(trial *t, queues *r, char *error);
 void trial_free(trial *t);
 
 /*
  * A runner on the first of PoCL's devices that can be used. Returns NULL with a sentence in `error`
  * (RUNNER_ERROR characters) where there is none.
  */
-runner *trial_pocl(const char *build_options, char *error);
+queues *trial_pocl(const char *build_options, char *error);
 
 /*
  * The rest of a test's main: runs `check` on every usable device, one after the other, and returns
  * the program's result. Without any the test is skipped; a device that fails otherwise ends the program.
  */
-typedef void trial_check(runner *r, const device_info *device);
+typedef void trial_check(queues *r, const device_info *device);
 int trial_every_device(trial_check *check);

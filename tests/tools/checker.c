@@ -135,7 +135,7 @@ static void check_counts(trial *t)
     --t->out.batches;
 }
 
-static void check(runner *r, const char *line, const units_of *off)
+static void check(queues *r, const char *line, const units_of *off)
 {
     char error[RUNNER_ERROR] = "";
     trial t;
@@ -154,7 +154,7 @@ static void check(runner *r, const char *line, const units_of *off)
 }
 
 /* A zero of the other sign is shown, as what is worst. */
-static void check_sign(runner *r)
+static void check_sign(queues *r)
 {
     enum { AT = 7 };
     char error[RUNNER_ERROR] = "";
@@ -174,12 +174,12 @@ static void check_sign(runner *r)
 int main(void)
 {
     char error[RUNNER_ERROR];
-    runner *r = trial_pocl(NULL, error);
+    queues *r = trial_pocl(NULL, error);
     if (!r)
         return tap_missing("%s", error);
     for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i)
         check(r, problems[i].line, problems[i].off);
     check_sign(r);
-    runner_destroy(r);
+    queues_close(r);
     return tap_done();
 }

@@ -5,9 +5,7 @@
 
 #include "base/clock.h"
 #include "bench/kernels.h"
-#include "check/check.h"
 #include "check/elements.h"
-#include "check/runner.h"
 
 const char *const bench_pass_names[BENCH_PASSES] = {"copy", "forward", "backward", "evaluate"};
 
@@ -22,11 +20,11 @@ int bench_open(bench *b, char *error)
     cl_device_id ids[PROBLEM_MAX_REPLICAS];
     for (size_t i = 0; i < b->num_devices; ++i)
         ids[i] = b->devices[i]->id;
-    return runner_create(&(runner_config){.devices = ids,
-                                          .num_devices = b->num_devices,
-                                          .contexts = RUNNER_PLATFORMS,
-                                          .build_options = b->build_options},
-                         &b->queues, error);
+    return queues_open(&(runner_config){.devices = ids,
+                                        .num_devices = b->num_devices,
+                                        .contexts = RUNNER_PLATFORMS,
+                                        .build_options = b->build_options},
+                       &b->queues, error);
 }
 
 const char *bench_refuses(const problem *p)

@@ -13,7 +13,7 @@ typedef struct bench {
     queues *queues; /* of these devices, from bench_open on */
 } bench;
 
-/* Opens the queues; close them with queues_close. Statuses and `error` as of runner_create. */
+/* Opens the queues; close them with queues_close. Statuses and `error` as of queues_open. */
 int bench_open(bench *b, char *error);
 
 /* What was measured. */

@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "check/check.h"
 #include "check/mix.h"
 
 /* Longer than an OpenMP thread spins before it sleeps. */

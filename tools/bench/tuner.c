@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench/timing.h"
-#include "check/runner.h"
 
 /* The plan before, once more, and the one after it: jobs of a group each, on a scene's buffers. */
 enum { BEFORE, AGAIN, AFTER, PLANS };
@@ -30,7 +29,7 @@ int tuner_open(tuner *t, const device_info *device, sbn_kernel_form form,
 {
     const runner_config config = {.devices = &device->id, .num_devices = 1, .form = form};
     *t = (tuner){.form = form, .error = error};
-    int status = runner_create(&config, &t->queues, error);
+    int status = queues_open(&config, &t->queues, error);
     if (!status && setenv("SYNCBN_TUNING", "", 1))
         status = job_failed_here(error, "setenv", SBN_OUT_OF_MEMORY);
     for (size_t i = 0; i < count && !status; ++i) {

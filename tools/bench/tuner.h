@@ -23,7 +23,7 @@ typedef struct tuner {
 } tuner;
 
 /*
- * Statuses and `error` as of runner_create; after an error there is nothing to close. The problems
+ * Statuses and `error` as of queues_open; after an error there is nothing to close. The problems
  * are the caller's, and stay.
  */
 int tuner_open(tuner *t, const device_info *device, sbn_kernel_form form,

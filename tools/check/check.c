@@ -32,7 +32,7 @@ static void judge(const problem *p, const inputs *in, const digests *recorded, c
         result->ok = 0;
 }
 
-void check_run(runner *r, const problem *p, const digests *recorded, check_result *result)
+void check_run(queues *r, const problem *p, const digests *recorded, check_result *result)
 {
     inputs in;
     double start = sbn__seconds();

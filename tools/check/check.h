@@ -23,5 +23,5 @@ typedef struct check_result {
  * channel in training is passed by being refused with SBN_TOO_FEW_VALUES. Digests
  * that were `recorded` must come out; without any, NULL.
  */
-void check_run(runner *r, const problem *p, const digests *recorded, check_result *result);
+void check_run(queues *r, const problem *p, const digests *recorded, check_result *result);
 void check_free(check_result *result);

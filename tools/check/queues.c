@@ -1,5 +1,6 @@
 #include "check/queues.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +19,9 @@ typedef struct kept_group {
 
 struct queues {
     size_t devices; /* that have a context */
-    cl_device_id *device;
-    cl_context *context;  /* per device; some share theirs */
-    runner_config config; /* but for devices */
+    cl_device_id device[PROBLEM_MAX_REPLICAS];
+    cl_context context[PROBLEM_MAX_REPLICAS]; /* per device; some share theirs */
+    runner_config config;                     /* but for devices */
     size_t groups;
     kept_group kept[KEPT];
 };
@@ -44,6 +45,7 @@ static int share_context(const runner_config *config, size_t a, size_t b)
 /* The context of device i: an earlier device's, or a new one for all that share it. */
 static cl_int open_context(queues *q, size_t i, const runner_config *config)
 {
+    cl_device_id sharing[PROBLEM_MAX_REPLICAS];
     cl_uint count = 0;
     cl_int status = CL_SUCCESS;
     for (size_t first = 0; first < i; ++first) {
@@ -52,39 +54,30 @@ static cl_int open_context(queues *q, size_t i, const runner_config *config)
             return clRetainContext(q->context[i]);
         }
     }
-    cl_device_id *sharing = calloc(config->num_devices, sizeof *sharing);
-    if (!sharing)
-        return SBN_OUT_OF_MEMORY;
     /* One that is named twice counts once (clCreateContext). */
     for (size_t j = i; j < config->num_devices; ++j)
         if (share_context(config, i, j))
             sharing[count++] = config->devices[j];
     q->context[i] = clCreateContext(NULL, count, sharing, NULL, NULL, &status);
-    free(sharing);
     return status;
 }
 
-int queues_open(const runner_config *config, queues **made)
+int queues_open(const runner_config *config, queues **made, char *error)
 {
-    int status = SBN_SUCCESS;
-    queues *q = calloc(1, sizeof *q);
-    *made = NULL;
-    if (!q)
-        return SBN_OUT_OF_MEMORY;
-    q->config = *config;
-    q->device = calloc(config->num_devices, sizeof *q->device);
-    q->context = calloc(config->num_devices, sizeof *q->context);
-    if (!q->device || !q->context)
-        status = SBN_OUT_OF_MEMORY;
+    queues *q = *made = calloc(1, sizeof *q);
+    int status = q ? SBN_SUCCESS : SBN_OUT_OF_MEMORY;
+    if (q)
+        q->config = *config;
     for (size_t i = 0; i < config->num_devices && !status; ++i) {
         q->device[i] = config->devices[i];
         status = open_context(q, i, config);
         q->devices += !status;
     }
-    if (status)
+    if (status) {
+        snprintf(error, RUNNER_ERROR, "opening the devices: %s", sbn_strerror(status));
         queues_close(q);
-    else
-        *made = q;
+        *made = NULL;
+    }
     return status;
 }
 
@@ -95,8 +88,6 @@ void queues_close(queues *q)
     queues_forget_groups(q);
     for (size_t i = 0; i < q->devices; ++i)
         clReleaseContext(q->context[i]);
-    free(q->device);
-    free(q->context);
     free(q);
 }
 

@@ -39,7 +39,7 @@ enum { RUNNER_DEVICES, RUNNER_PLATFORMS, RUNNER_ENTRIES };
 
 typedef struct runner_config {
     const cl_device_id *devices;
-    size_t num_devices;
+    size_t num_devices;                    /* at most PROBLEM_MAX_REPLICAS */
     int contexts;                          /* RUNNER_ */
     cl_command_queue_properties profiling; /* CL_QUEUE_PROFILING_ENABLE, or 0 */
     const char *program_cache;             /* as of sbn_group_config */
@@ -50,7 +50,8 @@ typedef struct runner_config {
 
 typedef struct queues queues;
 
-int queues_open(const runner_config *config, queues **made);
+/* Returns SBN_SUCCESS, or a negative status with a sentence in `error`, RUNNER_ERROR characters. */
+int queues_open(const runner_config *config, queues **made, char *error);
 void queues_close(queues *q); /* or NULL */
 
 /* Replicas of a problem that leaves their number open: one per device, in each rank. */

@@ -4,12 +4,6 @@
 
 #include "check/collect.h"
 
-int runner_create(const runner_config *config, runner **made, char *error)
-{
-    const int status = queues_open(config, made);
-    return status ? job_failed_here(error, "opening the devices", status) : SBN_SUCCESS;
-}
-
 /* The other layer of passes of two, with other numbers: of floats without a fusion if it is the second. */
 typedef struct company {
     problem p;
@@ -56,22 +50,22 @@ static int run(job *j, sbn_group *group, cl_command_queue *queue)
     return status;
 }
 
-int runner_run(runner *r, const problem *p, const placement *g, const inputs *in, outputs *out,
+int runner_run(queues *q, const problem *p, const placement *g, const inputs *in, outputs *out,
                char *error)
 {
-    job j = {.p = p, .g = g, .in = in, .out = out, .error = error, .ranks = queues_ranks(r)};
+    job j = {.p = p, .g = g, .in = in, .out = out, .error = error, .ranks = queues_ranks(q)};
     cl_command_queue *queue;
     sbn_group *group;
     memset(out, 0, sizeof *out);
     *error = 0;
-    int status = queues_group(r, p, g->replicas, &group, &queue);
+    int status = queues_group(q, p, g->replicas, &group, &queue);
     if (status)
         return job_failed(error, "making the group", status);
     status = run(&j, group, queue);
     job_close(&j);
     if (status && status != SBN_TOO_FEW_VALUES) {
         /* A group may have failed for good: the next problem gets another. */
-        queues_forget_groups(r);
+        queues_forget_groups(q);
     }
     return status;
 }

@@ -13,25 +13,12 @@
 #include "check/outputs.h"
 #include "check/queues.h"
 
-typedef queues runner;
-
-/*
- * Functions return SBN_SUCCESS or a negative status, and then write one
- * sentence into `error`, RUNNER_ERROR characters: which call failed and the
- * library's own sentence.
- */
-int runner_create(const runner_config *config, runner **made, char *error);
-
-static inline void runner_destroy(runner *r)
-{
-    queues_close(r);
-}
-
 /*
  * Runs the problem's passes, forward, backward, evaluation, recomputation in
  * that order, and fills `out`, digests included; free it with outputs_free,
  * after a failure too. A write outside a buffer's contents, or gradients that
  * a global problem leaves different between replicas, fails with RUNNER_SPOILT.
+ * `error`, RUNNER_ERROR characters: which call failed, and the library's own sentence.
  */
-int runner_run(runner *r, const problem *p, const placement *g, const inputs *in, outputs *out,
+int runner_run(queues *q, const problem *p, const placement *g, const inputs *in, outputs *out,
                char *error);

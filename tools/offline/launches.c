@@ -52,9 +52,10 @@ static int open_setting(setting *s, cl_command_queue_properties profiling)
                                   .build_options = s->build_options,
                                   .profiling = profiling,
                                   .program_cache = cache};
-    int status = queues_open(&config, &s->queues);
+    char error[RUNNER_ERROR] = "making a group";
+    int status = queues_open(&config, &s->queues, error);
     status = status ? status : queues_group(s->queues, &any, s->replicas, &s->group, &s->queue);
-    return status ? fail("making a group", status) : 0;
+    return status ? fail(error, status) : 0;
 }
 
 static void close_setting(setting *s)

@@ -143,8 +143,8 @@ static int run(const device_list *list, const command_options *o, json_output *j
     runner_config config = {.devices = ids,
                             .num_devices = count,
                             .build_options = o->build_options};
-    runner *r;
-    if (runner_create(&config, &r, error))
+    queues *r;
+    if (queues_open(&config, &r, error))
         return failure("%s", error);
     report to = {.options = o, .devices = list, .out = json};
     report_begin(&to);
@@ -157,7 +157,7 @@ static int run(const device_list *list, const command_options *o, json_output *j
         report_result(&to, &o->list.problems[i], &result);
         check_free(&result);
     }
-    runner_destroy(r);
+    queues_close(r);
     return report_end(&to);
 }
 

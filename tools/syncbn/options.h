@@ -8,7 +8,7 @@
 #include "syncbn/safe_text.h"
 
 /* The devices that a command line chooses, by the numbers of `syncbn devices`. */
-enum { DEVICE_CHOICE_MAX = 64 };
+enum { DEVICE_CHOICE_MAX = PROBLEM_MAX_REPLICAS };
 typedef struct device_choice {
     const char *type; /* of devices.h: every usable one of it, not by numbers; or NULL */
     size_t count;     /* 0: every usable one */
