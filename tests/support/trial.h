@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "check/check.h"
 #include "check/devices.h"
-#include "check/runner.h"
 
 typedef struct trial {
     problem p;
@@ -23,7 +23,7 @@ int trial_run(trial *t, queues *r, char *error);
 void trial_free(trial *t);
 
 /*
- * A runner on the first of PoCL's devices that can be used. Returns NULL with a sentence in `error`
+ * Queues on the first of PoCL's devices that can be used. Returns NULL with a sentence in `error`
  * (RUNNER_ERROR characters) where there is none.
  */
 queues *trial_pocl(const char *build_options, char *error);

@@ -1,9 +1,22 @@
-/* One problem from its line to the judgement: inputs, passes, comparison. */
+/*
+ * One problem from its line to the judgement: inputs, a layer, buffers with guards around their
+ * contents, the passes, everything read back into global logical order (outputs.h), the comparison.
+ */
 #pragma once
 
 #include "check/compare.h"
 #include "check/digests.h"
-#include "check/runner.h"
+#include "check/queues.h"
+
+/*
+ * Runs the problem's passes, forward, backward, evaluation, recomputation in
+ * that order, and fills `out`, digests included; free it with outputs_free,
+ * after a failure too. A write outside a buffer's contents, or gradients that
+ * a global problem leaves different between replicas, fails with RUNNER_SPOILT.
+ * `error`, RUNNER_ERROR characters: which call failed, and the library's own sentence.
+ */
+int check_passes(queues *q, const problem *p, const placement *g, const inputs *in, outputs *out,
+                 char *error);
 
 typedef struct check_result {
     int ok;

@@ -29,7 +29,7 @@ int job_failed_here(char *error, const char *call, int status);
 
 /*
  * Makes layer, buffers and shards for p, g and in, which stay the caller's and must live as long.
- * Statuses as of runner_run; job_close in any case.
+ * Statuses as of check_passes; job_close in any case.
  */
 int job_open(job *j, sbn_group *group, cl_command_queue *queue);
 void job_close(job *j);

@@ -11,7 +11,6 @@ libsyncbn_check_la_SOURCES = \
 	tools/check/parser.c tools/check/parser.h tools/check/placement.c tools/check/placement.h \
 	tools/check/problem.c tools/check/problem.h tools/check/problem_parse.c \
 	tools/check/queues.c tools/check/queues.h tools/check/reference.c tools/check/reference.h \
-	tools/check/runner.c tools/check/runner.h tools/check/tensors.c tools/check/tensors.h \
-	tools/check/words.c tools/check/words.h \
+	tools/check/tensors.c tools/check/tensors.h tools/check/words.c tools/check/words.h \
 	src/base/clock.h src/base/float_bits.h src/base/text.c src/base/text.h \
 	src/safetensors/half.c src/safetensors/half.h

@@ -1,6 +1,8 @@
 /*
- * What a runner keeps between problems: a context for each device, a queue
+ * What is kept between problems: a context for each device, a queue
  * for each replica, and the groups made so far, for a group compiles kernels.
+ * Replica r of a problem runs on devices[r % num_devices]; name a device twice
+ * to give it two of three replicas.
  */
 #pragma once
 
@@ -18,7 +20,7 @@ enum { RUNNER_ERROR = 1024, RUNNER_SPOILT = -29999 };
 typedef struct runner_ranks {
     int rank, world_size;
     void *context;
-    /* A transport for one more group; the context ends it when the runner has gone. */
+    /* A transport for one more group; the context ends it when the queues have gone. */
     int (*transport)(void *context, sbn_transport *transport);
     /* Ors the bits of all ranks' data: what a rank does not have is 0 there. */
     int (*join)(void *context, float *data, size_t count);
