@@ -1,6 +1,5 @@
 # The command `syncbn`: its parts, which tests link, too, and main.
 syncbn_parts = \
-	tools/syncbn/bench_report.c tools/syncbn/bench_report.h \
 	tools/syncbn/command_bench.c \
 	tools/syncbn/command_check.c \
 	tools/syncbn/command_devices.c \
