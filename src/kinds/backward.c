@@ -43,8 +43,7 @@ static const sbn_layer_pass_kind backward = {
 
 /* --- with constant statistics ------------------------------------------------------------ */
 
-#define FROZEN \
-    .code = SBN_CODE_FROZEN_BACKWARD, .commit = sbn__backward_commit, .apply = apply
+#define FROZEN .code = SBN_CODE_FROZEN_BACKWARD, .commit = sbn__backward_commit, .apply = apply
 
 /* The gradients of weight and bias need sums over the group. */
 static const sbn_layer_pass_kind global = {FROZEN, SUMS};
