@@ -8,7 +8,8 @@
 /* The first element of an array that is not valid. */
 typedef struct fault {
     size_t index;
-    size_t size;   /* the caller's */
+    size_t size;   /* the caller's, of this element */
+    size_t stride; /* ... and of the first one */
     size_t offset; /* of the first unknown byte that is not 0; 0: the size is not valid */
 } fault;
 
@@ -17,7 +18,7 @@ static int find_fault(const void *array, size_t count, size_t known, int filled,
     for (size_t i = 0; i < count; ++i) {
         const size_t stride = sbn__struct_size(array);
         const char *one = (const char *)array + i * stride;
-        *found = (fault){i, sbn__struct_size(one), 0};
+        *found = (fault){i, sbn__struct_size(one), stride, 0};
         if (!sbn__struct_size_is_possible(found->size) || found->size != stride)
             return 1;
         for (size_t at = known; filled && at < found->size; ++at)
@@ -37,7 +38,7 @@ static void name_macro(const char *type, char *out, size_t size)
         *letter = (char)toupper((unsigned char)*letter);
 }
 
-static int refuse(const fault *f, const void *array, size_t count, size_t known, const char *type,
+static int refuse(const fault *f, size_t count, size_t known, const char *type,
                   const char *argument)
 {
     char which[32] = "", macro[64];
@@ -50,7 +51,7 @@ static int refuse(const fault *f, const void *array, size_t count, size_t known,
                          argument, which, type, known, f->size, f->offset);
     if (f->index)
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s%s: size: expected %zu as in element 0, got %zu",
-                         argument, which, sbn__struct_size(array), f->size);
+                         argument, which, f->stride, f->size);
     name_macro(type, macro, sizeof macro);
     return sbn__fail(SBN_INVALID_ARGUMENT,
                      "%s%s: size: expected sizeof(%s), %zu here, got %zu; start from %s", argument,
@@ -61,9 +62,8 @@ int sbn__struct_check(const void *array, size_t count, size_t known, const char 
                       const char *argument)
 {
     fault found;
-    return find_fault(array, count, known, 1, &found)
-               ? refuse(&found, array, count, known, type, argument)
-               : SBN_SUCCESS;
+    return find_fault(array, count, known, 1, &found) ? refuse(&found, count, known, type, argument)
+                                                      : SBN_SUCCESS;
 }
 
 int sbn__struct_is_valid(const void *array, size_t count, size_t known)
@@ -76,9 +76,8 @@ int sbn__struct_check_room(const void *array, size_t count, size_t known, const 
                            const char *argument)
 {
     fault found;
-    return find_fault(array, count, known, 0, &found)
-               ? refuse(&found, array, count, known, type, argument)
-               : SBN_SUCCESS;
+    return find_fault(array, count, known, 0, &found) ? refuse(&found, count, known, type, argument)
+                                                      : SBN_SUCCESS;
 }
 
 void sbn__struct_get(void *ours, size_t known, const void *array, size_t index)

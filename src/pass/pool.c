@@ -90,14 +90,18 @@ static sbn_pass *make_pass(void)
 
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
 {
-    sbn_pass *pass = group->idle_passes;
     group->free_passes = free_passes;
-    if (pass)
-        group->idle_passes = pass->next_idle;
-    else
-        pass = make_pass();
+    if (!group->idle_passes)
+        group->idle_passes = make_pass();
+    sbn_pass *pass = *found = group->idle_passes;
     if (!pass)
         return sbn__fail_memory("a pass");
+    int status = sbn__request_reserve(&pass->header, SBN_HEADER_WORDS, "a pass");
+    if (!status)
+        status = acquire_layer_passes(group, count, &pass->layer_passes);
+    if (status)
+        return status;
+    group->idle_passes = pass->next_idle;
     /* Not by one assignment: other threads read `object` while they look for theirs. */
     pass->group = group;
     pass->stage = SBN_STAGE_HEADER;
@@ -105,11 +109,5 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
     pass->error = pass->status = SBN_SUCCESS;
     pass->culprit = NULL;
     pass->place = 0;
-    int status = sbn__request_reserve(&pass->header, SBN_HEADER_WORDS, "a pass");
-    if (!status)
-        status = acquire_layer_passes(group, count, &pass->layer_passes);
-    if (status)
-        sbn__pass_release(pass);
-    *found = pass;
-    return status;
+    return SBN_SUCCESS;
 }
