@@ -4,20 +4,6 @@
 
 #include "base/digest.h"
 
-const char *sbn__operation_name(int64_t code)
-{
-    static const char *const names[] = {
-        [SBN_CODE_NOTHING] = "nothing",
-        [SBN_CODE_FORWARD] = "forward",
-        [SBN_CODE_BACKWARD] = "backward",
-        [SBN_CODE_EVALUATION] = "evaluation",
-        [SBN_CODE_FROZEN_BACKWARD] = "frozen backward",
-        [SBN_CODE_SPLIT] = "sbn_group_split",
-        [SBN_CODE_PARALLEL] = "sbn_data_parallel_create",
-    };
-    return names[(uint64_t)code < sizeof names / sizeof *names ? code : SBN_CODE_NOTHING];
-}
-
 uint64_t sbn__call_digest(uint64_t digest, const sbn_call *call)
 {
     const uint32_t numbers[] = {call->code,  call->settings ? call->settings->digest : 0,

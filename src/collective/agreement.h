@@ -17,6 +17,7 @@
 
 /* A call that a rank is about to make with a layer. */
 typedef struct sbn_call {
+    const char *operation;        /* "forward"; of static life */
     const char *name;             /* of the layer */
     const sbn_settings *settings; /* the layer's; NULL where the call has no layer */
     uint32_t number;              /* calls of this group before */
@@ -27,7 +28,7 @@ typedef struct sbn_call {
     int error;                    /* this rank cannot take part: its status */
 } sbn_call;
 
-/* The operations. */
+/* The operations' codes; src/collective/mismatch.c names them. */
 enum {
     SBN_CODE_NOTHING, /* of no operation */
     SBN_CODE_FORWARD,
@@ -37,9 +38,6 @@ enum {
     SBN_CODE_SPLIT, /* from here on calls of no layer */
     SBN_CODE_PARALLEL
 };
-
-/* "forward"; "nothing" for a code of no operation. */
-const char *sbn__operation_name(int64_t code);
 
 #define SBN_HEADER_FIELDS 8
 #define SBN_HEADER_WORDS (2 + 2 * SBN_HEADER_FIELDS)

@@ -131,12 +131,26 @@ static void write_traits(char *out, const int64_t *words, sbn_rank_sets *calls, 
         SAY(out, ")");
 }
 
+static const char *operation_name(int64_t code)
+{
+    static const char *const names[] = {
+        [SBN_CODE_NOTHING] = "nothing",
+        [SBN_CODE_FORWARD] = "forward",
+        [SBN_CODE_BACKWARD] = "backward",
+        [SBN_CODE_EVALUATION] = "evaluation",
+        [SBN_CODE_FROZEN_BACKWARD] = "frozen backward",
+        [SBN_CODE_SPLIT] = "sbn_group_split",
+        [SBN_CODE_PARALLEL] = "sbn_data_parallel_create",
+    };
+    return names[(uint64_t)code < sizeof names / sizeof *names ? code : SBN_CODE_NOTHING];
+}
+
 /* "rank 1 called forward of layer "second" with 3 channels" */
 static void write_call(char *out, const int64_t *words, size_t place, sbn_rank_sets *calls, int set)
 {
     const int64_t *slot = slot_of(words, set);
     write_ranks(out, calls, set);
-    SAY(out, " called %s", sbn__operation_name(slot[CODE]));
+    SAY(out, " called %s", operation_name(slot[CODE]));
     if (slot[CHANNELS] > 0)
         SAY(out, " of layer \"%.*s\" with %lld channels", (int)(NAME_WORDS * sizeof *slot),
             (const char *)(slot + NAME), (long long)slot[CHANNELS]);

@@ -223,7 +223,7 @@ int sbn__communicator_split(sbn_communicator *parent, sbn_call *call, sbn_subset
                             size_t count, int keep_names)
 {
     splitting s = {.parent = parent,
-                   .operation = sbn__operation_name(call->code),
+                   .operation = call->operation,
                    .subsets = subsets,
                    .count = count,
                    .keep_names = keep_names};

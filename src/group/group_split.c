@@ -75,7 +75,10 @@ static int make_groups(splitting *s)
 static int join_groups(splitting *s, int status)
 {
     sbn_communicator *parent = &s->group->communicator;
-    sbn_call call = {.name = "", .code = SBN_CODE_SPLIT, .error = status};
+    sbn_call call = {.operation = "sbn_group_split",
+                     .name = "",
+                     .code = SBN_CODE_SPLIT,
+                     .error = status};
     status = sbn__communicator_split(parent, &call, s->subsets, s->count, 0);
     if (status == SBN_TIMEOUT && parent->alone)
         status = sbn__communicator_split(parent, &call, s->subsets, s->count, 0);

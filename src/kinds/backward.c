@@ -34,6 +34,7 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
     .reduce = sbn__backward_reduce, .finish = sbn__backward_finish
 
 static const sbn_layer_pass_kind backward = {
+    .operation = "backward",
     .code = SBN_CODE_BACKWARD,
     SUMS,
     .commit = sbn__backward_commit,
@@ -43,7 +44,9 @@ static const sbn_layer_pass_kind backward = {
 
 /* --- with constant statistics ------------------------------------------------------------ */
 
-#define FROZEN .code = SBN_CODE_FROZEN_BACKWARD, .commit = sbn__backward_commit, .apply = apply
+#define FROZEN \
+    .operation = "frozen backward", .code = SBN_CODE_FROZEN_BACKWARD, \
+    .commit = sbn__backward_commit, .apply = apply
 
 /* The gradients of weight and bias need sums over the group. */
 static const sbn_layer_pass_kind global = {FROZEN, SUMS};

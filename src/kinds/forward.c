@@ -86,6 +86,7 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 
 static const sbn_layer_pass_kind training = {
     OWN_STATISTICS,
+    .operation = "forward",
     .code = SBN_CODE_FORWARD,
     .has_backward = 1,
     .needs = FORWARD_NEEDS | SBN_MAY_TRACK,
@@ -97,6 +98,7 @@ static const sbn_layer_pass_kind training = {
 
 static const sbn_layer_pass_kind evaluation = {
     OWN_STATISTICS,
+    .operation = "evaluation",
     .code = SBN_CODE_EVALUATION,
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
     .fills = 1,
@@ -106,6 +108,7 @@ static const sbn_layer_pass_kind evaluation = {
 };
 
 static const sbn_layer_pass_kind frozen = {
+    .operation = "forward",
     .code = SBN_CODE_FORWARD,
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X | SBN_READS_RUNNING,
     .local = 1,

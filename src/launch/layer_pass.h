@@ -15,7 +15,8 @@ typedef struct sbn_layer_pass sbn_layer_pass;
 typedef struct sbn_combining sbn_combining; /* src/launch/combining.h */
 
 typedef struct sbn_layer_pass_kind {
-    uint32_t code;            /* SBN_CODE_... */
+    const char *operation;
+    uint32_t code;            /* SBN_CODE_..., its name for other ranks */
     unsigned needs;           /* of shards: src/tensor/shard.h */
     int local;                /* combines nothing with other ranks */
     int fills;                /* 1: fills the saved statistics; 0: reads them */

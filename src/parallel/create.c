@@ -88,7 +88,10 @@ static void free_parallel(sbn_data_parallel *parallel)
 static int join(sbn_data_parallel *made, sbn_group *group, int status)
 {
     sbn_subset subset = {.colour = 0};
-    sbn_call call = {.name = "", .code = SBN_CODE_PARALLEL, .error = status};
+    sbn_call call = {.operation = operation,
+                     .name = "",
+                     .code = SBN_CODE_PARALLEL,
+                     .error = status};
     const size_t count = group->replica_count > 0 && !status;
     status = sbn__communicator_split(&group->communicator, &call, &subset, count, 1);
     if (status || count == 0)

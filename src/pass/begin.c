@@ -74,7 +74,7 @@ static void check_apart(sbn_pass *pass, size_t count)
     int status = sbn__claims_start(&group->claims, count * group->replica_count * SBN_MAX_USES);
     for (size_t i = 0; i < count && !status; ++i, lp = lp->next)
         sbn__claims_add_shards(lp->layer, i, lp->shards, lp->shapes, lp->kind->needs, lp->flags,
-                               sbn__operation_name(lp->kind->code));
+                               lp->kind->operation);
     if (!status)
         status = sbn__claims_check(group, &branch);
     lp = pass->layer_passes;

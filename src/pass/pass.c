@@ -43,7 +43,7 @@ int sbn__pass_accept_counts(sbn_pass *pass)
                                              "%s of layer \"%s\": expected more than 1 value per "
                                              "channel over the whole group, whose statistics it "
                                              "takes, got %llu",
-                                             sbn__operation_name(lp->kind->code), lp->layer->name,
+                                             lp->kind->operation, lp->layer->name,
                                              (unsigned long long)lp->count));
             return 0;
         }
@@ -95,7 +95,7 @@ void sbn__pass_name(const sbn_pass *pass, char *out, size_t size)
     size_t more = 0;
     for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         more += lp->place > 0;
-    snprintf(out, size, "%s of layer \"%s\"", sbn__operation_name(call.code), call.name);
+    snprintf(out, size, "%s of layer \"%s\"", call.operation, call.name);
     if (more > 0)
         sbn__text_add(out, size, " and %zu more", more);
 }

@@ -11,6 +11,7 @@ static void describe(sbn_layer_pass *lp)
     const sbn_batchnorm *layer = lp->layer;
     const sbn_saved *read = lp->kind->fills ? NULL : lp->saved;
     lp->call = (sbn_call){
+        .operation = lp->kind->operation,
         .name = layer ? layer->name : "",
         .code = lp->kind->code,
         .settings = layer ? &layer->settings : NULL,
@@ -101,7 +102,7 @@ static int prepare_masks(sbn_layer_pass *lp)
 int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
 {
     const sbn_group *group = lp->group;
-    const char *operation = sbn__operation_name(lp->kind->code);
+    const char *operation = lp->kind->operation;
     const unsigned needs = sbn__needs_of(lp->layer, lp->kind->needs);
     const sbn_buffer none = SBN_BUFFER_INIT;
     /* Others are not asked: a driver may have to do something to answer. */
@@ -147,7 +148,6 @@ int sbn__layer_pass_open_host(sbn_layer_pass *lp)
     int status = SBN_SUCCESS;
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = sbn__host_open(&lp->work[r].host, lp->layer, &group->replicas[r], &lp->shards[r],
-                                &lp->shapes[r], lp->kind->needs,
-                                sbn__operation_name(lp->kind->code));
+                                &lp->shapes[r], lp->kind->needs, lp->kind->operation);
     return status;
 }

@@ -84,7 +84,7 @@ static void order(const sbn_pass *pass)
 /* Passes that use the memory later find by this what has failed. */
 static void note(sbn_layer_pass *lp)
 {
-    lp->enqueued = sbn__operation_name(lp->kind->code);
+    lp->enqueued = lp->kind->operation;
     lp->may_fail = sbn__layer_pass_may_fail(lp);
     snprintf(lp->enqueued_of, sizeof lp->enqueued_of, "%s", lp->layer->name);
 }

@@ -24,7 +24,12 @@ typedef struct arguments {
 
 static const arguments usual = {
     .config = SBN_BATCHNORM_CONFIG_INIT,
-    .call = {.name = "odd", .number = 7, .code = SBN_CODE_BACKWARD, .channels = 3, .saved = 4},
+    .call = {.operation = "backward",
+             .name = "odd",
+             .number = 7,
+             .code = SBN_CODE_BACKWARD,
+             .channels = 3,
+             .saved = 4},
     .order = SBN_ORDER_VERSION,
     .block = 256,
 };
