@@ -89,7 +89,7 @@ int sbn__host_memory_try(sbn_replica *replica)
     int seen = 0;
     if (replica->host_memory != SBN_HOST_MEMORY_UNTRIED)
         return SBN_SUCCESS;
-    float memory[1 + 1024] = {0};
+    _Alignas(16) float memory[1 + 1024] = {0}; /* so that the second one is not aligned */
     const cl_int code = clGetDeviceInfo(replica->device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     int status = sbn__check_cl(replica, "clGetDeviceInfo", code);
     if (!status && type & CL_DEVICE_TYPE_CPU)

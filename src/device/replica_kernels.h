@@ -6,6 +6,7 @@
 
 #include "program/program.h"
 
+/* In this order: replica_kernels.c tells by ranges which programs have them. */
 enum {
     /* Kernels of step 1, the CPU form's first: src/plan/cpu.c and gpu.c say which is for what. */
     SBN_REDUCE_NCHW,

@@ -1,6 +1,5 @@
 #include "device/staging.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 
 int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size)

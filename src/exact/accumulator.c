@@ -6,6 +6,26 @@
 #define COUNT_BITS 12
 #define COUNT_MASK ((INT64_C(1) << COUNT_BITS) - 1)
 
+size_t sbn__accumulator_length(const sbn_format *format)
+{
+    return (size_t)(format->limbs1 + format->limbs2 + 1);
+}
+
+size_t sbn__wide_limbs(void)
+{
+    return sbn__accumulator_length(&sbn_wide) - 1;
+}
+
+const int64_t *sbn__accumulator_limbs(const sbn_accumulators *accumulators, size_t c)
+{
+    return accumulators->at + c * sbn__accumulator_length(accumulators->format);
+}
+
+int64_t sbn__accumulator_flags(const sbn_accumulators *accumulators, size_t c)
+{
+    return accumulators->at[(c + 1) * sbn__accumulator_length(accumulators->format) - 1];
+}
+
 /* Adds the limbs of one sum, and carries. */
 static inline void add_limbs(const int64_t *from, int count, int bits, int64_t *sums)
 {

@@ -18,16 +18,15 @@ typedef struct sbn_accumulators {
     const sbn_format *format;
 } sbn_accumulators;
 
-/* A channel's limbs, of both sums, and its flags: a set of bits. */
-static inline const int64_t *sbn__accumulator_limbs(const sbn_accumulators *accumulators, size_t c)
-{
-    return accumulators->at + c * sbn__accumulator_length(accumulators->format);
-}
+/* The int64s of a channel's accumulator: the limbs of both sums and the flags. */
+size_t sbn__accumulator_length(const sbn_format *format);
 
-static inline int64_t sbn__accumulator_flags(const sbn_accumulators *accumulators, size_t c)
-{
-    return accumulators->at[(c + 1) * sbn__accumulator_length(accumulators->format) - 1];
-}
+/* Those of a wide accumulator on a device, which has no flags there. */
+size_t sbn__wide_limbs(void);
+
+/* A channel's limbs, of both sums, and its flags: a set of bits. */
+const int64_t *sbn__accumulator_limbs(const sbn_accumulators *accumulators, size_t c);
+int64_t sbn__accumulator_flags(const sbn_accumulators *accumulators, size_t c);
 
 /*
  * Adds one replica's accumulators to `sums`, flags by or, and carries: each limb of `sums` but a

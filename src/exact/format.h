@@ -53,18 +53,6 @@ typedef struct sbn_format {
 
 extern const sbn_format sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 
-/* The int64s of a channel's accumulator: the limbs of both sums and the flags. */
-static inline size_t sbn__accumulator_length(const sbn_format *format)
-{
-    return (size_t)(format->limbs1 + format->limbs2 + 1);
-}
-
-/* Those of a wide accumulator on a device, which has no flags there. */
-static inline size_t sbn__wide_limbs(void)
-{
-    return sbn__accumulator_length(&sbn_wide) - 1;
-}
-
 /*
  * Writes build options (-D) and returns snprintf's length: what all programs share, and the
  * narrow format of the pass for which a program sums.

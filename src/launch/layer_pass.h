@@ -65,7 +65,7 @@ struct sbn_layer_pass {
     size_t strip;   /* channels of a work-group, where one launch does all steps, else 0 */
     int at_once; /* devices combine it, the caller ends it before anything else, and it is alone */
     int pending; /* its accumulators are to be combined, or the wide ones to be added */
-    size_t at;   /* where they stand among the words of the pass: src/pass/sums.h */
+    size_t at;   /* where they stand among the words of the pass, or 0: src/pass/sums.h */
     sbn_result result;
     /*
      * What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing.

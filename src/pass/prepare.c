@@ -57,6 +57,7 @@ void sbn__layer_pass_start(sbn_layer_pass *lp)
 {
     lp->pending = lp->kind->reduce != NULL;
     lp->count = lp->own;
+    lp->at = 0;
     lp->result = (sbn_result){.size = sizeof lp->result,
                               .synchronised = !lp->group->communicator.alone};
 }

@@ -105,7 +105,7 @@ void sbn__sums_add(sbn_layer_pass *lp, int wide, int64_t *words)
         if (!lp->pending)
             continue;
         const sbn_format *format = format_of(lp, wide);
-        const int adds = sbn__layer_pass_has_peers(lp);
+        const int adds = lp->at > 0;
         int64_t *at = words + lp->at;
         if (adds) {
             *at++ = (int64_t)lp->own;
@@ -122,18 +122,23 @@ void sbn__sums_add(sbn_layer_pass *lp, int wide, int64_t *words)
     }
 }
 
-void sbn__sums_encode(sbn_layer_pass *lp, int wide, int64_t *words)
+static int is_sent(const sbn_layer_pass *lp, size_t sent)
+{
+    return lp->pending && lp->at > 0 && lp->at < sent;
+}
+
+void sbn__sums_encode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words)
 {
     for (; lp; lp = lp->next)
-        if (lp->pending && sbn__layer_pass_is_joined(lp))
+        if (is_sent(lp, sent))
             sbn__accumulators_encode(words + lp->at + 1, format_of(lp, wide),
                                      channels_of(lp, wide));
 }
 
-void sbn__sums_decode(sbn_layer_pass *lp, int wide, int64_t *words)
+void sbn__sums_decode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words)
 {
     for (; lp; lp = lp->next) {
-        if (!lp->pending || !sbn__layer_pass_is_joined(lp))
+        if (!is_sent(lp, sent))
             continue;
         lp->count = (uint64_t)words[lp->at];
         sbn__accumulators_decode(words + lp->at + 1, format_of(lp, wide), channels_of(lp, wide));
@@ -143,8 +148,8 @@ void sbn__sums_decode(sbn_layer_pass *lp, int wide, int64_t *words)
 sbn_accumulators sbn__sums_of(const sbn_layer_pass *lp, int wide, const int64_t *words)
 {
     const sbn_format *format = format_of(lp, wide);
-    return sbn__layer_pass_has_peers(lp) ? (sbn_accumulators){words + lp->at + 1, format}
-                                         : sbn__sums_of_replica(lp, 0, format);
+    return lp->at > 0 ? (sbn_accumulators){words + lp->at + 1, format}
+                      : sbn__sums_of_replica(lp, 0, format);
 }
 
 sbn_accumulators sbn__sums_of_replica(const sbn_layer_pass *lp, size_t replica,

@@ -18,6 +18,7 @@
 
 /*
  * Assigns each layer pass its place in the words; the first *sent go to other ranks. Returns all.
+ * One of a single replica and rank has none: its place stays 0.
  */
 size_t sbn__sums_lay_out(sbn_layer_pass *lp, int wide, size_t *sent);
 
@@ -33,15 +34,12 @@ int sbn__sums_read_wide(sbn_layer_pass *lp, sbn_replica *replica);
  */
 int sbn__sums_arrived(const sbn_layer_pass *lp, int *done);
 
-/*
- * Adds the replicas' accumulators to the words, except those of a single replica of this rank
- * alone.
- */
+/* Adds the replicas' accumulators to the words, of those that have a place there. */
 void sbn__sums_add(sbn_layer_pass *lp, int wide, int64_t *words);
 
-/* Converts the words for the all-reduce, and back. */
-void sbn__sums_encode(sbn_layer_pass *lp, int wide, int64_t *words);
-void sbn__sums_decode(sbn_layer_pass *lp, int wide, int64_t *words);
+/* Converts the `sent` words for the all-reduce, and back. */
+void sbn__sums_encode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words);
+void sbn__sums_decode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words);
 
 /* A layer pass's combined accumulators; and those of one replica with a non-empty shard. */
 sbn_accumulators sbn__sums_of(const sbn_layer_pass *lp, int wide, const int64_t *words);

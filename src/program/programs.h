@@ -9,7 +9,7 @@
 
 /*
  * Returns the programs that `wanted` describes, but for their options; they are built unless a group
- * of the process has them already. `config`: of the group. Each call needs an sbn__program_release.
+ * of the process has them already. `config`: of the group. Needs an sbn__program_release, but not after an error.
  */
 int sbn__program_acquire(const sbn_program *wanted, const sbn_group_config *config,
                          sbn_program **program);

@@ -52,8 +52,8 @@ no_faults 'every function of cl/ is called' "$(uncalled "$work"/texts/*.cl)"
 
 # The text of a kernel is found by its name.
 no_faults 'every kernel that the library asks for stands in cl/ by its name' \
-    "$(sed -n 's/.*{"\([a-z_]*\)", *"\([a-z_]*\)".*SBN_FORM_.*/\1 \2/p' \
-        "$srcdir/src/device/replica_kernels.c" | tr ' ' '\n' | while read -r kernel; do
+    "$(sed -n '/kinds\[SBN_KERNELS\]/,/^};/p' "$srcdir/src/device/replica_kernels.c" |
+        grep -o '"[a-z_]*"' | tr -d '"' | while read -r kernel; do
         [ "$(grep -l "^void $kernel(" "$srcdir"/cl/*/*.cl | wc -l)" -ge 1 ] || echo "$kernel"
     done)"
 
