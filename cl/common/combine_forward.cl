@@ -64,7 +64,7 @@ static void track(uint begin, uint end, uint channels, global const number *mome
         layers[channels] = batches;
 }
 
-/* Combines the channels from `begin` to before `end` of a forward pass. */
+/* Combines the channels from `begin` to before `end`, and updates their running statistics. */
 static void combine_forward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
                             WIDE_SPACE long *room, uint begin, uint end,
                             PARAMETERS(FORWARD_STEP_2_ARGUMENTS))

@@ -77,7 +77,10 @@ static uint channel_of_block(uint c, uint t, uint blocks)
     return blocks ? c + quotient(t, blocks) : c;
 }
 
-/* From where on the blocks t, t + 1, ... fit. */
+/*
+ * From where on the blocks t, t + 1, ... fit. Those behind the last channel are 0 or masked, so that
+ * any number does for them.
+ */
 static real faints_of(private const pass_tensors *tensors, uint c, uint t, uint blocks, uint total)
 {
     float each[WIDTH];

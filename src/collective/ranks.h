@@ -33,5 +33,5 @@ void sbn__rank_sets_part(sbn_rank_sets *sets, const int64_t *words, size_t strid
 /* The next set after `set`, smallest sets first; -1 begins and ends. */
 int sbn__rank_sets_next(const sbn_rank_sets *sets, int set);
 
-/* Lists the ranks of a set, as many as its size. */
+/* The ranks of a set, as many as its size, in room that the next call uses again. */
 int *sbn__rank_sets_list(sbn_rank_sets *sets, int set);

@@ -116,8 +116,11 @@ int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
         status = join_groups(&s, status);
     for (size_t i = 0; i < s.count && status; ++i)
         sbn__group_free(s.groups[i]);
-    if (!status)
+    /* A timeout that this rank goes on behind has left a sentence. */
+    if (!status) {
+        sbn__error_clear();
         give_groups(&s, subgroups);
+    }
     sbn__free(s.subsets);
     sbn__free(s.groups);
     return status;

@@ -12,7 +12,7 @@
 #define FORWARD_NEEDS (SBN_NEEDS_X | SBN_NEEDS_Y | SBN_NEEDS_WEIGHT | SBN_NEEDS_BIAS)
 
 /* lp->columns */
-enum { MEAN, VAR, INVSTD };
+enum { MEAN, VAR };
 
 static void finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
 {
@@ -21,16 +21,15 @@ static void finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators)
                     lp->count, lp->columns[MEAN], lp->columns[VAR]);
 }
 
-/* Completes the columns, and copies them to the saved statistics and the table. */
+/* Copies the columns to the saved statistics, completes these, and writes the table. */
 static void save(sbn_layer_pass *lp)
 {
     const sbn_saved_moments *moments = lp->saved->moments;
     const size_t channels = lp->layer->channels, bytes = sizeof(double) * channels;
-    for (size_t c = 0; c < channels; ++c)
-        lp->columns[INVSTD][c] = sbn__invstd(lp->columns[VAR][c], lp->layer->eps);
     memcpy(moments->mean, lp->columns[MEAN], bytes);
     memcpy(moments->var, lp->columns[VAR], bytes);
-    memcpy(moments->invstd, lp->columns[INVSTD], bytes);
+    for (size_t c = 0; c < channels; ++c)
+        moments->invstd[c] = sbn__invstd(moments->var[c], lp->layer->eps);
     sbn__coefficients_write(&lp->saved->table, moments->mean, moments->invstd);
 }
 

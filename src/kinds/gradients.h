@@ -3,6 +3,6 @@
 
 #include "launch/layer_pass.h"
 
-/* Step 2 as the layer pass's kind does. */
+/* Functions of the kinds of a backward pass. */
 void sbn__backward_finish(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
 void sbn__backward_commit(sbn_layer_pass *lp);

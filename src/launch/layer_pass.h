@@ -33,7 +33,7 @@ typedef struct sbn_layer_pass_kind {
      * wide ones of those of lp->wide, once these have been added to them.
      */
     void (*finish)(sbn_layer_pass *lp, const sbn_accumulators *accumulators);
-    /* Keeps the statistics that the host has combined, and writes the table on the host. */
+    /* Where devices do not combine: keeps the statistics, and completes the table on the host. */
     void (*commit)(sbn_layer_pass *lp);
     /* Enqueues step 3 of a replica, without the store of its gradients. */
     int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);

@@ -10,7 +10,7 @@
 /* 1 if this replica updates, or counts. */
 int sbn__tracking_concerns(const sbn_layer_pass *lp, size_t replica);
 
-/* `any` stands in for buffers that the kernel does not access; all, where nothing concerns it. */
+/* `any` stands in for buffers that the kernel does not access: all, if the replica is not concerned. */
 sbn_tracking_arguments sbn__tracking_of(const sbn_layer_pass *lp, size_t replica, cl_mem any);
 
 /* Where the host combines: counts the batch and updates the layer's own. */

@@ -72,7 +72,7 @@ static int combine_last(sbn_layer_pass *lp, sbn_replica *replica)
     return sbn__tracking_concerns(lp, replica->index) ? track(lp, replica) : SBN_SUCCESS;
 }
 
-/* What comes next waits for what has been enqueued: every replica's next command is its last one. */
+/* What comes next waits for what has been enqueued: each replica's `next` becomes its `last`. */
 static void order(const sbn_pass *pass)
 {
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)

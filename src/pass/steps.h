@@ -9,7 +9,7 @@
 typedef struct sbn_steps {
     /* Enqueues step 1 on a replica. NULL: the command that combines does it. */
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica);
-    /* Step 2, which updates the running statistics. NULL: the host combines. */
+    /* Step 2, with running statistics where the replica updates them. NULL: the host combines. */
     int (*combine)(sbn_layer_pass *lp, sbn_replica *replica);
 } sbn_steps;
 

@@ -21,8 +21,8 @@ typedef struct sbn_host_buffers {
 
 /*
  * Puts buffers of OpenCL in the place of a checked shard's addresses, and none in that of those that
- * a pass with these `needs` does not access. Does nothing for other shards. After an error it is
- * closed, too.
+ * a pass of a kind with these `needs` does not access. Does nothing for other shards. After an error
+ * it is closed, too; `operation` begins the sentence.
  */
 int sbn__host_open(sbn_host_buffers *buffers, const sbn_batchnorm *layer, sbn_replica *replica,
                    sbn_shard *shard, const sbn_shape *shape, unsigned needs, const char *operation);

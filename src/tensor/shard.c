@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "layer/saved.h"
 
 unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)

@@ -53,7 +53,7 @@ static int split(test_rank *m)
     const int colour = 0;
     sbn_group *part = NULL;
     const int status = sbn_group_split(m->group, &colour, &part);
-    if (status)
+    if (status || *sbn_last_error())
         return rank_says(m, part ? SBN_SUCCESS : status);
     must(sbn_batchnorm_set_group(m->layer, part), "sbn_batchnorm_set_group");
     rank_forward(m);

@@ -15,7 +15,7 @@
 #include "support/tap_mpi.h"
 #include "support/trial.h"
 
-/* The transports that the runner's groups have taken. */
+/* The transports that the groups have taken. */
 typedef struct taken {
     sbn_mpi **mpi;
     size_t count;
@@ -44,7 +44,7 @@ static int join_ranks(void *context, float *data, size_t count)
 }
 
 /* On the first PoCL device, for all ranks alike. */
-static queues *open_runner(const fixture *f, const runner_ranks *ranks)
+static queues *open_queues(const fixture *f, const runner_ranks *ranks)
 {
     const runner_config config = {.devices = &f->device, .num_devices = 1, .ranks = ranks};
     char error[RUNNER_ERROR];
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
     fixture device;
     if (fixture_open(&device))
         return mpi_job_end(fixture_missing());
-    queues *job = open_runner(&device, &ranks), *single = open_runner(&device, NULL);
+    queues *job = open_queues(&device, &ranks), *single = open_queues(&device, NULL);
     run_file(argv[1], job, single);
     queues_close(job);
     queues_close(single);

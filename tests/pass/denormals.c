@@ -153,7 +153,7 @@ int main(void)
     if (!as_is)
         return tap_missing("%s", error);
     queues *flushed = trial_pocl("-cl-denorms-are-zero", error);
-    if (tap_ok(flushed != NULL, "two runners on PoCL")) {
+    if (tap_ok(flushed != NULL, "queues with and without denormals on PoCL")) {
         faintest(as_is);
         flushed_in_range(as_is, flushed);
         flushed_below(as_is, flushed, 60);

@@ -98,7 +98,7 @@ static void check_device(queues *r, const device_info *info)
         for (int which = 0; which < 4; which += step)
             check_all(r, info, form, which < 2 ? SBN_F16 : SBN_BF16, which % 2);
         wraps_replace(others[form][0], others[form][1]);
-        if (tap_ok(!queues_open(&config, &replaced, error), "a runner of its own")) {
+        if (tap_ok(!queues_open(&config, &replaced, error), "queues of its own")) {
             check_all(replaced, info, form, SBN_F16, 0);
             check_all(replaced, info, form, SBN_F16, 1);
             queues_close(replaced);

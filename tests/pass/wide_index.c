@@ -10,7 +10,7 @@
 
 #include "base/activation.h"
 #include "check/mix.h"
-#include "exact/format.h"
+#include "exact/accumulator.h"
 #include "group/group.h"
 #include "launch/combining.h"
 #include "program/kernel_constants.h"

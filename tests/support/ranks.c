@@ -251,7 +251,7 @@ uint64_t ranks_state(test_ranks *all)
 
 void rank_expect(const test_rank *m, int status, const char *words, const char *what)
 {
-    tap_ok(m->status == status && holds_words(m->sentence, words),
+    tap_ok(m->status == status && holds_words(m->sentence, words) && (status || !*m->sentence),
            "%s: rank %d: expected %s (%s), got %s: %s", what, m->rank, sbn_strerror(status), words,
            sbn_strerror(m->status), m->sentence);
 }

@@ -31,7 +31,7 @@ void trial_free(trial *t)
     placement_free(&t->g);
 }
 
-static int make_runner(const device_info *device, const char *build_options, queues **made,
+static int make_queues(const device_info *device, const char *build_options, queues **made,
                        char *error)
 {
     const runner_config config = {.devices = &device->id,
@@ -50,7 +50,7 @@ queues *trial_pocl(const char *build_options, char *error)
     for (size_t i = 0; i < list.devices && !made; ++i) {
         const device_info *d = &list.device[i];
         if (d->usable && strstr(list.platform[d->platform].name, "Portable Computing Language") &&
-            make_runner(d, build_options, &made, error))
+            make_queues(d, build_options, &made, error))
             made = NULL;
     }
     devices_free(&list);
@@ -67,7 +67,7 @@ int trial_every_device(trial_check *check)
         queues *r;
         if (!list.device[i].usable)
             continue;
-        must(make_runner(&list.device[i], NULL, &r, error), error);
+        must(make_queues(&list.device[i], NULL, &r, error), error);
         check(r, &list.device[i]);
         queues_close(r);
         ++checked;

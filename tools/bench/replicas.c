@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "bench/judge.h"
-#include "check/compare.h"
 
 enum { DEFAULT_REPLICAS = 2 };
 

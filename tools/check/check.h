@@ -13,7 +13,9 @@
  * that order, and fills `out`, digests included; free it with outputs_free,
  * after a failure too. A write outside a buffer's contents, or gradients that
  * a global problem leaves different between replicas, fails with RUNNER_SPOILT.
- * `error`, RUNNER_ERROR characters: which call failed, and the library's own sentence.
+ *
+ * Returns SBN_SUCCESS, or a negative status with a sentence in `error`, RUNNER_ERROR characters:
+ * which call failed, and the library's own sentence.
  */
 int check_passes(queues *q, const problem *p, const placement *g, const inputs *in, outputs *out,
                  char *error);

@@ -17,6 +17,7 @@
 
 #include "base/activation.h"
 #include "check/problem.h"
+#include "exact/accumulator.h"
 #include "plan/gpu.h"
 #include "plan/launch_plan.h"
 #include "program/compiler_options.h"
