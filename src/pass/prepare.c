@@ -127,7 +127,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
         lp->own += lp->shapes[r].values;
     lp->steps = sbn__steps_of(lp, devices, at_once);
     if (!status)
-        status = sbn__steps_prepare(lp);
+        status = lp->steps->prepare(lp);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_shard *shard = &lp->shards[r];
         /* What is not needed has not been checked: kernels must not see it. */

@@ -13,6 +13,8 @@
 static void save(const sbn_layer_pass *lp, int by_host)
 {
     sbn_saved *saved = lp->saved;
+    if (!lp->kind->fills)
+        return;
     saved->filled = 1;
     saved->frozen = lp->kind->local;
     /* Where a frozen layer occurs is each rank's affair. */
@@ -24,13 +26,15 @@ static void save(const sbn_layer_pass *lp, int by_host)
     saved->moments->on_device = !by_host;
 }
 
-void sbn__steps_commit(sbn_layer_pass *lp)
+static void commit_on_host(sbn_layer_pass *lp)
 {
-    const int by_host = !lp->steps->combine;
-    if (lp->kind->fills)
-        save(lp, by_host);
-    if (by_host)
-        lp->kind->commit(lp);
+    save(lp, 1);
+    lp->kind->commit(lp);
+}
+
+static void commit_on_devices(sbn_layer_pass *lp)
+{
+    save(lp, 0);
 }
 
 /* The table that step 3 of a replica reads and the host has written; NULL: there is none. */
@@ -43,20 +47,33 @@ static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t r)
     return applies || sbn__backward_stores(lp, r) ? &lp->gradients : NULL;
 }
 
-int sbn__steps_apply(sbn_layer_pass *lp, sbn_replica *replica)
+/* With the store of gradients. */
+static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    const int by_host = !lp->steps->combine;
-    /* One launch has done all of it. */
-    if (lp->strip > 0)
-        return SBN_SUCCESS;
-    sbn_channel_table *table = by_host ? table_of(lp, replica->index) : NULL;
+    const int status = lp->kind->apply(lp, replica);
+    return status || lp->kind->fills ? status : sbn__backward_store(lp, replica);
+}
+
+static int apply_from_host(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    sbn_channel_table *table = table_of(lp, replica->index);
     int status = table ? sbn__channel_table_write(table, replica) : SBN_SUCCESS;
     if (!status)
-        status = lp->kind->apply(lp, replica);
-    /* Devices have stored the gradients of a pass that is made at once. */
-    if (!status && !lp->kind->fills && !lp->at_once)
-        status = sbn__backward_store(lp, replica);
-    return status || !by_host ? status : sbn__tracking_on_host(lp, replica);
+        status = apply(lp, replica);
+    return status ? status : sbn__tracking_on_host(lp, replica);
+}
+
+/* Devices have stored the gradients of a pass that is made at once. */
+static int apply_behind_devices(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    return lp->at_once ? lp->kind->apply(lp, replica) : apply(lp, replica);
+}
+
+static int has_applied(sbn_layer_pass *lp, sbn_replica *replica)
+{
+    (void)lp;
+    (void)replica;
+    return SBN_SUCCESS;
 }
 
 /* The host is to write tables, and to read running statistics or update them. */
@@ -83,11 +100,9 @@ static int prepare_host(sbn_layer_pass *lp)
     return status || !lp->kind->take ? status : lp->kind->take(lp);
 }
 
-int sbn__steps_prepare(sbn_layer_pass *lp)
+/* A pass that the host combined has told its errors. Behind others the pass has asked. */
+static int prepare_devices(sbn_layer_pass *lp)
 {
-    if (!lp->steps->combine)
-        return prepare_host(lp);
-    /* A pass that the host combined has told its errors. Behind others the pass has asked. */
     return lp->enqueued ? SBN_SUCCESS : sbn__layer_pass_check_enqueued(lp);
 }
 
@@ -97,11 +112,33 @@ static int reduce_to_host(sbn_layer_pass *lp, sbn_replica *replica)
     return status ? status : sbn__sums_read(lp, replica);
 }
 
-static const sbn_steps host_combines = {.reduce = reduce_to_host};
-static const sbn_steps devices_combine = {.reduce = sbn__reduce_on_device,
-                                          .combine = sbn__device_combine};
-static const sbn_steps reduction_combines = {.combine = sbn__reduce_and_combine};
-static const sbn_steps one_launch = {.combine = sbn__whole};
+static const sbn_steps host_combines = {
+    .prepare = prepare_host,
+    .reduce = reduce_to_host,
+    .commit = commit_on_host,
+    .apply = apply_from_host,
+};
+
+#define BY_DEVICES .prepare = prepare_devices, .commit = commit_on_devices
+
+static const sbn_steps devices_combine = {
+    BY_DEVICES,
+    .reduce = sbn__reduce_on_device,
+    .combine = sbn__device_combine,
+    .apply = apply_behind_devices,
+};
+
+static const sbn_steps reduction_combines = {
+    BY_DEVICES,
+    .combine = sbn__reduce_and_combine,
+    .apply = apply_behind_devices,
+};
+
+static const sbn_steps one_launch = {
+    BY_DEVICES,
+    .combine = sbn__whole,
+    .apply = has_applied,
+};
 
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)
 {

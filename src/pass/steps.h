@@ -7,10 +7,16 @@
 #include "launch/layer_pass.h"
 
 typedef struct sbn_steps {
+    /* Brings the copies up to date that the host is to read or write, and forgets what has failed. */
+    int (*prepare)(sbn_layer_pass *lp);
     /* Enqueues step 1 on a replica. NULL: the command that combines does it. */
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica);
-    /* Step 2, with running statistics where the replica updates them. NULL: the host combines. */
+    /* Where devices combine: step 2, with running statistics where the replica updates them. */
     int (*combine)(sbn_layer_pass *lp, sbn_replica *replica);
+    /* Keeps what outlives the pass, when all of it is combined, in the order passes began. */
+    void (*commit)(sbn_layer_pass *lp);
+    /* Enqueues step 3 on a replica. */
+    int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
 } sbn_steps;
 
 /*
@@ -18,12 +24,3 @@ typedef struct sbn_steps {
  * `at_once`: of one layer, which the caller ends before it does anything else.
  */
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once);
-
-/* Brings the copies up to date that the host is to read or write, and forgets what has failed. */
-int sbn__steps_prepare(sbn_layer_pass *lp);
-
-/* Keeps what outlives the pass, when all of it is combined, in the order passes began. */
-void sbn__steps_commit(sbn_layer_pass *lp);
-
-/* Enqueues step 3 on a replica. */
-int sbn__steps_apply(sbn_layer_pass *lp, sbn_replica *replica);
