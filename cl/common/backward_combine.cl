@@ -11,6 +11,8 @@ void backward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENT
     const uint begin = get_global_id(0) * COMBINE_SPAN;
     const uint end = min(begin + COMBINE_SPAN, channels);
     combine_backward(NAMES(SOURCE_ARGUMENTS), NAMES(OWN_WIDE_ARGUMENTS), room, begin, end,
-                     NAMES(BACKWARD_STEP_2_ARGUMENTS), NAMES(OWN_ARGUMENTS));
+                     NAMES(COMBINE_ARGUMENTS), NAMES(BACKWARD_COMBINE_ARGUMENTS),
+                     NAMES(OWN_ARGUMENTS));
+    store_gradients_of(begin, end, channels, gradients, NAMES(STORE_ARGUMENTS));
 }
 #endif

@@ -38,12 +38,11 @@ static void put_gradients(uint c, uint some, uint channels, number n, words clam
 /*
  * Combines the channels from `begin` to before `end` of a backward pass. With is_own the gradients
  * of weight and bias come from `own`, the replica's own accumulators, else from the sources' sum.
- * They are stored, too, where the caller is to have them at once.
  */
 static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),
                              WIDE_SPACE long *room, uint begin, uint end,
-                             PARAMETERS(BACKWARD_STEP_2_ARGUMENTS), global const long *own,
-                             uint own_slices, uint is_own)
+                             PARAMETERS(COMBINE_ARGUMENTS), PARAMETERS(BACKWARD_COMBINE_ARGUMENTS),
+                             PARAMETERS(OWN_ARGUMENTS))
 {
     for (uint c = begin; c < end; c += ABREAST) {
         const uint some = min((uint)ABREAST, end - c);
@@ -80,12 +79,17 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
                       clamps ? EXCEEDS(eps, var) : (words)0, invstd, dy, dy_xmu, own_dy, own_scaled,
                       gradients);
     }
-    store_gradients_of(begin, end, channels, gradients, NAMES(STORE_ARGUMENTS));
 }
 
-/* As in combine_forward.cl. */
+/*
+ * As in combine_forward.cl. The gradients are stored where the caller is to have them at once: not by
+ * combine_backward, which would need twice the stack with AMD's compiler.
+ */
 #define STEP_2_ARGUMENTS BACKWARD_STEP_2_ARGUMENTS
 #define COMBINE_SUMS(from, room, begin, end) \
-    combine_backward(ONE_SOURCE(from, 1, wide), wide, true, channels, room, begin, end, \
-                     NAMES(STEP_2_ARGUMENTS), from, 0, 0)
+    do { \
+        combine_backward(ONE_SOURCE(from, 1, wide), wide, true, channels, room, begin, end, \
+                         NAMES(COMBINE_ARGUMENTS), NAMES(BACKWARD_COMBINE_ARGUMENTS), from, 0, 0); \
+        store_gradients_of(begin, end, channels, gradients, NAMES(STORE_ARGUMENTS)); \
+    } while (0)
 #endif
