@@ -179,10 +179,13 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
     const uint second = item >> (log2_strip + 2);
     const uint count = second ? PASS_LIMBS2 : PASS_LIMBS1;
     if (second < 2 && word < count && first + c < channels) {
-        long sum = 0;
-        for (uint p = second ? PASS_FIRST_PARTS : 0; p < (second ? PARTS : PASS_FIRST_PARTS); ++p)
+        const uint k = (second ? PASS_LIMBS1 : 0) + word;
+        long sum = 0, below = 0;
+        for (uint p = second ? PASS_FIRST_PARTS : 0; p < (second ? PARTS : PASS_FIRST_PARTS); ++p) {
             sum += shared[word * ITEMS + p * TASKS + c];
-        out[c * PASS_LENGTH + (second ? PASS_LIMBS1 : 0) + word] = sum;
+            below += shared[max(word, 1u) * ITEMS - ITEMS + p * TASKS + c];
+        }
+        out[c * PASS_LENGTH + k] = carried_word(k, sum, below);
     }
     if (item < strip && first + item < channels)
         out[item * PASS_LENGTH + PASS_LIMBS] = all_flags[item];

@@ -67,6 +67,7 @@ static void store_strip(private long *limbs, uint count, local long *words,
                           global long *out)
 {
     const uint item = get_local_id(0);
+    long below = 0;
     UNROLL for (uint k = 0; k < count; k += WORDS_AT_ONCE)
     {
         /* A work-item has read the words before these of itself alone. */
@@ -75,8 +76,11 @@ static void store_strip(private long *limbs, uint count, local long *words,
         add_words(words, item, ITEMS >> 1, strip);
         if (item < strip && c < channels)
             UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
-                if (k + w < count)
-                    out[k + w] = words[w * ITEMS + item];
+                if (k + w < count) {
+                    const long sum = words[w * ITEMS + item];
+                    out[k + w] = carried_word(k + w, sum, below);
+                    below = sum;
+                }
     }
     if (item < strip && c < channels)
         out[count] = all_flags[item];

@@ -129,6 +129,17 @@ static void add_words(local long *words, uint item, uint apart, uint least)
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
+/*
+ * Word k of a slice's accumulator: the sum of its work-items' words, with what is carried from `below`, the
+ * sum of their words k - 1. Slices are then added without a carry, at most 256 of each of 4 replicas.
+ */
+static long carried_word(uint k, long sum, long below)
+{
+    const bool is_lowest = k == 0 || k == PASS_LIMBS1;
+    const bool is_highest = k == PASS_LIMBS1 - 1 || k == PASS_LIMBS - 1;
+    return (is_highest ? sum : sum & LIMB_MASK) + (is_lowest ? 0 : below >> LIMB_BITS);
+}
+
 /* Adds an integer in units of 2^place times the lowest limb's unit. */
 static void add_sum(private long *limbs, int count, long sum, int place)
 {
