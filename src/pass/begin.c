@@ -148,7 +148,6 @@ static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begu
     if (group->passes_under_way == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",
                          SBN_MAX_PASSES);
-    sbn__error_clear();
     return SBN_SUCCESS;
 }
 
@@ -179,7 +178,6 @@ static int acquire(sbn__choose *choose, const sbn_branch *branches, size_t count
 static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
                  const sbn_result *results, int at_once, sbn_pass **begun)
 {
-    sbn__error_clear();
     int status = check_begin(branches, count, begun);
     if (status)
         return status;
@@ -198,6 +196,8 @@ static int begin(sbn__choose *choose, const sbn_branch *branches, size_t count,
     status = pass->error && !told ? pass->error : launch(pass);
     if (!status) {
         *begun = pass;
+        /* What a settled pass keeps is told at its end. */
+        sbn__error_clear();
         return SBN_SUCCESS;
     }
     sbn__pass_release(pass);
