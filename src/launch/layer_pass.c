@@ -20,7 +20,6 @@ void sbn__layer_pass_destroy(sbn_layer_pass *lp)
     sbn__free(lp->shards);
     sbn__free(lp->shapes);
     sbn__free(lp->work);
-    sbn__free(lp->wide);
     sbn__free(lp->columns[0]);
     sbn__free(lp);
 }

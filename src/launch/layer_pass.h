@@ -74,9 +74,9 @@ struct sbn_layer_pass {
     char enqueued_of[64];
     int may_fail; /* as sbn__layer_pass_may_fail of that pass */
 
-    unsigned char *wide;          /* per channel: it has terms in a wide accumulator */
-    size_t wide_count;            /* of them */
     double *columns[SBN_COLUMNS]; /* in one block, per channel: each kind names its own */
+    unsigned char *wide;          /* ... behind them: the channel has terms in a wide accumulator */
+    size_t wide_count;            /* of them */
     sbn_channel_table gradients;  /* backward: SBN_GRADIENT_ROWS */
     size_t channels_size;         /* for which there is room */
 };

@@ -58,7 +58,7 @@ static int finish_replica(sbn_pass *pass, sbn_replica *replica)
     const size_t r = replica->index;
     int status = SBN_SUCCESS;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && !status; lp = lp->next) {
-        status = lp->steps->apply(lp, replica);
+        status = lp->steps->apply ? lp->steps->apply(lp, replica) : SBN_SUCCESS;
         if (!status)
             status = sbn__make_last(replica, &lp->shards[r], &lp->work[r].applied);
         if (!status && !lp->work[r].host.open)

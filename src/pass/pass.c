@@ -82,8 +82,7 @@ sbn_call sbn__pass_call(const sbn_pass *pass)
     sbn_call call = of ? of->call : first->call;
     if (!of) {
         call.name = "";
-        call.settings = NULL;
-        call.flags = call.channels = call.saved = call.saved_place = 0;
+        call.channels = 0;
     }
     call.error = pass->error;
     return call;

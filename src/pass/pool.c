@@ -80,22 +80,16 @@ void sbn__pass_release(sbn_pass *pass)
     group->idle_passes = pass;
 }
 
-static sbn_pass *make_pass(void)
-{
-    sbn_pass *pass = sbn__allocate(sizeof *pass);
-    if (pass)
-        sbn__object_add(&pass->object, SBN_HANDLE_PASS);
-    return pass;
-}
-
 int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **found)
 {
     group->free_passes = free_passes;
-    if (!group->idle_passes)
-        group->idle_passes = make_pass();
+    if (!group->idle_passes) {
+        group->idle_passes = sbn__allocate(sizeof *group->idle_passes);
+        if (!group->idle_passes)
+            return sbn__fail_memory("a pass");
+        sbn__object_add(&group->idle_passes->object, SBN_HANDLE_PASS);
+    }
     sbn_pass *pass = *found = group->idle_passes;
-    if (!pass)
-        return sbn__fail_memory("a pass");
     int status = sbn__request_reserve(&pass->header, SBN_HEADER_WORDS, "a pass");
     if (!status)
         status = acquire_layer_passes(group, count, &pass->layer_passes);

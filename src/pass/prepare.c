@@ -71,14 +71,13 @@ static int prepare_channels(sbn_layer_pass *lp)
     if (lp->channels_size >= channels)
         return SBN_SUCCESS;
     lp->channels_size = 0;
-    sbn__free(lp->wide);
     sbn__free(lp->columns[0]);
-    lp->wide = sbn__allocate(channels);
-    lp->columns[0] = sbn__allocate(sizeof(double) * SBN_COLUMNS * channels);
-    if (!lp->wide || !lp->columns[0])
+    lp->columns[0] = sbn__allocate((sizeof(double) * SBN_COLUMNS + 1) * channels);
+    if (!lp->columns[0])
         return sbn__fail_memory("the channels of a pass");
     for (int i = 1; i < SBN_COLUMNS; ++i)
         lp->columns[i] = lp->columns[i - 1] + channels;
+    lp->wide = (unsigned char *)(lp->columns[0] + SBN_COLUMNS * channels);
     sbn__channel_table_destroy(&lp->gradients);
     const int status = sbn__channel_table_create(&lp->gradients, group->replicas,
                                                  group->replica_count, SBN_GRADIENT_ROWS, channels,

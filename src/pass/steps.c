@@ -69,13 +69,6 @@ static int apply_behind_devices(sbn_layer_pass *lp, sbn_replica *replica)
     return lp->at_once ? lp->kind->apply(lp, replica) : apply(lp, replica);
 }
 
-static int has_applied(sbn_layer_pass *lp, sbn_replica *replica)
-{
-    (void)lp;
-    (void)replica;
-    return SBN_SUCCESS;
-}
-
 /* The host is to write tables, and to read running statistics or update them. */
 static int prepare_host(sbn_layer_pass *lp)
 {
@@ -137,7 +130,6 @@ static const sbn_steps reduction_combines = {
 static const sbn_steps one_launch = {
     BY_DEVICES,
     .combine = sbn__whole,
-    .apply = has_applied,
 };
 
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)

@@ -15,7 +15,7 @@ typedef struct sbn_steps {
     int (*combine)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Keeps what outlives the pass, when all of it is combined, in the order passes began. */
     void (*commit)(sbn_layer_pass *lp);
-    /* Enqueues step 3 on a replica. */
+    /* Enqueues step 3 on a replica. NULL: the command that combines has done it. */
     int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
 } sbn_steps;
 
