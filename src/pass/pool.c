@@ -2,15 +2,6 @@
 
 #include "base/memory.h"
 
-static void free_pass(sbn_pass *pass)
-{
-    sbn__request_free(&pass->header);
-    sbn__request_free(&pass->sums);
-    sbn__request_free(&pass->mismatch);
-    sbn__object_remove(&pass->object);
-    sbn__free(pass);
-}
-
 static void free_passes(sbn_group *group)
 {
     while (group->idle_layer_passes) {
@@ -21,7 +12,11 @@ static void free_passes(sbn_group *group)
     while (group->idle_passes) {
         sbn_pass *pass = group->idle_passes;
         group->idle_passes = pass->next_idle;
-        free_pass(pass);
+        sbn__request_free(&pass->header);
+        sbn__request_free(&pass->sums);
+        sbn__request_free(&pass->mismatch);
+        sbn__object_remove(&pass->object);
+        sbn__free(pass);
     }
 }
 
