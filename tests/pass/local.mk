@@ -42,6 +42,7 @@ pass_tests = \
 	tests/pass/one_request \
 	tests/pass/overlaps \
 	tests/pass/passes \
+	tests/pass/requests \
 	tests/pass/saved \
 	tests/pass/saved_store \
 	tests/pass/soak \
@@ -60,6 +61,7 @@ tests_pass_on_device_SOURCES = \
 	tests/pass/on_device_training.h \
 	tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps)
+tests_pass_requests_LDFLAGS = $(wraps)
 tests_pass_saved_LDFLAGS = $(wraps)
 tests_pass_soak_LDFLAGS = $(wraps)
 TESTS += $(pass_tests)

@@ -1,0 +1,107 @@
+/* A rank's requests: in which order passes that overlap make them; and one for which there is no memory. */
+#include "support/main.h"
+#include "support/refused.h"
+#include "support/stalls.h"
+#include "support/wraps.h"
+
+/* Each request's tag, times 1000, and words. The other of two ranks makes the same, but for one that is held back. */
+static size_t asked[32];
+static int count, held = -1, other_fails;
+
+static int start(void *context, int tag, int64_t *words, size_t length, void **request)
+{
+    (void)context;
+    for (size_t i = 0; i < length; ++i)
+        words[i] *= 2;
+    words[0] += other_fails && tag == SBN_TAG_HEADER;
+    asked[count] = 1000 * (size_t)tag + length;
+    *request = &asked[count++];
+    return 0;
+}
+
+static int test(void *context, void *request, int *done)
+{
+    (void)context;
+    *done = held < 0 || request != &asked[held];
+    return 0;
+}
+
+static const sbn_transport two = {.size = sizeof two,
+                                  .world_size = 2,
+                                  .start = start,
+                                  .test = test};
+static slice slices[2]; /* of 3 channels and of 5 */
+
+/* Is the pass ready, when there have been so many requests and some time? */
+static int progress(sbn_pass *pass, int requests)
+{
+    int ready = 0;
+    for (int i = 0; i < 20 || (count < requests && i < 2000); ++i) {
+        must(sbn_pass_progress(pass, &ready), "sbn_pass_progress");
+        pause_for(0.001);
+    }
+    return ready;
+}
+
+/* On a queue without order; what the first pass reads comes late. */
+static void check_order(void)
+{
+    cl_command_queue unordered = fixture_queue(&device, 1);
+    const life l = LIVE_WITH(fixture_rank(&unordered, 1, &two), .channels = 3);
+    sbn_batchnorm *behind = fixture_layer(l.group, 5);
+    sbn_saved *saved = fixture_saved(behind);
+    cl_event gate = fixture_gate(&device);
+    sbn_shard late = slices[0].shard;
+    sbn_pass *first, *second;
+    late.num_wait = 1;
+    late.wait_list = &gate;
+    RIGHT(sbn_forward_begin(l.layer, &late, l.saved, 0, &first));
+    RIGHT(sbn_forward_begin(behind, &slices[1].shard, saved, 0, &second));
+    progress(second, 2);
+    tap_ok(count == 2, "sums wait for those of the pass before: %d requests", count);
+    held = 2;
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    progress(second, 4);
+    tap_ok(!progress(second, 4) && count == 4 && asked[2] == 1000 * SBN_TAG_WORDS + 2 + 8 * 3 &&
+               asked[3] == 1000 * SBN_TAG_WORDS + 2 + 8 * 5,
+           "but not for the others' to come, as the pass does: %d requests", count);
+    held = -1;
+    RIGHT(sbn_pass_end(second, NULL));
+    REFUSED(sbn_group_destroy(l.group), "group: expected no pass of it under way, got 1");
+    RIGHT(sbn_pass_end(first, NULL));
+    clReleaseEvent(gate);
+    fixture_end(behind, saved);
+    fixture_die(&l);
+    clReleaseCommandQueue(unordered);
+}
+
+/* For a header with room for sums, for a rank that has failed, for sums in the wide format. */
+static void check_memory(int way)
+{
+    const sbn_shard *shard = &slices[0].shard;
+    const life l = LIVE_WITH(fixture_rank(&queue, 1, &two), .channels = 3);
+    sbn_pass *pass;
+    other_fails = way == 1;
+    if (way == 2)
+        buffer_fill(&slices[0], &shard->x, slices[0].elements, 3e30f);
+    for (int i = 0; i < 4 && way == 0; ++i)
+        must(sbn_forward(l.layer, shard, l.saved, 0, NULL), "sbn_forward");
+    wraps_fail(WRAP_ALLOCATE, way == 0);
+    RIGHT(sbn_forward_begin(l.layer, shard, l.saved, 0, &pass));
+    wraps_fail(WRAP_ALLOCATE, way > 0);
+    expect(sbn_pass_end(pass, NULL), SBN_OUT_OF_MEMORY, "memory left for", "the end");
+    wraps_fail(WRAP_ALLOCATE, 0);
+    expect(sbn_forward(l.layer, shard, l.saved, 0, NULL), SBN_GROUP_FAILED,
+           "memory left for forward of layer \"batchnorm\", nor to tell the other ranks", "then");
+    fixture_die(&l);
+}
+
+void checks(void)
+{
+    for (size_t i = 0; i < 2; ++i)
+        slice_open(&slices[i], &device, queue, 0, 2, 3 + 2 * i, 9, 1);
+    check_order();
+    for (int way = 0; way < 3; ++way)
+        check_memory(way);
+    slices_close(slices, 2);
+}
