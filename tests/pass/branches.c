@@ -47,7 +47,7 @@ static int together(test_rank *m)
     return rank_says(m, status);
 }
 
-/* Two passes of half the layers each, under way at the same time. */
+/* Two passes of half the layers each, under way at the same time: back the second half begins. */
 static int interleaved(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
@@ -58,11 +58,12 @@ static int interleaved(test_rank *m)
         const sbn_branch *list = back ? set->backward : set->forward;
         int (*begin)(const sbn_branch *, size_t, sbn_pass **) = back ? sbn_backward_branches_begin
                                                                      : sbn_forward_branches_begin;
-        must(begin(list, half, &passes[0]), "begin");
-        must(begin(list + half, set->count - half, &passes[1]), "begin");
+        const size_t at[2] = {back ? half : 0, back ? 0 : half};
+        for (int i = 0; i < 2; ++i)
+            must(begin(list + at[i], at[i] ? set->count - half : half, &passes[i]), "begin");
         must(sbn_pass_progress(passes[0], NULL), "progress");
-        status = sbn_pass_end(passes[1], set->results[back] + half);
-        const int first = sbn_pass_end(passes[0], set->results[back]);
+        status = sbn_pass_end(passes[1], set->results[back] + at[1]);
+        const int first = sbn_pass_end(passes[0], set->results[back] + at[0]);
         status = status ? status : first;
     }
     return rank_says(m, status);

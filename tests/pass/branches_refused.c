@@ -285,7 +285,7 @@ static int without_memory(test_rank *m)
     const int frozen = sbn_forward_branches(&set->forward[1], 1, NULL);
     const int lives = sbn_group_status(m->group, NULL) == SBN_SUCCESS;
     wraps_fail(WRAP_ALLOCATE, 1);
-    rank_says(m, sbn_forward_branches(set->forward, LAYERS, NULL));
+    rank_says(m, sbn_forward_branches(set->forward, 2, NULL));
     wraps_fail(WRAP_ANY, 0);
     return m->status = frozen == SBN_OUT_OF_MEMORY && lives ? m->status : SBN_SUCCESS;
 }
