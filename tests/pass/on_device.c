@@ -11,6 +11,9 @@ static cl_command_queue queues[2]; /* in order, and not */
 
 static const problem one = {"one replica", 5, 300, {3}, 0}, two = {"two", 20, 300, {2, 1}, 0},
                      sliced = {"of several slices", 5, 3000, {7}, 0},
+                     both_sliced = {"two of several", 5, 3000, {7, 7}, 0},
+                     planes = {"large planes", 5, 65536, {1}, 0},
+                     strips = {"strips", 20, 1024, {4}, 0},
                      large = {"wide", 20, 1100, {2, 1}, 3e30f};
 
 /* Whether a group of so many replicas as can be combined, in two queues, combines on its devices. */
@@ -62,6 +65,9 @@ void checks(void)
         with_training(&one, queues[kind], 0, check_calls);
         with_training(&two, queues[kind], 0, check_calls);
         with_training(&large, queues[kind], 0, check_calls);
+        with_training(&both_sliced, queues[kind], 0, check_commands);
+        with_training(&planes, queues[kind], 0, check_commands);
+        with_training(&strips, queues[kind], 0, check_commands);
         for (int on_host = 0; on_host < 2; ++on_host) {
             with_training(&one, queues[kind], on_host, check_commands);
             with_training(&two, queues[kind], on_host, check_commands);

@@ -1,7 +1,9 @@
 /* What passes that devices combine call, and what they do not. */
 #include "base/memory.h"
 #include "group/group.h"
+#include "launch/layer_pass.h"
 #include "pass/on_device_training.h"
+#include "plan/whole.h"
 #include "support/wraps.h"
 
 enum { ROUNDS = 20, WARM_UP = 3 };
@@ -65,18 +67,22 @@ static calls calls_since(const calls *c)
  */
 static void check_pass(training *t, operation op, cl_event given, int given_before)
 {
-    const int on_host = !t->group->combines;
+    const int on_host = !t->group->combines, back = op == BACKWARD;
+    cl_event events[MOST_REPLICAS] = {NULL};
     sbn_result result = SBN_RESULT_INIT;
     const long replicas = (long)t->replicas;
-    const long later = replicas * (1 + (op == BACKWARD && on_host));
+    const long later = replicas * (1 + (back && on_host));
     training_wait(t, &given, given != NULL);
+    for (size_t r = 0; r < t->replicas; ++r)
+        t->shards[r].event = &events[r];
     const calls before = calls_since(&(calls){.launches = 0});
     must(fixture_pass(op, t->layer, t->shards, t->saved, 0, &result), operation_names[op]);
     const calls made = calls_since(&before);
+    events_release(events, t->replicas);
     const long fills = replicas > 1 && !on_host ? replicas : 0;
     const long least = on_host || replicas > 1 ? later : 0, others = on_host ? 0 : replicas - 1;
     const long alone = training_form == SBN_FORM_GPU ? 2 : 1;
-    const long most = replicas == 1 && !on_host ? alone : 2 * replicas + later;
+    const long most = replicas == 1 && !on_host ? alone : (2 - on_host) * replicas + later;
     const long expected = (t->apart ? (made.launches - least) * others : 0) +
                           (given ? made.launches + replicas + made.copies / 2 : 0);
     /* A forward pass asks for the last update of the running statistics, too. */
@@ -92,6 +98,13 @@ static void check_pass(training *t, operation op, cl_event given, int given_befo
                (made.waited_for == expected && made.questions == questions),
            "which wait for %ld events, of %ld expected in order, and ask for %ld states",
            made.waited_for, expected, made.questions);
+    const sbn_layer_pass *lp = t->group->idle_layer_passes;
+    const int views = sbn__variant_of(0, sbn__part_of_reductions(back, 0, 1));
+    if (training_form == SBN_FORM_GPU)
+        tap_ok(!t->group->replicas->kernels[SBN_F32][views], "no kernels of views are loaded");
+    else if (replicas == 1 && !on_host)
+        tap_ok(lp->strip == sbn__plan_whole(lp->shapes, t->group->replicas, back ? 2 : 1),
+               "work-groups have %zu channels", lp->strip);
 }
 
 void check_commands(training *t)

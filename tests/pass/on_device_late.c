@@ -43,8 +43,11 @@ void check_late_errors(training *t)
     EXPECT_CONDEMNED(sbn_forward(t->layer, t->shards, t->saved, 0, NULL),
                      "backward of layer \"batchnorm\", which had only been enqueued, has failed",
                      "the next pass");
+    const long fills = wraps_calls(WRAP_FILL);
     must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL),
          "the one after it");
+    tap_ok(wraps_calls(WRAP_FILL) == fills + (long)t->replicas,
+           "%s: no wide accumulators count as 0 then", t->p->what);
     wraps_condemn(0);
     /* A pass that is refused in between forgets nothing of it. */
     train(t, 0);
@@ -165,6 +168,15 @@ void check_failed_updates(training *t)
     }
     tap_ok(right && failed > 1, "%s: %d of 15 passes are refused, and the next is counted",
            t->p->what, failed);
+    must(sbn_batchnorm_set_running_stats(t->layer, mean, var, &batches), "set");
+    wraps_fail(WRAP_WRITE, 1);
+    const int status = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
+    wraps_fail(WRAP_WRITE, 0);
+    int64_t after;
+    must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &after), "running stats");
+    tap_ok(status && after == batches,
+           "%s: nor is one whose statistics were not sent counted: %lld", t->p->what,
+           (long long)(after - batches));
     must(clReleaseEvent(given), "clReleaseEvent");
 }
 
