@@ -53,6 +53,7 @@ mb6ic5il40,leaky,output,r2,ooo,copied,accumulate
 mb6ic7ih7iw7,frozen,r2,ooo,accumulate,copied,byhost
 mb6ic7ih7iw7,r3,branch1,relu,begin,ooo
 mb6ic7ih7iw7,r3,relu,given1,ooo,form=gpu,host
+mb8ic5ih56iw56,r1,ooo,byhost
 END
 for seed in 0 2; do
     under $seed "$SYNCBN" check --tap --devices 0 --file "$work/problems" > "$work/tap" 2> "$work/err"

@@ -95,6 +95,20 @@ static void check_residual(void)
     fixture_end(a.layer, a.saved);
 }
 
+/* Without weight and bias nothing is known of their buffers, whatever the shard says. */
+static void check_unread(void)
+{
+    arguments a = stage.right;
+    a.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .affine = OFF, .activation = SBN_RELU);
+    a.saved = fixture_saved(a.layer);
+    for (size_t r = 0; r < REPLICAS; ++r)
+        a.shards[r].weight.mem = a.shards[r].bias.mem = a.shards[r].weight_grad.mem =
+            a.shards[r].bias_grad.mem = (cl_mem)stage.group;
+    for (a.op = FORWARD; a.op < OPERATIONS; ++a.op)
+        RIGHT(stage_pass(&a));
+    fixture_end(a.layer, a.saved);
+}
+
 /* Of one layer: a replica's running statistics are written, but where they are constants. */
 static void check_running(void)
 {
@@ -182,6 +196,7 @@ void checks(void)
     clReleaseMemObject(abroad);
     fixture_close(&foreign);
     check_residual();
+    check_unread();
     check_running();
     check_host();
     stage_close();

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "group/group.h"
+#include "pass/pass.h"
 #include "support/main.h"
 #include "support/refused.h"
 #include "support/stalls.h"
@@ -83,6 +84,24 @@ static void check_condemned(cl_command_queue on, int host_combines)
         fixture_die(&l);
     }
     tap_ok(told > 0 && told == n - 2, "%d of %d failed commands are told at once", told, n - 2);
+}
+
+/* So it is of one before the last, of a pass that has only been begun. */
+static void check_begun(void)
+{
+    const sbn_shard shard = open_shard();
+    const life l = live(queue, 0);
+    sbn_pass *pass;
+    cl_int state;
+    must(sbn_forward_begin(l.layer, &shard, l.saved, 0, &pass), "begin");
+    wraps_condemn(1);
+    must(clGetEventInfo(pass->layer_passes->work->last, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                        sizeof state, &state, NULL),
+         "clGetEventInfo");
+    expect(sbn_pass_end(pass, NULL), CL_OUT_OF_RESOURCES,
+           "which had only been enqueued, has failed", "the end of what was begun");
+    wraps_condemn(0);
+    fixture_die(&l);
 }
 
 /* Weights and running statistics that a pass reads ahead of its commands: behind the wait list. */
@@ -220,6 +239,7 @@ void checks(void)
     check_behind_the_queue();
     check_empty_behind_the_queue();
     check_read_ahead();
+    check_begun();
     cl_command_queue unordered = fixture_queue(&device, 1);
     check_empty(queue, "in order");
     check_empty(unordered, "out of order");
