@@ -8,7 +8,7 @@
  * Forecast. Words that all ranks expect travel behind the header, in one request: training repeats its
  * calls. Ranks that differ must still send requests of the same size. So the forecast depends only on calls
  * that all ranks agreed on and that each ended before it began its next one. A rank that makes another call
- * sends as many words, whatever is in them: communicator.forecast.words, behind every header.
+ * sends as many words, all 0: communicator.forecast.words, behind every header.
  */
 #pragma once
 

@@ -66,6 +66,7 @@ static void leave_word(sbn_pass *pass)
     /* If the header already had an error, the mismatch follows at once. */
     if (!pass->error) {
         call.error = sbn__communicator_is_aborted(c) ? SBN_ABORTED : SBN_TIMEOUT;
+        memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
         pass->sums.words[0] = 1;
         sbn__request_start(c, &pass->sums, SBN_TAG_WORDS, pass->sent);
     }

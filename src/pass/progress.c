@@ -60,6 +60,7 @@ void sbn__progress_join(sbn_pass *pass)
     } else if (sbn__request_reserve(&pass->header, words, "a header")) {
         die_of_memory(pass);
     } else {
+        memset(pass->header.words, 0, sizeof(int64_t) * words);
         fill_header(pass, pass->header.words);
         start(pass, &pass->header, SBN_TAG_HEADER, words, SBN_STAGE_HEADER);
     }
@@ -116,7 +117,9 @@ static void send(sbn_pass *pass)
     const size_t words = pass->sent + (pass->one_request ? SBN_HEADER_WORDS : 0);
     if (!pass->error) {
         sbn__sums_encode(pass->layer_passes, pass->wide, pass->sent, sums_of(pass));
-    } else if (pass->sums.capacity < words) {
+    } else if (pass->sums.capacity >= words) {
+        memset(pass->sums.words, 0, sizeof(int64_t) * words);
+    } else {
         die_of_memory(pass);
         return;
     }
