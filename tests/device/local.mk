@@ -20,7 +20,7 @@ tests_device_embedded_LDFLAGS = $(wraps)
 tests_device_host_queue_SOURCES = tests/device/host_queue.c tests/support/wraps_queries.c
 tests_device_host_queue_LDFLAGS = $(wraps) $(query_wraps)
 tests_device_programs_LDFLAGS = \
-	$(wraps) $(wrap)clGetProgramInfo $(wrap)clGetKernelWorkGroupInfo
+	$(wraps) $(wrap)clCreateKernelsInProgram $(wrap)clGetProgramInfo $(wrap)clGetKernelWorkGroupInfo
 tests_device_shared_programs_LDFLAGS = $(wraps)
 tests_device_tuning_LDFLAGS = $(wraps)
 TESTS += $(device_tests)

@@ -13,6 +13,7 @@
 #include "support/folder.h"
 #include "base/memory.h"
 #include "check/devices.h"
+#include "program/binary.h"
 #include "support/wraps.h"
 
 enum { PROGRAMS = 3, CHANNELS = 3, PLANE = 40, SAMPLES = 2 };
@@ -56,6 +57,17 @@ WRAP(cl_int, clGetKernelWorkGroupInfo,
     return __real_clGetKernelWorkGroupInfo(kernel, of, what, size, value, needed);
 }
 
+/* Of the next calls that count a program's kernels or list them this one fails; 0: none. */
+static int unlisted;
+
+WRAP(cl_int, clCreateKernelsInProgram,
+     (cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count))
+{
+    return unlisted > 0 && --unlisted == 0
+               ? CL_OUT_OF_HOST_MEMORY
+               : __real_clCreateKernelsInProgram(program, room, kernels, count);
+}
+
 /* Makes a group and runs a forward and a backward: a digest of both. */
 static uint64_t run(const char *cache)
 {
@@ -93,6 +105,29 @@ static void expect_counts(counts c, long sources, long binaries, uint64_t right,
            c.sources, c.binaries, sources, binaries, c.digest == right ? "the same" : "other");
 }
 
+/* A key has all of every source. Without memory, or the device's names, there is none. */
+static void check_keys(void)
+{
+    static const char unknown[1024] = "longer than a key has room for";
+    sbn_sources sources = {.texts = {"one", "two"}, .lengths = {3, 3}, .count = 2};
+    sbn_bytes key = {0}, other = {0};
+    int right = sbn__binary_key(&key, device.device, &sources, "");
+    for (int i = 0; i < 2; ++i) {
+        sources.texts[i] = "six";
+        right += sbn__binary_key(&other, device.device, &sources, "") && other.size == key.size &&
+                 memcmp(other.at, key.at, key.size) != 0;
+        memcpy(key.at, other.at, key.size);
+        sbn__bytes_free(&other);
+    }
+    sbn__bytes_free(&key);
+    wraps_fail(WRAP_ALLOCATE, 1);
+    right += !sbn__binary_key(&key, device.device, &sources, "");
+    wraps_device_says(CL_DRIVER_VERSION, unknown, sizeof unknown);
+    right += !sbn__binary_key(&key, device.device, &sources, "");
+    wraps_device_says(0, NULL, 0);
+    tap_ok(right == 5, "another text is another key, and what fails is none: %d of 5", right);
+}
+
 static void check_device(const char *name, int all)
 {
     char first[512];
@@ -108,6 +143,7 @@ static void check_device(const char *name, int all)
     expect_counts(counted(folder_root), 0, PROGRAMS, without.digest, "a full cache");
     if (!all)
         return;
+    check_keys();
     close(0); /* the lowest number is the folder's, too */
     must(truncate(first, 1000), "truncate");
     expect_counts(counted(folder_root), 1, PROGRAMS - 1, without.digest, "a truncated file");
@@ -117,8 +153,12 @@ static void check_device(const char *name, int all)
     wraps_fail(WRAP_CREATE_BINARY, 2);
     expect_counts(counted(folder_root), 1, PROGRAMS, without.digest, "a binary is refused");
     wraps_fail(WRAP_CREATE_BINARY, 0);
-    lost = 1;
-    expect_counts(counted(folder_root), 1, PROGRAMS, without.digest, "one has lost a size");
+    for (int n = 0; n <= 2; ++n) {
+        lost = n == 0;
+        unlisted = n;
+        expect_counts(counted(folder_root), 1, PROGRAMS, without.digest,
+                      "one has lost a size, or its kernels are not listed");
+    }
     expect_counts(counted("/dev/null"), PROGRAMS, 0, without.digest, "a folder that is none");
 
     /* The default folder is for devices that are not CPUs. */
