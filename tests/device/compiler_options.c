@@ -3,12 +3,14 @@
  * the compiler, for the narrow format alone, and that the caller's own limit holds. What is refused that would need
  * another option, and options that are wrong.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/activation.h"
 #include "group/group.h"
 #include "program/compiler_options.h"
 #include "program/identity.h"
+#include "program/program_text.h"
 #include "support/main.h"
 #include "support/wraps.h"
 
@@ -65,6 +67,21 @@ static void compile(const char *extensions, cl_device_info question, const void 
            expected, words, extensions);
     must(sbn_group_destroy(group), "sbn_group_destroy");
     wraps_device_says(0, NULL, 0);
+}
+
+/* What programs of reductions are told of their tensors. */
+static void reductions(void)
+{
+    for (int i = 0; i < 4; ++i) {
+        const sbn_program variant = {.form = SBN_FORM_GPU,
+                                     .options = "",
+                                     .part = sbn__part_of_reductions(1, i % 2, i / 2)};
+        sbn_program_text text;
+        char words[64];
+        snprintf(words, sizeof words, "-D VIEWS=%d -D CHANNELS_LAST=%d ", i / 2, i % 2);
+        sbn__program_text(&text, &variant, SBN_PROGRAM_BACKWARD);
+        tap_ok(strstr(text.options, words) != NULL, "reductions: %s", words);
+    }
 }
 
 /* How programs are built on such a device. */
@@ -140,11 +157,14 @@ static void large_buffers(void)
 /* Options that no program can be built with are the caller's mistake, and not the device's. */
 static void wrong_options(void)
 {
+    static const char name[2 * SBN_DEVICE_NAME] = "longer than a sentence has room for";
     sbn_group *group;
+    wraps_device_says(CL_DEVICE_NAME, name, sizeof name);
     expect(MAKE_GROUP(&group, &queue, .build_options = "-w -no-such-option"), SBN_INVALID_ARGUMENT,
-           "build_options: the compiler of device \"|does not take \"-w -no-such-option\": |"
+           "build_options: the compiler of device \"?\" does not take \"-w -no-such-option\": |"
            "no-such-option",
            "an option that the compiler does not know");
+    wraps_device_says(0, NULL, 0);
     tap_ok(!strchr(sbn_last_error(), '\n'), "one line: %s", sbn_last_error());
 }
 
@@ -176,6 +196,7 @@ void checks(void)
     options(intel, SBN_PROGRAM_BACKWARD, 0, "", "-D SUB_GROUP=16 ");
     options(intel, SBN_PROGRAM_FORWARD, 1, "-cl-nv-maxrregcount=255", "-D SUB_GROUP=16 ");
 
+    reductions();
     builds();
     large_buffers();
     wrong_options();

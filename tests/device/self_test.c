@@ -29,8 +29,8 @@ static int make(sbn_kernel_form form, sbn_type type, const char *cache)
     if (!status != (group != NULL) || (!status && *sbn_last_error()))
         tap_ok(0, "%s, and %s group", sbn_status_name(status), group ? "a" : "no");
     if (group) {
-        status = MAKE_LAYER(&layer, group, .channels = 1, .type = type);
-        if (!status != (layer != NULL))
+        status = MAKE_LAYER(&layer, group, .channels = 1, .type = type, .track_running_stats = OFF);
+        if (!status != (layer != NULL) || (!status && *sbn_last_error()))
             tap_ok(0, "%s, and %s layer", sbn_status_name(status), layer ? "a" : "no");
     }
     sbn_batchnorm_destroy(layer);
@@ -209,9 +209,13 @@ static void cached(void)
 
 void checks(void)
 {
+    char words[192];
     /* Kernels as users run them. */
     setenv("POCL_EXTRA_BUILD_FLAGS", "", 1);
     clGetDeviceInfo(device.device, CL_DEVICE_NAME, sizeof name, name, NULL);
+    snprintf(words, sizeof words, "the self-test of device \"%s\" cannot run: ", name);
+    wraps_fail(WRAP_LAUNCH, 1);
+    expect(make(SBN_FORM_CPU, SBN_F32, ""), CL_OUT_OF_RESOURCES, words, "a launch fails");
     for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
         expect(make(form, SBN_F32, ""), SBN_SUCCESS, "", form_names[form]);
         planted(form);

@@ -69,6 +69,10 @@ const self_test_fault self_test_faults[] = {
     {"TO_FLOATS(sum15)", "TO_FLOATS(sum15 * (1.0 - 0x1p-40))",
      "conversion of a + b in double precision to single is rounded to the nearest, ties to even: ",
      0},
+    {"fma(REALS(0, 0), REALS(0, 1), REALS(0, 2))",
+     "convert_float16_rtp(fma(convert_double16(REALS(0, 0)), convert_double16(REALS(0, 1)), "
+     "convert_double16(REALS(0, 2))))",
+     "fma(a, b, c) rounds once: a 0x1.fffffcp-13, b 0x1.000002p-12, c 0x1.000002p+0", 1},
 };
 
 const size_t self_test_fault_count = sizeof self_test_faults / sizeof *self_test_faults;
