@@ -121,10 +121,13 @@ void check_commands(training *t)
 void check_calls(training *t)
 {
     sbn_saved *other = fixture_saved(t->layer);
+    const long finished = wraps_calls(WRAP_FINISH);
     for (int i = 0; i < WARM_UP; ++i) {
         must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, NULL), "running stats");
         train_ahead(t, other);
     }
+    tap_ok(wraps_calls(WRAP_FINISH) == finished + 2,
+           "%s: statistics and their count are there before passes", t->p->what);
     long before[WAITING], after[WAITING];
     const long handles = sbn__handles_open(), asked = wraps_calls(WRAP_EVENT_INFO);
     count(before);
