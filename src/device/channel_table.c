@@ -12,13 +12,11 @@ int sbn__channel_table_create(sbn_channel_table *table, sbn_replica *replicas, s
                                  .channels = channels,
                                  .shared = shared};
     table->host = sbn__allocate(sizeof *table->host * count);
-    table->device = sbn__allocate(sizeof *table->device * count);
-    table->written = sbn__allocate(sizeof(cl_event) * count);
-    table->last = sbn__allocate(sizeof(cl_event) * count);
-    if (!table->host || !table->device || !table->written || !table->last)
+    table->copies = sbn__allocate(sizeof *table->copies * count);
+    if (!table->host || !table->copies)
         return sbn__fail_memory("a table of channels");
     for (size_t r = 0; r < count; ++r) {
-        int status = sbn__reserve(&replicas[r], &table->device[r], bytes);
+        int status = sbn__reserve(&replicas[r], &table->copies[r].buffer, bytes);
         if (!status && (r == 0 || !shared))
             status = sbn__staging_reserve(&replicas[r], &table->host[r], bytes);
         if (status != SBN_SUCCESS)
@@ -29,7 +27,7 @@ int sbn__channel_table_create(sbn_channel_table *table, sbn_replica *replicas, s
 
 void sbn__channel_table_leave(sbn_channel_table *table, size_t replica)
 {
-    cl_event *const of[] = {&table->written[replica], &table->last[replica]};
+    cl_event *const of[] = {&table->copies[replica].written, &table->copies[replica].last};
     for (size_t i = 0; i < sizeof of / sizeof *of; ++i) {
         if (*of[i])
             clWaitForEvents(1, of[i]);
@@ -39,19 +37,15 @@ void sbn__channel_table_leave(sbn_channel_table *table, size_t replica)
 
 void sbn__channel_table_destroy(sbn_channel_table *table)
 {
-    for (size_t r = 0; r < table->replicas; ++r) {
-        if (table->written && table->last)
-            sbn__channel_table_leave(table, r);
-        if (table->device)
-            sbn__release_buffer(&table->device[r]);
+    for (size_t r = 0; table->copies && r < table->replicas; ++r) {
+        sbn__channel_table_leave(table, r);
+        sbn__release_buffer(&table->copies[r].buffer);
     }
     /* After the loop, because all devices copy from a shared one. */
     for (size_t r = 0; table->host && r < table->replicas; ++r)
         sbn__staging_release(&table->host[r]);
     sbn__free(table->host);
-    sbn__free(table->device);
-    sbn__free(table->written);
-    sbn__free(table->last);
+    sbn__free(table->copies);
     *table = (sbn_channel_table){0};
 }
 
@@ -63,10 +57,11 @@ float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica)
 int sbn__channel_table_await(sbn_channel_table *table)
 {
     for (size_t r = 0; r < table->replicas; ++r) {
-        if (!table->written[r])
+        cl_event *written = &table->copies[r].written;
+        if (!*written)
             continue;
-        const cl_int code = clWaitForEvents(1, &table->written[r]);
-        sbn__release_event(&table->written[r]);
+        const cl_int code = clWaitForEvents(1, written);
+        sbn__release_event(written);
         if (code != CL_SUCCESS)
             return sbn__fail(code, "replica %zu: waiting for a table: %s", r, sbn_strerror(code));
     }
@@ -80,7 +75,7 @@ int sbn__channel_table_await(sbn_channel_table *table)
 int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica *replica,
                                      sbn_wait *wait)
 {
-    cl_event *last = &table->last[replica->index];
+    cl_event *last = &table->copies[replica->index].last;
     cl_int state = CL_COMPLETE;
     if (replica->in_order)
         return SBN_SUCCESS;
@@ -100,20 +95,20 @@ int sbn__channel_table_wait_to_write(sbn_channel_table *table, const sbn_replica
 
 int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait)
 {
-    const cl_event written = replica->in_order ? NULL : table->written[replica->index];
+    const cl_event written = replica->in_order ? NULL : table->copies[replica->index].written;
     cl_int state = CL_COMPLETE;
     int status = sbn__channel_table_wait_to_write(table, replica, wait);
     /* Asked behind it: a write that fails later is in the list. */
     if (!status && written)
         status = sbn__event_state(replica, written, &state);
-    return status || state >= 0 ? status
-                                : sbn__fail(state, "replica %zu: writing a table failed: %s",
-                                            replica->index, sbn_strerror(state));
+    return status
+               ? status
+               : sbn__check_cl(replica, "writing a table failed", state < 0 ? state : CL_SUCCESS);
 }
 
 int sbn__channel_table_wrote(sbn_channel_table *table, const sbn_replica *replica, cl_event event)
 {
-    const int status = sbn__keep_event(replica, &table->written[replica->index], event);
+    const int status = sbn__keep_event(replica, &table->copies[replica->index].written, event);
     return status ? status : sbn__channel_table_touched(table, replica, event);
 }
 
@@ -124,7 +119,7 @@ int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica)
     cl_event event;
     int status = sbn__channel_table_wait_to_write(table, replica, &wait);
     if (!status)
-        status = sbn__write(replica, table->device[r].mem,
+        status = sbn__write(replica, table->copies[r].buffer.mem,
                             sizeof(float) * table->rows * table->channels,
                             sbn__channel_table_rows(table, r), &wait, &event);
     if (status != SBN_SUCCESS)
@@ -136,5 +131,5 @@ int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica)
 
 int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *replica, cl_event event)
 {
-    return sbn__keep_event(replica, &table->last[replica->index], event);
+    return sbn__keep_event(replica, &table->copies[replica->index].last, event);
 }

@@ -8,14 +8,19 @@
 
 #include "device/staging.h"
 
+/* On a replica's device. */
+typedef struct sbn_channel_copy {
+    sbn_device_buffer buffer;
+    cl_event written; /* the last write, while which host must stay */
+    cl_event last;    /* the last command that touched it */
+} sbn_channel_copy;
+
 typedef struct sbn_channel_table {
     size_t replicas;
-    size_t rows, channels; /* of a copy: one row after the other */
-    int shared;            /* one host copy serves all replicas */
-    sbn_staging *host;     /* per copy: the first replica's, or each one's */
-    sbn_device_buffer *device;
-    cl_event *written; /* per replica: the last write, while which host must stay */
-    cl_event *last;    /* per replica: the last command that touched the device's copy */
+    size_t rows, channels;    /* of a copy: one row after the other */
+    int shared;               /* one host copy serves all replicas */
+    sbn_staging *host;        /* per copy: the first replica's, or each one's */
+    sbn_channel_copy *copies; /* per replica */
 } sbn_channel_table;
 
 int sbn__channel_table_create(sbn_channel_table *table, sbn_replica *replicas, size_t count,

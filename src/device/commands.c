@@ -135,13 +135,11 @@ int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state)
 
 int sbn__event_done(const sbn_replica *replica, cl_event event, int *done)
 {
-    cl_int state;
+    cl_int state = CL_COMPLETE;
     const int status = sbn__event_state(replica, event, &state);
-    if (status)
-        return status;
     *done = state == CL_COMPLETE;
     return state < CL_COMPLETE ? sbn__check_cl(replica, "a command failed on the device", state)
-                               : SBN_SUCCESS;
+                               : status;
 }
 
 int sbn__event_await(const sbn_replica *replica, cl_event event)

@@ -173,6 +173,8 @@ void sbn__replica_close(sbn_replica *replica)
     for (int type = 0; type < SBN_TYPES; ++type)
         for (int variant = 0; variant < SBN_VARIANTS; ++variant)
             unload(&replica->kernels[type][variant]);
+    for (size_t i = 0; i < SBN_HOST_MEMORIES; ++i)
+        SBN_RELEASE(clReleaseMemObject, replica->host_memories[i].mem);
     SBN_RELEASE(clReleaseCommandQueue, replica->transfer_queue);
     SBN_RELEASE(clReleaseCommandQueue, replica->queue);
 }

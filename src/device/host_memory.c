@@ -39,12 +39,6 @@ void sbn__host_memory_give(sbn_replica *replica, void *address, size_t size, cl_
     *kept = (sbn_host_memory){address, size, mem};
 }
 
-void sbn__host_memory_forget(sbn_replica *replica)
-{
-    for (size_t i = 0; i < SBN_HOST_MEMORIES; ++i)
-        sbn__release_mem(replica->host_memories[i].mem);
-}
-
 int sbn__host_memory_fetch(sbn_replica *replica, cl_mem mem, size_t size)
 {
     cl_int code = CL_SUCCESS;

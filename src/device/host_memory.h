@@ -15,7 +15,6 @@ int sbn__host_memory_try(sbn_replica *replica);
  */
 int sbn__host_memory_take(sbn_replica *replica, void *address, size_t size, cl_mem *mem);
 void sbn__host_memory_give(sbn_replica *replica, void *address, size_t size, cl_mem mem);
-void sbn__host_memory_forget(sbn_replica *replica);
 
 /* Brings what the device wrote, before, to a buffer's memory, where the device copies. Blocks. */
 int sbn__host_memory_fetch(sbn_replica *replica, cl_mem mem, size_t size);

@@ -12,20 +12,6 @@ enum { MOST = 32 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static cl_command_queue kept;
 
-/* A device's queue, in a context of its own that the queue retains. */
-static int make_queue(cl_device_id device, cl_command_queue *queue)
-{
-    cl_int code;
-    const cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
-    if (code != CL_SUCCESS)
-        return sbn__fail(code, "the host's queue: clCreateContext: %s", sbn_strerror(code));
-    *queue = clCreateCommandQueue(context, device, 0, &code);
-    clReleaseContext(context);
-    return code == CL_SUCCESS
-               ? SBN_SUCCESS
-               : sbn__fail(code, "the host's queue: clCreateCommandQueue: %s", sbn_strerror(code));
-}
-
 /* The first CPU that can run the kernels. Without one: why those that there are cannot. */
 static int find_device(cl_device_id *found)
 {
@@ -51,16 +37,31 @@ static int find_device(cl_device_id *found)
                      "OpenCL: expected a driver for this machine's CPU, got %s", reason);
 }
 
-int sbn_host_queue(cl_command_queue *queue)
+/* The first CPU's, in a context of its own that the queue retains. */
+static int make_queue(cl_command_queue *queue)
 {
     cl_device_id device;
+    cl_int code;
+    const int status = find_device(&device);
+    if (status)
+        return status;
+    const cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    if (code != CL_SUCCESS)
+        return sbn__fail(code, "the host's queue: clCreateContext: %s", sbn_strerror(code));
+    *queue = clCreateCommandQueue(context, device, 0, &code);
+    clReleaseContext(context);
+    return code == CL_SUCCESS
+               ? SBN_SUCCESS
+               : sbn__fail(code, "the host's queue: clCreateCommandQueue: %s", sbn_strerror(code));
+}
+
+int sbn_host_queue(cl_command_queue *queue)
+{
     sbn__error_clear();
     if (!queue)
         return sbn__fail(SBN_INVALID_ARGUMENT, "queue: expected a place for the queue, got NULL");
     pthread_mutex_lock(&mutex);
-    int status = kept ? SBN_SUCCESS : find_device(&device);
-    if (!status && !kept)
-        status = make_queue(device, &kept);
+    const int status = kept ? SBN_SUCCESS : make_queue(&kept);
     *queue = kept;
     pthread_mutex_unlock(&mutex);
     return status;

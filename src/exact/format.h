@@ -54,8 +54,8 @@ typedef struct sbn_format {
 extern const sbn_format sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 
 /*
- * Writes build options (-D) and returns snprintf's length: what all programs share, and the
- * narrow format of the pass for which a program sums.
+ * Write build options (-D): what all programs share, and the narrow format of the pass for which a
+ * program sums.
  */
-int sbn__summation_macros(char *out, size_t size);
-int sbn__format_macros(const sbn_format *format, char *out, size_t size);
+void sbn__summation_macros(char *out, size_t size);
+void sbn__format_macros(const sbn_format *format, char *out, size_t size);

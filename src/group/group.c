@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "base/versioned_struct.h"
 #include "device/commands.h"
-#include "device/host_memory.h"
 #include "program/build.h"
 #include "program/cache.h"
 #include "program/compiler_options.h"
@@ -195,10 +194,8 @@ void sbn__group_free(sbn_group *group)
 {
     if (group->free_passes)
         group->free_passes(group);
-    for (size_t r = 0; r < group->replica_count; ++r) {
-        sbn__host_memory_forget(&group->replicas[r]);
+    for (size_t r = 0; r < group->replica_count; ++r)
         sbn__replica_close(&group->replicas[r]);
-    }
     sbn__communicator_close(&group->communicator);
     sbn__free(group->claims.list);
     sbn__free(group->replicas);

@@ -51,7 +51,8 @@ static int prepare(const sbn_batchnorm *layer, const sbn_folding *f, const sbn_r
     char who[128];
     const size_t channels = layer->channels;
     /* Running means are floats, so their lower part is 0. */
-    const sbn_buffer zeros = {layer->table.device[replica->index].mem, SBN_ROW_MEAN_LOW * channels};
+    const sbn_buffer zeros = {layer->table.copies[replica->index].buffer.mem,
+                              SBN_ROW_MEAN_LOW * channels};
     snprintf(who, sizeof who, "folding of layer \"%.48s\", rank %d, replica %zu", layer->name,
              sbn_group_rank(layer->group), replica->index);
     if (f->outer < 1 || f->inner < 1)

@@ -21,7 +21,7 @@ int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_red
         .dy = shard->dy.mem,
         .dy_offset = shard->dy.offset,
         .dy_gap = g->dy_gap,
-        .coefficients = coefficients->device[r].mem,
+        .coefficients = coefficients->copies[r].buffer.mem,
     };
     sbn_activation_arguments fused;
     sbn_arguments arguments = {.count = 0};
@@ -79,7 +79,7 @@ sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, si
                                                     const sbn_shard *shard)
 {
     const sbn_shape *g = &lp->shapes[replica];
-    const cl_mem table = lp->saved->table.device[replica].mem;
+    const cl_mem table = lp->saved->table.copies[replica].buffer.mem;
     return (sbn_backward_tensor_arguments){
         .x = shard->x.mem,
         .x_offset = shard->x.offset,
@@ -89,7 +89,7 @@ sbn_backward_tensor_arguments sbn__backward_tensors(const sbn_layer_pass *lp, si
         .dy_gap = g->dy_gap,
         /* The kernel does not access buffers that are not there; any will do in their place. */
         .dx = sbn__backward_applies(lp, replica) ? shard->dx.mem
-                                                 : lp->gradients.device[replica].mem,
+                                                 : lp->gradients.copies[replica].buffer.mem,
         .dx_offset = shard->dx.offset,
         .dx_gap = g->dx_gap,
         .weights = lp->layer->affine ? shard->weight.mem : table,
@@ -108,7 +108,7 @@ int sbn__backward_launch(sbn_layer_pass *lp, sbn_replica *replica, cl_event *eve
     const sbn_shape *g = &lp->shapes[r];
     sbn_channel_table *coefficients = &lp->saved->table, *gradients = &lp->gradients;
     const sbn_backward_tensor_arguments tensors = sbn__backward_tensors(lp, r, &shard);
-    const sbn_backward_apply_arguments own = {.gradients = gradients->device[r].mem};
+    const sbn_backward_apply_arguments own = {.gradients = gradients->copies[r].buffer.mem};
     sbn_backward_fusion_arguments fused;
     sbn_arguments arguments = {.count = 0};
     sbn__add_backward_tensor(&arguments, &tensors);
@@ -139,7 +139,7 @@ int sbn__backward_store(sbn_layer_pass *lp, sbn_replica *replica)
         return SBN_SUCCESS;
     const size_t groups = sbn__ceil_div(lp->layer->channels, SBN_ELEMENTWISE_ITEMS);
     const sbn_store_gradients_arguments own = {
-        .gradients = gradients->device[r].mem,
+        .gradients = gradients->copies[r].buffer.mem,
         .channels = (cl_uint)lp->layer->channels,
     };
     const sbn_store_arguments store = sbn__store_arguments(lp, r);

@@ -11,7 +11,7 @@ int sbn__backward_stores(const sbn_layer_pass *lp, size_t replica)
 sbn_store_arguments sbn__store_arguments(const sbn_layer_pass *lp, size_t replica)
 {
     const sbn_shard *shard = &lp->shards[replica];
-    const cl_mem table = lp->gradients.device[replica].mem;
+    const cl_mem table = lp->gradients.copies[replica].buffer.mem;
     const int has_weight = lp->layer->affine && shard->weight_grad.mem;
     const int has_bias = lp->layer->affine && shard->bias_grad.mem;
     return (sbn_store_arguments){
@@ -36,7 +36,7 @@ static int begin_forward(sbn_combining *combining, sbn_layer_pass *lp, sbn_repli
     /* The device overwrites what was saved. */
     saved->filled = 0;
     combining->statistics = (sbn_forward_combine_arguments){
-        .coefficients = saved->table.device[r].mem,
+        .coefficients = saved->table.copies[r].buffer.mem,
         .moments = saved->moments->device[r].mem,
     };
     combining->tracking = sbn__tracking_of(lp, r, combining->statistics.moments);
@@ -54,7 +54,7 @@ static int begin_backward(sbn_combining *combining, sbn_layer_pass *lp, sbn_repl
         status = sbn__channel_table_wait(&lp->saved->table, replica, wait);
     combining->gradients = (sbn_backward_combine_arguments){
         .moments = lp->saved->moments->device[r].mem,
-        .gradients = lp->gradients.device[r].mem,
+        .gradients = lp->gradients.copies[r].buffer.mem,
     };
     combining->store = sbn__store_arguments(lp, r);
     if (!lp->at_once)

@@ -48,7 +48,7 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
                         sbn_normalise normalise, const sbn_mask *mask, cl_event ready,
                         cl_event *applied)
 {
-    const cl_mem table = coefficients->device[replica->index].mem;
+    const cl_mem table = coefficients->copies[replica->index].buffer.mem;
     const int fusion = normalise == SBN_NORMALISE ? layer->fusion : 0;
     const sbn_forward_tensor_arguments tensors = sbn__forward_tensors(layer, shard, shape, table);
     const sbn_forward_apply_arguments own = {

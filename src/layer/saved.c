@@ -157,7 +157,7 @@ int sbn__saved_read(const sbn_saved *saved)
     if (moments->on_host)
         return SBN_SUCCESS;
     const sbn_replica *replica = saved->layer->group->replicas;
-    const cl_event written = saved->table.written[0];
+    const cl_event written = saved->table.copies->written;
     cl_int state = CL_COMPLETE;
     if (written)
         clWaitForEvents(1, &written);

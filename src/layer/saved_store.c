@@ -91,7 +91,7 @@ static header describe_all(const sbn_saved *saved)
 /* Waits for the last command on what is saved of a replica. */
 static int wait(const sbn_saved *saved, const sbn_replica *replica)
 {
-    const cl_event last = saved->table.last[replica->index];
+    const cl_event last = saved->table.copies[replica->index].last;
     return last ? sbn__event_wait(replica, last) : SBN_SUCCESS;
 }
 

@@ -91,7 +91,7 @@ int sbn__binary_of(cl_program program, cl_device_id device, sbn_bytes *binary)
     good = good && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof *places * count, places,
                                     NULL) == CL_SUCCESS;
     for (cl_uint i = 0; places && i < count; ++i) {
-        if (good && devices[i] == device && !binary->at) {
+        if (good && devices[i] == device) {
             *binary = (sbn_bytes){places[i], sizes[i]};
             places[i] = NULL;
         }

@@ -85,13 +85,6 @@ static build_log read_log(cl_program program, cl_device_id device)
     return log;
 }
 
-static int fail_build(cl_program program, cl_device_id device, cl_int code)
-{
-    const build_log log = read_log(program, device);
-    return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s",
-                     log.name, sbn_strerror(code), log.text);
-}
-
 /* A build has failed. Are the caller's options to blame, with which no program can be built? */
 static int blame_options(const sbn_program *owner)
 {
@@ -125,8 +118,11 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
         return sbn__fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
     sbn__handle_opened();
     code = clBuildProgram(*program, 1, &owner->device, text->options, NULL, NULL);
-    if (code != CL_SUCCESS)
-        return fail_build(*program, owner->device, code);
+    if (code != CL_SUCCESS) {
+        const build_log log = read_log(*program, owner->device);
+        return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s",
+                         log.name, sbn_strerror(code), log.text);
+    }
     /* Before the program is cached, so that cached programs have passed the test. */
     if (program != &owner->programs[SBN_PROGRAM_APPLY] || owner->fusion)
         return SBN_SUCCESS;

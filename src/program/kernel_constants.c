@@ -31,7 +31,7 @@ const sbn_form_sizes *sbn__form_sizes(sbn_kernel_form form)
     return &forms[form];
 }
 
-int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size)
+void sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size)
 {
     char own[256];
     if (form == SBN_FORM_CPU)
@@ -46,15 +46,14 @@ int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size)
                  SBN_GPU_LOG2_ITEMS, SBN_GPU_ITEMS, SBN_GPU_LOADS, SBN_GPU_LOG2_PARTS,
                  SBN_GPU_PARTS, SBN_GPU_SMALL_PLANE, SBN_GPU_LOG2_SLICE_WORDS, SBN_GPU_APPLY_ITEMS,
                  SBN_GPU_TILE);
-    return snprintf(out, size,
-                    "%s-D ROW_MEAN_HIGH=%d -D ROW_MEAN_LOW=%d -D ROW_INVSTD=%d "
-                    "-D ROW_G_HIGH=%d -D ROW_G_LOW=%d -D ROW_K=%d -D ROW_WEIGHT_GRAD=%d "
-                    "-D ROW_BIAS_GRAD=%d -D MOMENT_MEAN=%d -D MOMENT_VAR=%d "
-                    "-D MOMENT_INVSTD=%d -D COMBINE_ITEMS=%d -D COMBINE_SPAN=%d -D MASK_BITS=%d "
-                    "-D ELEMENTWISE_ITEMS=%d -D CASES=%d ",
-                    own, SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_ROW_G_HIGH,
-                    SBN_ROW_G_LOW, SBN_ROW_K, SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD,
-                    SBN_MOMENT_MEAN, SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, forms[form].combine_items,
-                    forms[form].combine_span, forms[form].mask_bits, SBN_ELEMENTWISE_ITEMS,
-                    SBN_SELF_TEST_CASES);
+    snprintf(out, size,
+             "%s-D ROW_MEAN_HIGH=%d -D ROW_MEAN_LOW=%d -D ROW_INVSTD=%d "
+             "-D ROW_G_HIGH=%d -D ROW_G_LOW=%d -D ROW_K=%d -D ROW_WEIGHT_GRAD=%d "
+             "-D ROW_BIAS_GRAD=%d -D MOMENT_MEAN=%d -D MOMENT_VAR=%d "
+             "-D MOMENT_INVSTD=%d -D COMBINE_ITEMS=%d -D COMBINE_SPAN=%d -D MASK_BITS=%d "
+             "-D ELEMENTWISE_ITEMS=%d -D CASES=%d ",
+             own, SBN_ROW_MEAN_HIGH, SBN_ROW_MEAN_LOW, SBN_ROW_INVSTD, SBN_ROW_G_HIGH,
+             SBN_ROW_G_LOW, SBN_ROW_K, SBN_ROW_WEIGHT_GRAD, SBN_ROW_BIAS_GRAD, SBN_MOMENT_MEAN,
+             SBN_MOMENT_VAR, SBN_MOMENT_INVSTD, forms[form].combine_items, forms[form].combine_span,
+             forms[form].mask_bits, SBN_ELEMENTWISE_ITEMS, SBN_SELF_TEST_CASES);
 }

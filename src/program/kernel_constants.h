@@ -79,5 +79,5 @@ typedef struct sbn_form_sizes {
 
 const sbn_form_sizes *sbn__form_sizes(sbn_kernel_form form);
 
-/* Writes the build options (-D) of a form; returns snprintf's length. */
-int sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size);
+/* Writes the build options (-D) of a form. */
+void sbn__kernel_macros(sbn_kernel_form form, char *out, size_t size);

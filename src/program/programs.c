@@ -22,6 +22,7 @@ static sbn_program *find(const sbn_program *wanted)
     return one;
 }
 
+/* In the list, but not built yet; NULL: no memory. */
 static sbn_program *make_program(const sbn_program *wanted)
 {
     sbn_program *made = sbn__allocate(sizeof *made + strlen(wanted->options) + 1);
@@ -30,6 +31,8 @@ static sbn_program *make_program(const sbn_program *wanted)
     *made = *wanted;
     made->options = strcpy((char *)(made + 1), wanted->options);
     made->users = 1;
+    made->next = programs;
+    programs = made;
     return made;
 }
 
@@ -43,15 +46,10 @@ static sbn_program *find_or_make(const sbn_program *wanted, int *made)
         found = find(wanted);
     }
     *made = !found;
-    if (found) {
+    if (found)
         ++found->users;
-    } else {
+    else
         found = make_program(wanted);
-        if (found) {
-            found->next = programs;
-            programs = found;
-        }
-    }
     pthread_mutex_unlock(&mutex);
     return found;
 }

@@ -42,20 +42,15 @@ static cl_int run_on_device(on_device *d, const sbn_program *program,
     return code;
 }
 
-static void close_on_device(on_device *d)
-{
-    for (size_t i = 0; i < SBN_SELF_TEST_BUFFERS; ++i)
-        SBN_RELEASE(clReleaseMemObject, d->buffers[i]);
-    SBN_RELEASE(clReleaseKernel, d->kernel);
-    SBN_RELEASE(clReleaseCommandQueue, d->queue);
-}
-
 int sbn__self_test_run(const sbn_program *program, const sbn_self_test_launch *launch)
 {
     on_device d = {0};
     char name[SBN_DEVICE_NAME];
     const cl_int code = run_on_device(&d, program, launch);
-    close_on_device(&d);
+    for (size_t i = 0; i < SBN_SELF_TEST_BUFFERS; ++i)
+        SBN_RELEASE(clReleaseMemObject, d.buffers[i]);
+    SBN_RELEASE(clReleaseKernel, d.kernel);
+    SBN_RELEASE(clReleaseCommandQueue, d.queue);
     if (code == CL_SUCCESS)
         return SBN_SUCCESS;
     sbn__device_name(program->device, name);

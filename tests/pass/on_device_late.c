@@ -195,7 +195,7 @@ void check_loading(training *t)
     for (int written = 0; written < 2; ++written) {
         training_reset(t);
         train(t, 0);
-        condemn(written ? t->saved->table.written[0] : t->saved->table.last[0]);
+        condemn(written ? t->saved->table.copies->written : t->saved->table.copies->last);
         const int status = sbn_saved_load(t->saved, bytes, size);
         tap_ok(!status, "%s: saved statistics are loaded behind %s that failed: %s", t->p->what,
                written ? "a forward pass" : "a pass", sbn_strerror(status));
@@ -239,7 +239,7 @@ void check_failed_forward(training *t)
 {
     float mean[MOST_CHANNELS];
     train(t, 0);
-    condemn(t->saved->table.written[0]);
+    condemn(t->saved->table.copies->written);
     /* A queue in order is not asked. */
     const int read = sbn_backward(t->layer, t->shards, t->saved, 0, NULL);
     tap_ok((read == 0) == t->layer->group->replicas->in_order, "%s: reading what it saved: %s",
@@ -273,7 +273,7 @@ void check_failed_evaluation(training *t)
     training_wait(t, NULL, 0);
     t->shards[0].y = s->shard.dx;
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
-    condemn(t->layer->table.last[0]);
+    condemn(t->layer->table.copies->last);
     must(sbn_batchnorm_set_running_stats(t->layer, means, NULL, NULL), "set");
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
     wraps_condemn(0);
