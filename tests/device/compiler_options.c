@@ -3,7 +3,6 @@
  * the compiler, for the narrow format alone, and that the caller's own limit holds. What is refused that would need
  * another option, and options that are wrong.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/activation.h"
@@ -67,21 +66,6 @@ static void compile(const char *extensions, cl_device_info question, const void 
            expected, words, extensions);
     must(sbn_group_destroy(group), "sbn_group_destroy");
     wraps_device_says(0, NULL, 0);
-}
-
-/* What programs of reductions are told of their tensors. */
-static void reductions(void)
-{
-    for (int i = 0; i < 4; ++i) {
-        const sbn_program variant = {.form = SBN_FORM_GPU,
-                                     .options = "",
-                                     .part = sbn__part_of_reductions(1, i % 2, i / 2)};
-        sbn_program_text text;
-        char words[64];
-        snprintf(words, sizeof words, "-D VIEWS=%d -D CHANNELS_LAST=%d ", i / 2, i % 2);
-        sbn__program_text(&text, &variant, SBN_PROGRAM_BACKWARD);
-        tap_ok(strstr(text.options, words) != NULL, "reductions: %s", words);
-    }
 }
 
 /* How programs are built on such a device. */
@@ -196,7 +180,11 @@ void checks(void)
     options(intel, SBN_PROGRAM_BACKWARD, 0, "", "-D SUB_GROUP=16 ");
     options(intel, SBN_PROGRAM_FORWARD, 1, "-cl-nv-maxrregcount=255", "-D SUB_GROUP=16 ");
 
-    reductions();
+    sbn_program_text dense;
+    sbn__program_text(&dense, &(sbn_program){.form = SBN_FORM_GPU, .options = ""},
+                      SBN_PROGRAM_BACKWARD);
+    tap_ok(strstr(dense.options, "-D VIEWS=0 ") != NULL, "dense tensors pay for no gaps");
+
     builds();
     large_buffers();
     wrong_options();
