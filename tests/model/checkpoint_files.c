@@ -2,6 +2,7 @@
  * What is saved leaves all other tensors as they were, and appears whole or not at all.
  */
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,15 +97,18 @@ static void check_rewrite(void)
     const size_t same = same_tensors(data_path("network_bf16.safetensors"), &in_all);
     tap_ok(same == in_all - 3, "all but 3 of %d tensors are as they were: %d", (int)in_all,
            (int)same);
+    const float large[MOST] = {1, FLT_MAX, 1, 1};
+    must(sbn_batchnorm_set_running_stats(n.layers[0], NULL, large, NULL), "set");
+    expect(sbn_model_save(n.model, file_network_path, file_network_path), SBN_KEY_MISMATCH,
+           "1.running_var|3.40282e+38|BF16", "a variance beyond BF16");
 
     /* A value that the file's type cannot hold is refused, and the file is not changed. */
     must(sbn_model_load(n.model, data_path("network_f16.safetensors"), NULL), "load");
     must(sbn_model_save(n.model, file_network_path, data_path("network_f16.safetensors")), "save");
     const uint64_t before = digest_file(file_network_path);
-    const float large[MOST] = {1, 70000, 1, 1};
     must(sbn_batchnorm_set_running_stats(n.layers[0], NULL, large, NULL), "set");
     expect(sbn_model_save(n.model, file_network_path, file_network_path), SBN_KEY_MISMATCH,
-           "1.running_var|70000|F16", "a variance beyond F16");
+           "1.running_var|3.40282e+38|F16", "a variance beyond F16");
     const float infinite[MOST] = {1, INFINITY, NAN, 1};
     tap_ok(digest_file(file_network_path) == before && files_in_folder() == 1,
            "the file is as it was");
@@ -118,9 +122,15 @@ static void check_rewrite(void)
 static void check_failures(void)
 {
     network n;
+    sbn_tensor_file file;
     char elsewhere[128];
     file_network_open(&n, file_network_channels[1], 1);
     must(sbn_model_save(n.model, file_network_path, NULL), "save");
+    must(sbn__tensor_file_open(&file, file_network_path), "open");
+    tap_ok(file.header.metadata.count == 1 &&
+               !memcmp(file.header.metadata.strings, "format\0pt", 10),
+           "the usual metadata of a new file");
+    sbn__tensor_file_close(&file);
     const uint64_t before = digest_file(file_network_path);
     snprintf(elsewhere, sizeof elsewhere, "%s/none/file", folder_root);
     expect(sbn_model_save(n.model, elsewhere, NULL), SBN_IO_ERROR, "none/file|No such file",

@@ -13,6 +13,7 @@
 typedef struct engine {
     network *network;
     int calls, fail_at;
+    size_t offset; /* of each bias */
 } engine;
 
 static int replicate(void *context, const char *name, sbn_batchnorm *layer, size_t replica,
@@ -29,6 +30,7 @@ static int replicate(void *context, const char *name, sbn_batchnorm *layer, size
         e->network->parameters[index][replica] = network_parameters(e->network, CHANNELS, PATTERN,
                                                                     PATTERN);
     *parameters = e->network->parameters[index][replica];
+    parameters->bias.offset += e->offset;
     parameters->size = 0; /* of no effect */
     return SBN_SUCCESS;
 }
@@ -87,7 +89,7 @@ static void check_moves(void)
     tap_ok(step(&still, 0, 1, of_still, 1) == step(&moved, 0, 1, of_moved, 1), "before the move");
     must(sbn_model_set_training(moved.model, 0), "train");
     must(sbn_batchnorm_set_frozen(moved.layers[1], 1), "freeze");
-    engine e = {&moved, 0, 0};
+    engine e = {&moved, 0, 0, 0};
     expect(sbn_model_set_group(moved.model, three, replicate, &e), SBN_SUCCESS, "",
            "to 3 replicas");
     tap_ok(e.calls == 2 * REPLICAS, "the engine was asked for %d replicas' buffers", e.calls);
@@ -141,9 +143,12 @@ static void check_refused_moves(void)
     tap_ok(n.model->entries[0].parameters[0].weight.mem == before, "they are the same ones");
     expect(sbn_model_set_group(n.model, other, NULL, NULL), SBN_SUCCESS, "", "to where it is");
     REFUSED(sbn_model_set_group(n.model, three, NULL, NULL), "stem|replicate|3 replicas|for 1");
-    engine e = {&n, 0, 4};
+    engine e = {&n, 0, 4, 0};
     expect(sbn_model_set_group(n.model, three, replicate, &e), CL_OUT_OF_RESOURCES,
            "block.0.norm|replica 0|CL_OUT_OF_RESOURCES", "an engine that fails");
+    e.offset = 9;
+    REFUSED(sbn_model_set_group(n.model, three, replicate, &e),
+            "stem: bias: expected 4 floats from offset");
     sbn_saved *saved = fixture_saved(n.layers[0]);
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     must(sbn_forward_begin(n.layers[0], &s.shard, saved, 0, &pass), "begin");

@@ -84,6 +84,11 @@ static void check_modes(void)
     wraps_fail(WRAP_CLOSE, 0);
     tap_ok(status == SBN_IO_ERROR && strcmp(system_calls, "OU") == 0,
            "a draft that cannot be closed is removed once: %s: %s", system_calls, sbn_last_error());
+    wraps_fail(WRAP_OPENAT, 1);
+    status = save(folder_path("fresh"));
+    tap_ok(status == SBN_IO_ERROR && strstr(sbn_last_error(), "/fresh: making its draft") &&
+               !*system_calls,
+           "one that cannot be made is not: %s: %s", system_calls, sbn_last_error());
 }
 
 /* The n-th call of a function fails. */

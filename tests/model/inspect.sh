@@ -105,6 +105,7 @@ nothing||an empty file
 zip.pt|%z\\020\\000\\022\\000archive/data.pkl|a file of torch.save, a ZIP archive; $convert
 arrays.npz|%z\\005\\000\\022\\000x.npy|a NumPy archive (.npz)
 plain.zip|%z\\006\\000\\022\\000README|a ZIP archive
+short.zip|PK\\003\\004|a ZIP archive
 old.pt|\\200\\002\\212\\012\\154\\374\\234\\106\\371\\040\\152\\250\\120\\031.\\200\\002|a file of torch.save from before PyTorch 1.6; $convert
 pickle2|\\200\\002}q\\000.|a Python pickle
 pickle3|\\200\\003}q\\000.|a Python pickle
@@ -140,7 +141,8 @@ dd if=/dev/zero of="$work/zeros" bs=100 count=1 2> /dev/null
 is 'a file that begins with zeros' zeros
 # Bytes that are no UTF-8, and control characters that no text has.
 for noise in '\377\376\001\002\003\004\005\006' '\001\002\003\004text' 'textual\177' 'text\377abc' \
-    'text\037abc' '\001\002\003\000\000\000\000\177{"'; do
+    'text\037abc' '\001\002\003\000\000\000\000\177{"' '\000\037\000\037\000\037\000\037' \
+    '\000\000\000\000\000\000\000\037' '\037\037\037\037\037\037\037\037' 'PK\003\005\006\007\010\011' 'textuals\000'; do
     printf "$noise" > "$work/noise"
     inspect 1 "$work/noise"
     check 'of what is nothing known the length is shown' grep -q '/noise: expected a safetensors '\

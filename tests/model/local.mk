@@ -20,7 +20,9 @@ tests_model_model_LDFLAGS = $(wraps)
 tests_model_safetensors_SOURCES = \
 	tests/model/safetensors.c \
 	tests/model/safetensors_liars.c \
-	tests/model/safetensors_liars.h
+	tests/model/safetensors_liars.h \
+	tests/support/wraps_files.c
+tests_model_safetensors_LDFLAGS = $(file_wraps)
 TESTS += $(model_tests)
 ASAN_TESTS += $(model_tests)
 

@@ -43,8 +43,8 @@ static void check_set(sbn_group *group)
     bad->size = 0;
     REFUSED(sbn_model_add(n.model, "x", other, bad),
             "parameters|size: expected sizeof(sbn_parameters)|got 0");
-    REFUSED(sbn_model_add(n.model, "x", plain, n.parameters[0]),
-            "parameters: expected NULL for layer \"x\"|no weight or bias");
+    REFUSED(sbn_model_add(n.model, "\xf0\x9f\x98\x80", plain, n.parameters[0]),
+            "parameters: expected NULL for layer \"\xf0\x9f\x98\x80\"|no weight or bias");
     tap_ok(sbn_model_size(n.model) == LAYERS, "refused, none was added");
     must(sbn_model_add(n.model, "", other, NULL), "sbn_model_add");
     REFUSED(sbn_model_set_parameters(n.model, LAYERS, NULL, NULL), "not told where");
@@ -68,6 +68,7 @@ static void check_switches(sbn_group *group)
     tap_ok(network_flags(&n) == 07, "all are released");
     REFUSED(sbn_model_set_training(n.model, -1), "training|got -1");
     REFUSED(sbn_model_set_frozen(NULL, 1), "model|NULL");
+    REFUSED(sbn_model_reset_running_stats(NULL), "model|NULL");
     network_close(&n);
 }
 

@@ -5,6 +5,7 @@
 #include "safetensors/write.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/memory.h"
 #include "model/safetensors_liars.h"
 #include "support/vectors.h"
+#include "support/wraps.h"
 
 static char path[64];
 
@@ -54,6 +56,9 @@ static void check_lengths(void)
         vectors_write(path, "{}", lies[i].length, 0, 0);
         refuse(SBN_INVALID_FILE, lies[i].words, lies[i].what);
     }
+    vectors_write(path, "{}", 100000001, 0, 0);
+    wraps_fail(WRAP_PREAD, 2);
+    refuse(SBN_IO_ERROR, "reading it", "a file that cannot be read a second time, for its kind");
     /* Cut at every length: none is a whole file. */
     static const char header[] =
         "{\"\\n\\u00e9\\ud83d\\ude00\xc3\xa9\":{\"dtype\":\"U8\",\"shape\":[4 "
@@ -205,6 +210,22 @@ static void check_written(void)
     must(sbn__tensor_read(&new, new.header.tensors, 0, got, sizeof got), "read");
     tap_ok(memcmp(got, wanted, sizeof got) == 0, "the data too");
     sbn__tensor_file_close(&new);
+
+    const sbn_tensor_metadata none = {NULL, 0};
+    sbn_new_tensor several[] = {made, made, made};
+    several[0].name = "b", several[1].name = "c", several[2].name = "a";
+    must(sbn__tensor_file_write(path, &old, &none, several, 3), "write");
+    must(sbn__tensor_file_open(&new, path), "open");
+    tap_ok(new.header.count == 3 && new.header.tensors[1].begin == 10000 &&
+               new.header.tensors[2].begin == 20000 && !new.header.metadata.strings,
+           "tensors of one type in the order of their names, without metadata");
+    sbn__tensor_file_close(&new);
+    char *many = calloc(1, SBN_TENSOR_HEADER_LIMIT + 1);
+    must(many ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, "calloc");
+    made.shape = memset(many, '1', SBN_TENSOR_HEADER_LIMIT);
+    expect(sbn__tensor_file_write(path, &old, &none, &made, 1), SBN_INVALID_FILE,
+           "its header would have 1000000|100000000 may be", "too long a header");
+    free(many);
     sbn__tensor_file_close(&old);
 }
 

@@ -70,6 +70,7 @@ static void check_order(void)
     REFUSED(sbn_batchnorm_destroy(l.layer), "layer \"bn\": expected no models of it, got 1");
     ENDED(sbn_model_destroy(model));
     REFUSED(sbn_model_reset_parameters(model), "model|destroyed");
+    REFUSED(sbn_model_destroy(model), "model|destroyed");
     ENDED(sbn_batchnorm_destroy(l.layer));
     ENDED(sbn_group_destroy(l.group));
 }
