@@ -55,10 +55,6 @@ int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_
         if (!status)
             status = retain(&its.bias, &(*kept)[r].bias);
     }
-    if (status) {
-        sbn__parameters_drop(*kept, replicas);
-        *kept = NULL;
-    }
     return status;
 }
 

@@ -16,7 +16,7 @@ typedef struct sbn_entry {
 int sbn__check_parameters(const char *name, const sbn_batchnorm *layer, const sbn_group *group,
                           const sbn_parameters *parameters);
 
-/* Makes a copy, with the buffers retained. */
+/* Makes a copy, with the buffers retained: to be dropped, whatever it returns. */
 int sbn__parameters_keep(const sbn_parameters *parameters, size_t replicas, sbn_parameters **kept);
 void sbn__parameters_drop(sbn_parameters *parameters, size_t replicas);
 

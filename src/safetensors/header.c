@@ -177,12 +177,11 @@ static int check_padding(sbn_parse *p)
                            : sbn__parse_fail_json(p, "expected nothing but spaces behind it");
 }
 
+/* Behind the first brace. */
 static int parse_root(parsing *p)
 {
     sbn_tensor_header *header = p->header;
-    int more = 0, status = sbn__parse_expect(&p->parse, '{', NULL, "expected {");
-    if (status)
-        return status;
+    int more = 0, status;
     while (!(status = sbn__parse_key(&p->parse, &more)) && more) {
         if (strcmp(p->parse.reader.string, metadata_name) == 0)
             status = parse_metadata(p);
@@ -193,9 +192,7 @@ static int parse_root(parsing *p)
     }
     if (!status)
         status = check_padding(&p->parse);
-    if (status)
-        return status;
-    return sort_tensors(header, &p->parse);
+    return status ? status : sort_tensors(header, &p->parse);
 }
 
 /*
@@ -219,14 +216,11 @@ int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t lengt
     if (!header->tensors)
         return sbn__fail_memory("a file's header");
     parsing p = {
-        .parse = {{.begin = text, .end = text + length, .at = text}, data_size, path},
+        .parse = {{.begin = text, .end = text + length, .at = text + 1}, data_size, path},
         .header = header,
         .keys = (metadata_key *)header->tensors + room,
     };
-    const int status = parse_root(&p);
-    if (status)
-        sbn__tensor_header_free(header);
-    return status;
+    return parse_root(&p);
 }
 
 void sbn__tensor_header_free(sbn_tensor_header *header)

@@ -28,5 +28,5 @@ typedef struct sbn_json_reader {
     const char *error;
 } sbn_json_reader;
 
-/* Returns the next token. A new reader has `end`, and `begin` and `at` at the same place. */
+/* Returns the next token. A new reader has `begin`, `end` and `at`. */
 int sbn__json_next(sbn_json_reader *reader);

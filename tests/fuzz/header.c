@@ -77,8 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (!sbn__tensor_header_parse(&header, text, length, size - 8 - length, "fuzz")) {
         check(&header, size - 8 - length);
         check_text(&header, size - 8 - length);
-        sbn__tensor_header_free(&header);
     }
+    sbn__tensor_header_free(&header);
     free(text);
     return 0;
 }
