@@ -49,7 +49,7 @@ static int tag_of(const void *handle)
 
 int sbn__object_is(const void *handle, enum sbn_handle_kind tag)
 {
-    return handle && tag_of(handle) == (int)tag;
+    return tag_of(handle) == (int)tag;
 }
 
 int sbn__check_handle(const void *handle, enum sbn_handle_kind tag, const char *argument)

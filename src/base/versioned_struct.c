@@ -30,14 +30,6 @@ static int find_fault(const void *array, size_t count, size_t known, int filled,
     return 0;
 }
 
-/* "SBN_GROUP_CONFIG_INIT" for "sbn_group_config". */
-static void name_macro(const char *type, char *out, size_t size)
-{
-    snprintf(out, size, "%s_INIT", type);
-    for (char *letter = out; *letter; ++letter)
-        *letter = (char)toupper((unsigned char)*letter);
-}
-
 static int refuse(const fault *f, size_t count, size_t known, const char *type,
                   const char *argument)
 {
@@ -52,7 +44,10 @@ static int refuse(const fault *f, size_t count, size_t known, const char *type,
     if (f->index)
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s%s: size: expected %zu as in element 0, got %zu",
                          argument, which, f->stride, f->size);
-    name_macro(type, macro, sizeof macro);
+    /* "SBN_GROUP_CONFIG_INIT" for "sbn_group_config". */
+    snprintf(macro, sizeof macro, "%s_INIT", type);
+    for (char *letter = macro; *letter; ++letter)
+        *letter = (char)toupper((unsigned char)*letter);
     return sbn__fail(SBN_INVALID_ARGUMENT,
                      "%s%s: size: expected sizeof(%s), %zu here, got %zu; start from %s", argument,
                      which, type, known, f->size, macro);

@@ -33,7 +33,7 @@ static int compare_names(const char *one, const char *two)
     static const char digits[] = "0123456789";
     const char *a = one, *b = two;
     int order = 0;
-    while (!order && *a && *b) {
+    while (!order && (*a || *b)) {
         if (strspn(a, digits) == 0 || strspn(b, digits) == 0) {
             order = (unsigned char)*a++ - (unsigned char)*b++;
             continue;
@@ -46,8 +46,6 @@ static int compare_names(const char *one, const char *two)
         a += length;
         b += other;
     }
-    if (!order)
-        order = (unsigned char)*a - (unsigned char)*b;
     return order ? order : strcmp(one, two);
 }
 

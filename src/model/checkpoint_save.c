@@ -9,17 +9,12 @@
 #include "model/model.h"
 #include "safetensors/write.h"
 
-typedef struct extent {
-    char text[sizeof "[18446744073709551615]"];
-} extent;
-
 typedef struct save {
     const sbn_model *model;
     const sbn_tensor_file *base; /* NULL: there is none */
-    const char *path;
-    sbn_new_tensor *tensors; /* those of the base, then the layers' new ones */
-    char **keys;             /* of the layers' tensors */
-    extent *shapes;          /* of each layer's new ones */
+    sbn_new_tensor *tensors;     /* those of the base, then the layers' new ones */
+    char **keys;                 /* of the layers' tensors */
+    char (*shapes)[sizeof "[18446744073709551615]"]; /* of each layer's new ones */
     size_t count;
 } save;
 
@@ -52,7 +47,7 @@ static int add_tensor(save *s, size_t index, int which, sbn_new_tensor **added)
         *tensor = (sbn_new_tensor){
             .name = key,
             .type = sbn__tensor_type_named(which == SBN_BATCHES ? "I64" : "F32"),
-            .shape = which == SBN_BATCHES ? "[]" : s->shapes[index].text,
+            .shape = which == SBN_BATCHES ? "[]" : s->shapes[index],
         };
     tensor->size = sbn__tensor_size(tensor->type, which == SBN_BATCHES ? 1 : channels);
     tensor->data = sbn__allocate((size_t)tensor->size);
@@ -68,7 +63,7 @@ static int add_layer(save *s, size_t index)
     sbn_new_tensor *tensor = NULL;
     int64_t batches = 0;
     int status = values ? SBN_SUCCESS : sbn__fail_memory("a layer's values");
-    snprintf(s->shapes[index].text, sizeof s->shapes[index].text, "[%zu]", channels);
+    snprintf(s->shapes[index], sizeof *s->shapes, "[%zu]", channels);
     if (!status && layer->affine)
         status = sbn__parameters_read(entry, values, values + channels);
     if (!status && layer->tracks)
@@ -102,7 +97,7 @@ static void add_base(save *s)
     }
 }
 
-static int write_file(save *s)
+static int write_file(save *s, const char *path)
 {
     /*
      * The metadata that the reference implementation writes for PyTorch and some readers require.
@@ -119,9 +114,8 @@ static int write_file(save *s)
     for (size_t i = 0; i < s->model->size && !status; ++i)
         status = add_layer(s, i);
     if (!status)
-        status = sbn__tensor_file_write(s->path, s->base,
-                                        s->base ? &s->base->header.metadata : &usual, s->tensors,
-                                        s->count);
+        status = sbn__tensor_file_write(path, s->base, s->base ? &s->base->header.metadata : &usual,
+                                        s->tensors, s->count);
     for (size_t i = 0; i < s->count; ++i)
         sbn__free(s->tensors[i].data);
     for (size_t i = 0; s->keys && i < most; ++i)
@@ -144,8 +138,8 @@ int sbn_model_save(const sbn_model *model, const char *path, const char *base)
         status = sbn__tensor_file_open(&file, base);
     if (status)
         return status;
-    save s = {.model = model, .base = base ? &file : NULL, .path = path};
-    status = write_file(&s);
+    save s = {.model = model, .base = base ? &file : NULL};
+    status = write_file(&s, path);
     if (base)
         sbn__tensor_file_close(&file);
     return status;

@@ -61,8 +61,7 @@ static const char *kind_of_zip(const unsigned char *start, size_t size)
 /* UTF-8 without control characters other than white space; the last character may be cut. */
 static int is_text(const unsigned char *start, size_t size)
 {
-    size_t length = 0;
-    for (size_t at = 0; at < size; at += length) {
+    for (size_t at = 0, length; at < size; at += length) {
         uint32_t c;
         length = sbn__utf8_decode((const char *)start + at, size - at, &c);
         if (length == 0)
