@@ -120,6 +120,12 @@ static void check_hubs(void)
     REFUSED(sbn_hub_transport(hub, -1, &table), "rank|got -1");
     REFUSED(sbn_hub_transport(hub, 0, &strange), "transport: size|got 3|SBN_TRANSPORT_INIT");
     RIGHT(sbn_hub_transport(hub, 0, &table));
+    /* A sum that the other rank does not join, and a part that nobody ends, end with the hub. */
+    const int both[] = {0, 1};
+    int64_t word = 1;
+    void *request;
+    must(table.start(table.context, SBN_TAG_WORDS, &word, 1, &request), "start");
+    must(table.split(table.context, both, 2, 5, &strange), "split");
     sbn_hub_destroy(hub);
     sbn_hub_destroy(NULL);
 }

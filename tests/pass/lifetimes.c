@@ -165,8 +165,12 @@ static void check_parallel(void)
 /* Two replicas of one colour have two handles of one group: the last one ends it. */
 static void check_split(void)
 {
-    const int colours[] = {0, 0};
-    sbn_group *whole = fixture_group(queue, 2, SBN_FORM_AUTO), *parts[2];
+    const int colours[] = {0, 0, -7}, wrong[] = {0, -7};
+    sbn_group *whole = fixture_group(queue, 2, SBN_FORM_AUTO), *parts[] = {whole, whole, whole};
+    REFUSED(sbn_group_split(NULL, colours, parts), "group|got NULL");
+    REFUSED(sbn_group_split(whole, wrong, parts), "colours|got -7 for replica 1");
+    tap_ok(!parts[0] && !parts[1] && parts[2] == whole,
+           "no parts, and no place behind the replicas");
     must(sbn_group_split(whole, colours, parts), "sbn_group_split");
     sbn_batchnorm *layer = fixture_layer(parts[0], CHANNELS);
     ENDED(sbn_group_destroy(parts[0]));
@@ -179,6 +183,7 @@ static void check_split(void)
     ENDED(sbn_group_destroy(parts[1]));
     REFUSED(sbn_group_destroy(parts[1]), "group|destroyed");
     ENDED(sbn_group_destroy(whole));
+    REFUSED(sbn_group_split(whole, colours, parts), "group|destroyed");
 }
 
 /* Handles of what is no more: saved statistics, a layer, a group, a pass; and of no object. */
