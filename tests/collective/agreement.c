@@ -163,6 +163,15 @@ static void check_calls(void)
         TOO(config.eps, 1e-3, 3),
         ROW(config.eps, 1e-3, ALIKE " (" EPS("s 1, 3") ", 1e-05 on ranks 0, 2, 4)"),
     };
+    /* Of a set that has ranks on both sides of another's. */
+    const refusal between[] = {
+        TOO(config.eps, 1e-3, 2),
+        ROW(call.code, SBN_CODE_FORWARD,
+            DIFFERENT "ranks 0, 2, 3 called " LAYER
+                      " (" EPS(" 2") ", 1e-05 on ranks 0, 3); ranks "
+                                     "1, 4, 5, 6 called forward of layer \"odd\" with 3 channels",
+            .odd = 0x72),
+    };
     const refusal later[] = {
         ROW(config.eps, 1e-3, ALIKE " in place 2 (" EPS(" 1") ", 1e-05 on ranks 0, 2, 3)"),
         ROW(call.channels, 0, ONE("backward of 1 layer") " in place 2"),
@@ -171,13 +180,15 @@ static void check_calls(void)
     };
     DISAGREE(4, 0, rows);
     DISAGREE(5, 0, two_alike);
+    DISAGREE(7, 0, between);
     DISAGREE(4, 1, later);
     const refusal all[] = {ROW(call.channels, 0, "", .odd = ~0u),
-                           ROW(call.channels, 1, "", .odd = ~0u)};
-    for (int more = 0; more < 2; ++more) {
+                           ROW(call.channels, 1, "", .odd = ~0u),
+                           ROW(call.name, "odd\0behind", "")};
+    for (int more = 0; more < 3; ++more) {
         const sums alike = add_calls(&all[more], 4, 0);
-        tap_ok(alike.agree && sbn__mismatch_goes_on(alike.mismatch, 4) == more,
-               "all alike: %d layers more", more);
+        tap_ok(alike.agree && sbn__mismatch_goes_on(alike.mismatch, 4) == (more > 0),
+               "all alike: %d layers more", more > 0);
         free(alike.mismatch);
     }
 }
