@@ -3,6 +3,8 @@
  * Communicators of one hub, used by one thread. Ranks that do not come: hub_timeout.c; transports
  * that fail: tests/parallel/timeout.
  */
+#include <string.h>
+
 #include "base/clock.h"
 #include "collective/request.h"
 #include "support/fixture.h"
@@ -170,6 +172,54 @@ static void check_memory(void)
     close_ranks();
 }
 
+static int nobody(void *context, void *request, int *late)
+{
+    (void)context, (void)request, (void)late;
+    return 0;
+}
+
+static int test_fails(void *context, void *request, int *done)
+{
+    (void)context, (void)request, (void)done;
+    return -5;
+}
+
+static int start_fails(void *context, int tag, int64_t *words, size_t count, void **request)
+{
+    (void)context, (void)tag, (void)words, (void)count, (void)request;
+    return 77;
+}
+
+static void end_says(void *context)
+{
+    (void)context;
+    sbn_set_last_error(SBN_SUCCESS, "of the end");
+}
+
+/* A sentence is of its own call alone. */
+static void check_sentences(void)
+{
+    sbn_request request = {0};
+    int done;
+    open_ranks(RANKS, 1);
+    fill(&request, 0);
+    joined[0].transport.missing = nobody;
+    joined[0].transport.test = test_fails;
+    joined[0].transport.end = end_says;
+    joined[1].transport.start = start_fails;
+    must(sbn__request_start(&joined[0], &request, SBN_TAG_WORDS, WORDS), "start");
+    expect(sbn__communicator_time_out(&joined[0], &request, "a test"), SBN_TIMEOUT,
+           "waited 1 s in a test for a sum that all ranks have begun", "nobody is missing");
+    expect(sbn__request_poll(&joined[0], &request, &done), SBN_TRANSPORT_ERROR, "test returned -5",
+           "a test that fails");
+    tap_ok(!strstr(sbn_last_error(), "waited"), "without another call's: %s", sbn_last_error());
+    expect(sbn__request_start(&joined[1], &request, SBN_TAG_WORDS, WORDS), SBN_TRANSPORT_ERROR,
+           "start returned 77", "a start that fails");
+    tap_ok(!strstr(sbn_last_error(), "-5"), "without another call's: %s", sbn_last_error());
+    close_ranks();
+    tap_ok(strstr(sbn_last_error(), "77") != NULL, "an end changes it: %s", sbn_last_error());
+}
+
 static void check_deadlines(void)
 {
     check_life();
@@ -184,5 +234,6 @@ int main(void)
     check_ahead();
     stalls_excuse(check_deadlines, 0.1);
     check_memory();
+    check_sentences();
     return tap_done();
 }
