@@ -74,6 +74,7 @@ static int split(member *m)
     int status = sbn_group_split(at.groups[m->rank], &colour, &part);
     if (status)
         return status;
+    must(2 - colour - sbn_group_world_size(part), "the number of a part's ranks");
     status = MAKE_LAYER(&layer, part, .channels = CHANNELS);
     if (!status)
         status = sbn_saved_create(layer, &saved);
