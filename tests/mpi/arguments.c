@@ -59,6 +59,34 @@ int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
     return MPI_ERR_OTHER;
 }
 
+/* The library's messages, to ranks and from them, and its looks at the clock. */
+static int sent, received, questions, answers, looks;
+
+int MPI_Isend(const void *from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    if (type == MPI_INT64_T) {
+        ++sent;
+        answers += *(const int64_t *)from == 1;
+    }
+    return PMPI_Isend(from, count, type, to, tag, comm, request);
+}
+
+int MPI_Recv(void *to, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+             MPI_Status *status)
+{
+    const int code = PMPI_Recv(to, count, type, from, tag, comm, status);
+    ++received;
+    questions += *(const int64_t *)to == 0;
+    return code;
+}
+
+double MPI_Wtime(void)
+{
+    ++looks;
+    return PMPI_Wtime();
+}
+
 static void check_refused(void)
 {
     sbn_mpi *mpi = (sbn_mpi *)1;
@@ -81,9 +109,10 @@ static void check_refused(void)
     RIGHT(sbn_mpi_create(MPI_COMM_WORLD, &mpi));
     pretend_size = 0;
     REFUSED(sbn_mpi_transport(mpi, NULL), "transport: expected a pointer|got NULL");
-    tap_ok(sbn_mpi_destroy(mpi) == SBN_SUCCESS &&
+    looks = 0;
+    tap_ok(sbn_mpi_destroy(mpi) == SBN_SUCCESS && looks == 1 &&
                holds_words(sbn_last_error(), "transport: expected a pointer|got NULL"),
-           "a failure's sentence stays when all is destroyed: %s", sbn_last_error());
+           "nothing is waited for, and a failure's sentence stays: %s", sbn_last_error());
 }
 
 /* --- groups --- */
@@ -249,6 +278,56 @@ static void check_left_alone(void)
     MPI_Comm_free(&mine);
 }
 
+/* Who is missing in a reduction, as the rank that asks knows, which has begun it; messages of all are received. */
+static void check_missing(void)
+{
+    static const struct {
+        int asks, tag, missing;
+        const char *what;
+    } steps[] = {
+        {0, 0, 6, "nobody has been heard of"},
+        {1, 1, 4, "rank 0 has begun something, and rank 2 nothing"},
+        {0, 0, 4, "rank 1 has answered"},
+        {2, 0, 2, "all are heard of, and rank 0 has begun this one"},
+        {0, 2, 6, "all have begun others, in the same memory"},
+    };
+    int64_t words[SBN_TAGS] = {0};
+    void *requests[SBN_TAGS] = {NULL};
+    sbn_transport table;
+    sbn_mpi *mpi = open_table(&table);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; ++i) {
+        int ranks[3], found = steps[i].missing;
+        for (int tag = 0, done; steps[i].tag == 2 && tag < 2; ++tag) {
+            if (!requests[tag])
+                must(table.start(table.context, tag, &words[tag], 1, &requests[tag]), "start");
+            for (done = 0; !done; sched_yield())
+                must(table.test(table.context, requests[tag], &done), "test");
+        }
+        mpi_job_meet();
+        if (mpi_job_rank() == steps[i].asks) {
+            void **request = &requests[steps[i].tag];
+            if (!*request)
+                must(table.start(table.context, steps[i].tag, &words[steps[i].tag], 1, request),
+                     "start");
+            found = 0;
+            for (int count = table.missing(table.context, *request, ranks); count > 0;)
+                found |= 1 << ranks[--count];
+        }
+        tap_ok(found == steps[i].missing, "rank %d asks: %s: expected %d, got %d", steps[i].asks,
+               steps[i].what, steps[i].missing, found);
+    }
+    if (mpi_job_rank() != 0)
+        must(table.start(table.context, 2, &words[2], 1, &requests[2]), "start");
+    const int before = answers;
+    mpi_job_meet();
+    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
+    int left = sent - received;
+    PMPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    tap_ok(answers == before && answers <= questions && questions > 0 && left == 0,
+           "%d questions, %d answers, none at the end: %d are not received", questions, answers,
+           left);
+}
+
 /* What cannot be tested in the end is not waited for; its memory stays. */
 static void check_left_behind(void)
 {
@@ -266,6 +345,20 @@ static void check_left_behind(void)
     expect(sbn_mpi_destroy(mpi), SBN_TIMEOUT, "1 reduction that|is pending|MPI_Abort",
            "MPI cannot test what is pending");
     tap_ok(failed_tests == 0 && words[0] == mpi_job_size(), "it was tested once, and has ended");
+    const int self = mpi_job_rank();
+    sbn_transport parts[2] = {SBN_TRANSPORT_INIT, SBN_TRANSPORT_INIT};
+    mpi = open_table(&table);
+    for (int i = 0; i < 2; ++i)
+        must(table.split(table.context, &self, 1, i, &parts[i]), "split");
+    must(parts[0].start(parts[0].context, SBN_TAG_WORDS, words, 1, &request), "start");
+    must(table.start(table.context, SBN_TAG_WORDS, words, 1, &request), "start");
+    for (int i = 0; i < 2; ++i) {
+        failed_tests = !i;
+        parts[i].end(parts[i].context);
+    }
+    failed_tests = 1;
+    expect(sbn_mpi_destroy(mpi), SBN_TIMEOUT, "2 reductions that|are pending",
+           "one of all ranks, and one of the first of two parts");
 }
 
 int main(int argc, char **argv)
@@ -284,6 +377,7 @@ int main(int argc, char **argv)
     check_table();
     check_tags();
     check_left_alone();
+    check_missing();
     check_left_behind();
     fixture_close(&device);
     const int result = mpi_job_end(tap_done());

@@ -5,7 +5,7 @@
 
 . "${srcdir:=.}/tests/mpi/common.sh"
 
-tap 2 tests/mpi/arguments
+tap 3 tests/mpi/arguments
 # The odd ranks see no driver.
 cat > "$work/mpi_no_device" << 'PROGRAM'
 #!/bin/sh
