@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "layer/batchnorm.h"
 #include "layer/saved.h"
 #include "plan/sizes.h"
@@ -88,13 +87,6 @@ static header describe_all(const sbn_saved *saved)
 
 #define WHAT "saved statistics"
 
-/* Waits for the last command on what is saved of a replica. */
-static int wait(const sbn_saved *saved, const sbn_replica *replica)
-{
-    const cl_event last = saved->table.copies[replica->index].last;
-    return last ? sbn__event_wait(replica, last) : SBN_SUCCESS;
-}
-
 int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *size)
 {
     int status = sbn__enter(saved, SBN_HANDLE_SAVED, "saved");
@@ -126,9 +118,10 @@ int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *s
     at += moments_size(saved->layer);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const replica_header own = describe(saved, r);
+        const cl_event last = saved->table.copies[r].last; /* the last command on what is saved */
         if (own.mask_size == 0)
             continue;
-        status = wait(saved, &group->replicas[r]);
+        status = last ? sbn__event_wait(&group->replicas[r], last) : SBN_SUCCESS;
         if (!status)
             status = sbn__read_now(&group->replicas[r], group->replicas[r].transfer_queue,
                                    saved->masks[r].words.mem, 0, own.mask_size, at, WHAT);
@@ -189,22 +182,23 @@ static int shape_of(const replica_header *h, size_t channels, sbn_shape *shape)
     return !h->plane || h->samples <= most / h->plane;
 }
 
-/* The replicas' shapes and masks: `shapes` receives the former; *left is what moments leave. */
-static int check_replicas(const char *at, const sbn_saved *saved, size_t left, sbn_shape *shapes)
+/* The replicas' shapes and masks; `left`: what moments leave. */
+static int check_replicas(const char *at, const sbn_saved *saved, size_t left)
 {
     const sbn_batchnorm *layer = saved->layer;
     for (size_t r = 0; r < layer->group->replica_count; ++r, at += sizeof(replica_header)) {
         const sbn_kernel_form form = layer->group->replicas[r].form;
         replica_header h;
+        sbn_shape shape;
         memcpy(&h, at, sizeof h);
-        const int is_shape = shape_of(&h, layer->channels, &shapes[r]);
-        const int masked = is_shape && sbn__is_masked(layer) && shapes[r].elements > 0;
+        const int is_shape = shape_of(&h, layer->channels, &shape);
+        const int masked = is_shape && sbn__is_masked(layer) && shape.elements > 0;
         if (masked && h.bits != (uint32_t)sbn__form_sizes(form)->mask_bits)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "memory: replica %zu: expected a mask of the %s form of kernels, got "
                              "one of the other",
                              r, form == SBN_FORM_GPU ? "GPU" : "CPU");
-        const size_t wanted = masked ? mask_size(shapes[r].elements, h.row, form) : 0;
+        const size_t wanted = masked ? mask_size(shape.elements, h.row, form) : 0;
         if (!is_shape || h.mask_size != wanted || wanted > left)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "memory: replica %zu: expected a shape and its mask, got others", r);
@@ -217,12 +211,13 @@ static int check_replicas(const char *at, const sbn_saved *saved, size_t left, s
                                  left);
 }
 
-/* A replica's mask and table, and the moments where devices combine. */
+/* A replica's shape, mask and table, and the moments where devices combine. */
 static int load_replica(sbn_saved *saved, size_t r, const replica_header *h, const char *mask)
 {
     sbn_group *group = saved->layer->group;
     sbn_replica *replica = &group->replicas[r];
     int status = SBN_SUCCESS;
+    shape_of(h, saved->layer->channels, &saved->shapes[r]);
     if (h->mask_size > 0) {
         status = sbn__reserve(replica, &saved->masks[r].words, h->mask_size);
         if (!status)
@@ -296,16 +291,8 @@ int sbn_saved_load(sbn_saved *saved, const void *memory, size_t size)
                            fixed, size);
     if (!status)
         status = sbn__saved_follow(saved);
-    sbn_shape *shapes = status ? NULL : sbn__allocate(sizeof *shapes * layer->group->replica_count);
-    if (!status && !shapes)
-        status = sbn__fail_memory("saved statistics");
     const char *const at = (const char *)memory + sizeof h;
     if (!status)
-        status = check_replicas(at, saved, size - fixed, shapes);
-    if (!status) {
-        memcpy(saved->shapes, shapes, sizeof *shapes * layer->group->replica_count);
-        status = load(saved, &h, at);
-    }
-    sbn__free(shapes);
-    return status;
+        status = check_replicas(at, saved, size - fixed);
+    return status ? status : load(saved, &h, at);
 }
