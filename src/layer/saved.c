@@ -8,19 +8,15 @@
 
 /* --- masks -------------------------------------------------------------------------- */
 
-/* The elements between which no two work-items of the apply kernel write a word: a sample's, ... */
+/* The elements between which no two work-items of the apply kernel write a word. */
 static size_t row_of(const sbn_shape *shape, const sbn_replica *replica)
 {
-    const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
-    /* ... a plane's, or, channels last, a pixel's. */
-    return sbn__plan_apply(shape, replica).walk == SBN_WALK_PLANES ? plane
-                                                                   : shape->channels * plane;
+    return sbn__plan_apply(shape, replica).walk == SBN_WALK_PLANES ? shape->plane : shape->row;
 }
 
 int sbn__mask_is_padded(const sbn_shape *shape, sbn_kernel_form form)
 {
-    const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
-    return shape->channels * plane % (size_t)sbn__form_sizes(form)->mask_bits != 0;
+    return shape->row % (size_t)sbn__form_sizes(form)->mask_bits != 0;
 }
 
 size_t sbn__mask_layout(sbn_mask_rows *rows, size_t row, size_t elements, sbn_kernel_form form)

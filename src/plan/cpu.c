@@ -107,11 +107,9 @@ static sbn_apply_plan plan_flat(const sbn_shape *shape, const sbn_replica *repli
 /* Rows of equal layout: coefficients are read once for many rows. */
 static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica)
 {
-    const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
-    const size_t width = shape->channels * plane, rows = shape->elements / width;
-    const size_t tiles = sbn__ceil_div(width, SBN_CPU_TILE);
+    const size_t rows = shape->rows, tiles = sbn__ceil_div(shape->row, SBN_CPU_TILE);
     const size_t most = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, ROW_ELEMENTS);
-    size_t per_work_group = most / sbn__at_most(width, SBN_CPU_TILE);
+    size_t per_work_group = most / sbn__at_most(shape->row, SBN_CPU_TILE);
     per_work_group = sbn__at_most(per_work_group, rows * tiles / sbn__work_groups_wanted(replica));
     per_work_group = sbn__at_least(per_work_group,
                                    sbn__ceil_div(rows, SBN_MOST_ROWS_OF_WORK_GROUPS));

@@ -130,12 +130,12 @@ static sbn_apply_plan plan_planes(const sbn_shape *shape, const sbn_replica *rep
 }
 
 /* Tiles of rows that are alike. */
-static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica, size_t width)
+static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *replica)
 {
-    const size_t rows = shape->elements / width, tiles = sbn__ceil_div(width, SBN_GPU_TILE);
+    const size_t rows = shape->rows, tiles = sbn__ceil_div(shape->row, SBN_GPU_TILE);
     const size_t wanted = sbn__work_groups_wanted(replica);
     const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
-    size_t per_tile = sbn__at_least(elements / sbn__at_most(width, SBN_GPU_TILE), LEAST_ROWS);
+    size_t per_tile = sbn__at_least(elements / sbn__at_most(shape->row, SBN_GPU_TILE), LEAST_ROWS);
     per_tile = sbn__at_most(per_tile, rows * tiles / wanted);
     /* Rows are loaded ROWS_AT_ONCE at a time. */
     per_tile = sbn__at_least(per_tile / ROWS_AT_ONCE * ROWS_AT_ONCE, ROWS_AT_ONCE);
@@ -151,9 +151,8 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
 
 sbn_apply_plan sbn__plan_apply_gpu(const sbn_shape *shape, const sbn_replica *replica)
 {
-    const size_t plane = shape->layout == SBN_LAYOUT_NCHW ? shape->plane : 1;
-    const size_t width = shape->channels * plane;
-    if (plane > 1 && (width > MOST_WIDTH || (plane >= LEAST_PLANE && shape->samples < LEAST_ROWS)))
-        return plan_planes(shape, replica);
-    return plan_rows(shape, replica, width);
+    const int few = shape->plane >= LEAST_PLANE && shape->samples < LEAST_ROWS;
+    return shape->layout == SBN_LAYOUT_NCHW && (shape->row > MOST_WIDTH || few)
+               ? plan_planes(shape, replica)
+               : plan_rows(shape, replica);
 }

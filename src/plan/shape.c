@@ -61,7 +61,6 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
             "%zu blocks of %d, and sizes must not overflow",
             who, text, SBN_MAX_BLOCKS, SBN_BLOCK);
     const size_t last = plane - (blocks - 1) * SBN_BLOCK;
-    const int by_samples = plane != 1 && layout == SBN_LAYOUT_NCHW;
     *shape = (sbn_shape){
         .samples = shard->shape[0],
         .channels = channels,
@@ -69,8 +68,8 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
         .values = values,
         .elements = elements,
         .layout = plane == 1 ? SBN_LAYOUT_NHWC : layout,
-        .row = by_samples ? channels * plane : channels,
-        .rows = by_samples ? shard->shape[0] : values,
+        .row = layout == SBN_LAYOUT_NCHW ? channels * plane : channels,
+        .rows = layout == SBN_LAYOUT_NCHW ? shard->shape[0] : values,
         .type = type,
         .blocks = (cl_uint)blocks,
         .channel_blocks = (cl_uint)channel_blocks,
