@@ -128,15 +128,13 @@ static int recount(sbn_running *running, const sbn_replica *replica)
     return move_count(running, replica, TO_HOST);
 }
 
-int sbn__running_send(sbn_running *running, const sbn_group *group, const char *layer)
+int sbn__running_send(sbn_running *running, sbn_replica *replica)
 {
-    sbn_replica *replica = group->replicas;
     if (!running->device_is_stale)
         return recount(running, replica);
+    /* No update is under way: the host's copy was up to date when it changed. */
     const size_t size = 2 * sizeof(float) * running->channels + sizeof running->batches;
-    int status = wait_for_updates(running, group, layer);
-    if (!status)
-        status = sbn__reserve_kept(replica, &running->device, size);
+    int status = sbn__reserve_kept(replica, &running->device, size);
     if (!status)
         status = move_all(running, replica, TO_DEVICE);
     running->device_is_stale = status != SBN_SUCCESS;
@@ -165,21 +163,20 @@ void sbn__running_count(sbn_running *running)
 
 /* --- of a layer --------------------------------------------------------------------- */
 
-static int check_tracking(const sbn_batchnorm *layer)
+/* Checks that it has some, and brings the host's copy up to date. */
+static int enter(const sbn_batchnorm *layer)
 {
     const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status && !layer->tracks)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" keeps no running statistics",
                          layer->name);
-    return status;
+    return status ? status : sbn__running_read(layer->running, layer->group, layer->name);
 }
 
 int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
                                 int64_t *num_batches_tracked)
 {
-    int status = check_tracking(layer);
-    if (!status)
-        status = sbn__running_read(layer->running, layer->group, layer->name);
+    const int status = enter(layer);
     if (status)
         return status;
     const sbn_running *running = layer->running;
@@ -195,7 +192,7 @@ int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *
 int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean, const float *var,
                                     const int64_t *num_batches_tracked)
 {
-    int status = check_tracking(layer);
+    const int status = enter(layer);
     if (status)
         return status;
     if (num_batches_tracked && *num_batches_tracked < 0)
@@ -203,9 +200,6 @@ int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean, con
                          "num_batches_tracked: expected a count from 0, got %lld",
                          (long long)*num_batches_tracked);
     sbn_running *running = layer->running;
-    status = sbn__running_read(running, layer->group, layer->name);
-    if (status)
-        return status;
     if (mean)
         memcpy(running->mean, mean, sizeof(float) * layer->channels);
     if (var)
@@ -218,9 +212,7 @@ int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean, con
 
 int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer)
 {
-    int status = check_tracking(layer);
-    if (!status)
-        status = sbn__running_read(layer->running, layer->group, layer->name);
+    const int status = enter(layer);
     if (status)
         return status;
     sbn_running *running = layer->running;

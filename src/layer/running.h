@@ -33,7 +33,7 @@ int sbn__running_read(sbn_running *running, const sbn_group *group, const char *
  * Brings the device's copy up to date, and the host's count where an update has failed: blocks only for
  * one of these. What an update waits for afterwards has not failed.
  */
-int sbn__running_send(sbn_running *running, const sbn_group *group, const char *layer);
+int sbn__running_send(sbn_running *running, sbn_replica *replica);
 
 /* A command that updates the device's copy has been enqueued; `may_fail` as above. */
 int sbn__running_updated(sbn_running *running, const sbn_group *group, cl_event event,

@@ -45,7 +45,7 @@ static int track(sbn_layer_pass *lp, sbn_replica *replica)
     const int64_t before = running->batches;
     if (replica->index > 0)
         return lp->steps->combine(lp, replica);
-    int status = sbn__running_send(running, lp->group, lp->layer->name);
+    int status = sbn__running_send(running, replica);
     sbn__running_count(running);
     if (!status)
         status = lp->steps->combine(lp, replica);
