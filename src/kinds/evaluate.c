@@ -32,32 +32,41 @@ static int apply_replica(sbn_batchnorm *layer, sbn_shard shard, sbn_channel_tabl
     return status ? status : sbn__flush(replica);
 }
 
-int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
+/* Recomputation from what is saved; NULL: evaluation by running statistics. */
+static int apply(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved)
 {
-    int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
-    if (status)
-        return status;
-    if (!layer->tracks)
-        return sbn__forward_evaluation(layer, shards);
     sbn_group *group = layer->group;
+    const char *const operation = saved ? "recomputation" : "evaluation";
+    const unsigned needs = saved ? APPLY_NEEDS : APPLY_NEEDS | SBN_READS_RUNNING;
     sbn__forget_events(group, shards);
-    const unsigned needs = APPLY_NEEDS | SBN_READS_RUNNING;
-    status = sbn__check_shards(layer, shards, needs, "evaluation", layer->shapes);
+    int status = sbn__check_shards(layer, shards, needs, operation, layer->shapes);
+    if (!status && saved)
+        status = sbn__check_same_shapes(saved, layer->shapes, operation);
     if (!status)
-        status = sbn__check_apart(layer, shards, layer->shapes, needs, "evaluation");
-    if (!status)
+        status = sbn__check_apart(layer, shards, layer->shapes, needs, operation);
+    if (!status && !saved)
         status = sbn__running_given(layer, shards);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_replica *replica = &group->replicas[r];
-        status = sbn__running_write(layer, replica);
+        if (!saved)
+            status = sbn__running_write(layer, replica);
         if (!status)
-            status = apply_replica(layer, sbn__shard_at(shards, r), &layer->table, replica,
-                                   "evaluation");
-        layer->table_fresh[r] = !status;
+            status = apply_replica(layer, sbn__shard_at(shards, r),
+                                   saved ? &saved->table : &layer->table, replica, operation);
+        if (!saved)
+            layer->table_fresh[r] = !status;
     }
     if (status)
         sbn__withdraw_events(group, shards);
     return status;
+}
+
+int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
+{
+    const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
+    if (status)
+        return status;
+    return layer->tracks ? apply(layer, shards, NULL) : sbn__forward_evaluation(layer, shards);
 }
 
 int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved)
@@ -65,19 +74,5 @@ int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *save
     int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status)
         status = sbn__check_filled(saved, layer);
-    if (status)
-        return status;
-    sbn_group *group = layer->group;
-    sbn__forget_events(group, shards);
-    status = sbn__check_shards(layer, shards, APPLY_NEEDS, "recomputation", layer->shapes);
-    if (!status)
-        status = sbn__check_same_shapes(saved, layer->shapes, "recomputation");
-    if (!status)
-        status = sbn__check_apart(layer, shards, layer->shapes, APPLY_NEEDS, "recomputation");
-    for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = apply_replica(layer, sbn__shard_at(shards, r), &saved->table, &group->replicas[r],
-                               "recomputation");
-    if (status)
-        sbn__withdraw_events(group, shards);
-    return status;
+    return status ? status : apply(layer, shards, saved);
 }
