@@ -193,8 +193,6 @@ libsyncbn_core_la_SOURCES = \
 	src/kinds/fold.c \
 	src/kinds/forward.c \
 	src/kinds/forward.h \
-	src/kinds/gradients.c \
-	src/kinds/gradients.h \
 	src/model/checkpoint.c \
 	src/model/checkpoint_load.c \
 	src/model/checkpoint_save.c \
