@@ -26,7 +26,7 @@ int sbn__running_given(sbn_batchnorm *layer, const sbn_shard *shards)
 
 int sbn__running_table(sbn_batchnorm *layer)
 {
-    if (layer->table.copies || layer->group->replica_count == 0)
+    if (layer->table.copies)
         return SBN_SUCCESS;
     const int status = sbn__coefficients_create(&layer->table, layer->group, layer->channels);
     if (status)
