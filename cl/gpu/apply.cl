@@ -10,7 +10,8 @@
  * Rows (all else): the tensor has `rows` rows of `width` = channels x plane elements; element i of
  * a row belongs to channel i / plane. plane is 1 if channels are last. A work-group takes TILE
  * elements of `share` rows; a work-item keeps the coefficients of its 4 elements for all
- * rows. From one row to the next are less than 2^32 elements; VECTORS - 1 rows have less.
+ * rows. From one row to the next are less than 2^32 elements; VECTORS - 1 rows have less where
+ * `share` is VECTORS or more.
  *
  * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it
  * is dense.

@@ -46,7 +46,7 @@ enum { SLICE_FRACTION = 50, SLICE_BYTES = 1 << 20 };
 #define ROWS_AT_ONCE 4
 /* ... planes of this many elements at least: 4 vectors for each work-item. */
 #define LEAST_PLANE (4 * (size_t)SBN_GPU_TILE)
-/* Elements of a row, at most: the last of ROWS_AT_ONCE is found by a product of 32 bits. */
+/* Elements of rows of which ROWS_AT_ONCE are loaded, at most: the last is found by a product of 32 bits. */
 #define MOST_WIDTH (UINT32_MAX / (ROWS_AT_ONCE - 1))
 /* Elements of a work-group of an apply kernel: 4 vectors an item, twice. */
 #define APPLY_ELEMENTS (8 * (size_t)SBN_GPU_TILE)
@@ -137,8 +137,9 @@ static sbn_apply_plan plan_rows(const sbn_shape *shape, const sbn_replica *repli
     const size_t elements = sbn__tuned(&replica->tuning, SBN_TUNED_APPLY, APPLY_ELEMENTS);
     size_t per_tile = sbn__at_least(elements / sbn__at_most(shape->row, SBN_GPU_TILE), LEAST_ROWS);
     per_tile = sbn__at_most(per_tile, rows * tiles / wanted);
-    /* Rows are loaded ROWS_AT_ONCE at a time. */
+    /* Rows are loaded ROWS_AT_ONCE at a time, unless they are too wide for that. */
     per_tile = sbn__at_least(per_tile / ROWS_AT_ONCE * ROWS_AT_ONCE, ROWS_AT_ONCE);
+    per_tile = shape->row > MOST_WIDTH ? 1 : per_tile;
     per_tile = sbn__at_least(per_tile, sbn__ceil_div(rows, SBN_MOST_ROWS_OF_WORK_GROUPS));
     return (sbn_apply_plan){
         .walk = SBN_WALK_ROWS,

@@ -147,6 +147,7 @@ static void recorded(void)
         "big 64x512x49 last: 4x16 of 128x4; r 1x262x1 of 12; 0",
         "GPU 1152x1024x1 last: 32x9 of 32x128, tail; r 1x288x1 of 4; 0",
         "GPU 1x800000000x2 first: 50000000x1 of 16x4, tail; p 800000000x1x1 of 1024; 0",
+        "GPU 1x1500000000x1 last: 46875000x1 of 32x128, tail; r 1464844x1x1 of 1; 0",
     };
     sbn_replica replicas[] = {
         {.form = SBN_FORM_CPU, .compute_units = 4, .cache_size = (size_t)32 << 20},
