@@ -98,12 +98,18 @@ static void check_statistics(void)
 {
     sbn_batchnorm *const layer = stage.layer, *const no_layer = (sbn_batchnorm *)stage.group;
     const float mean[CHANNELS] = {1, 2, 3}, var[CHANNELS] = {4, 5, 6};
-    const int64_t batches = 7, negative = -1;
+    const int64_t most = INT64_MAX, negative = -1;
     float got[2 * CHANNELS];
     int64_t got_batches;
     sbn_saved *saved = (sbn_saved *)layer;
     sbn_batchnorm_config config = SBN_BATCHNORM_CONFIG_INIT;
-    must(sbn_batchnorm_set_running_stats(layer, mean, var, &batches), "set");
+    must(sbn_batchnorm_set_running_stats(layer, mean, var, &most), "set");
+    must(sbn_forward(layer, stage.right.shards, stage.saved, 0, NULL), "sbn_forward");
+    stage_reset();
+    must(sbn_batchnorm_set_running_stats(layer, mean, var, NULL), "set");
+    got[CHANNELS] = 77;
+    must(sbn_saved_stats(stage.saved, got, NULL, NULL), "sbn_saved_stats");
+    tap_ok(got[CHANNELS] == 77, "saved means are as many as channels");
     const uint64_t before = state();
     REFUSED(sbn_batchnorm_set_running_stats(layer, var, mean, &negative),
             "num_batches_tracked|got -1");
@@ -131,8 +137,8 @@ static void check_statistics(void)
     must(sbn_batchnorm_set_running_stats(layer, NULL, mean, NULL), "set");
     must(sbn_batchnorm_running_stats(layer, got, got + CHANNELS, &got_batches), "get");
     tap_ok(!memcmp(got, mean, sizeof mean) && !memcmp(got + CHANNELS, mean, sizeof var) &&
-               got_batches == 7,
-           "NULL leaves a part as it is");
+               got_batches == INT64_MAX,
+           "NULL leaves a part as it is, and the last count stays");
     must(sbn_batchnorm_reset_running_stats(layer), "reset");
     must(sbn_batchnorm_running_stats(layer, got, got + CHANNELS, &got_batches), "get");
     tap_ok(got[2] == 0.0f && got[5] == 1.0f && got_batches == 0, "reset: 0, 1, no batches");

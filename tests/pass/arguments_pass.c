@@ -54,12 +54,15 @@ static void check_handles(void)
 static void check_end(void)
 {
     sbn_shard shards[REPLICAS];
-    cl_event event = NULL;
+    cl_event event = (cl_event)&event;
     sbn_result result = {sizeof result - 1, 77, 5, 5};
     sbn_pass *pass;
     int ready = 7;
     memcpy(shards, stage.right.shards, sizeof shards);
     shards[0].event = &event;
+    shards[1].num_wait = 1;
+    REFUSED(sbn_evaluate(stage.layer, shards), "replica 1: wait_list: expected 1 events, got NULL");
+    shards[1].num_wait = 0;
     must(sbn_forward_begin(stage.layer, shards, stage.saved, SBN_KEEP_RUNNING_STATS, &pass),
          "sbn_forward_begin");
     REFUSED(sbn_pass_end(pass, &result), "result: size|got");

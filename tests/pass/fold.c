@@ -71,6 +71,7 @@ static sbn_batchnorm *open_layer(const char *example, sbn_type type, size_t *cha
 static void check_values(const char *example, sbn_type type, int turned)
 {
     const slice s = {.queue = queue};
+    const float pattern = PATTERN;
     size_t channels, count;
     sbn_folding foldings[REPLICAS];
     sbn_batchnorm *layer = open_layer(example, type, &channels);
@@ -93,6 +94,8 @@ static void check_values(const char *example, sbn_type type, int turned)
         /* invstd, its product with weight, and the product or fma. */
         expect_floats(&s, &foldings[r].folded_weight, expected, count, 4, example);
         expect_floats(&s, &foldings[r].folded_bias, bias, channels, 5, example);
+        foldings[r].folded_bias.offset += channels;
+        expect_floats(&s, &foldings[r].folded_bias, &pattern, 1, 0, "behind the bias");
         release(&foldings[r]);
     }
     free(bias);

@@ -13,8 +13,9 @@ static sbn_batchnorm *make_layer(const char *name, sbn_type type, sbn_activation
     sbn_batchnorm *layer = LAYER_WITH(stage.group, .name = name, .channels = CHANNELS, .type = type,
                                       .activation = activation, .from_output = 1);
     must(sbn_batchnorm_settings(layer, &got), "sbn_batchnorm_settings");
-    tap_ok(got.from_output == 1 && got.activation == activation && got.slope == 0.01,
-           "sbn_batchnorm_settings gives from_output, activation and slope");
+    tap_ok(got.from_output == 1 && got.activation == activation && got.slope == 0.01 &&
+               got.name != name,
+           "sbn_batchnorm_settings gives from_output, activation, slope and the layer's own name");
     return layer;
 }
 

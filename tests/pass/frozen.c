@@ -76,6 +76,7 @@ static void check_alone(void)
     REFUSED(sbn_backward(l.layer, &without, l.saved, 0, NULL), "x: expected a buffer");
     REFUSED(sbn_backward(l.layer, &all, l.saved, SBN_KEEP_RUNNING_STATS, NULL), "flags: expected");
     REFUSED(sbn_backward(l.layer, &all, NULL, 0, NULL), "saved: expected");
+    REFUSED(sbn_backward(l.layer, NULL, l.saved, 0, NULL), "shards: expected 1, got NULL");
 
     /* A single value is enough; an empty batch too. */
     few.shape[0] = few.shape[2] = 1;

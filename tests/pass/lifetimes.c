@@ -202,6 +202,7 @@ static void check_destroyed(void)
     REFUSED(sbn_pass_end(pass, NULL), "pass|destroyed");
     REFUSED(sbn_forward(other.layer, &data.shard, other.saved, 0, NULL), "layer|destroyed");
     REFUSED(sbn_batchnorm_set_training(other.layer, 0), "layer|destroyed");
+    REFUSED(sbn_batchnorm_destroy(other.layer), "layer|destroyed");
     REFUSED(MAKE_LAYER(&layer, other.group, .channels = CHANNELS), "group|destroyed");
     REFUSED(sbn_group_destroy(other.group), "group|destroyed");
     tap_ok(sbn_group_replicas(other.group) == 0 && sbn_batchnorm_group(other.layer) == NULL &&

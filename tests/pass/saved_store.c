@@ -139,12 +139,14 @@ static void check_refused(void)
         ROW(saved, NULL, "saved: |got NULL"),
         ROW(memory, NULL, "memory: expected an address, got NULL"),
         ROW(size, 87, "size: expected at least the 88 bytes of a header, got 87"),
-        ROW(size, right.size - 1, "size: expected the |bytes that were written, got"),
+        ROW(size, right.size - 1, "size: expected the 258 bytes that were written, got 257"),
         ROW(saved, wide.saved, "memory: channels: expected 4 as of layer \"first\", got 3"),
         ROW(saved, plain.saved, "memory: activation: expected 0 as of layer \"first\", got 1"),
         ROW(at, 12, NULL),
         ROW(change, 3, "memory: version: expected 1, got 2"),
         ROW(change, 1, "memory: expected what sbn_saved_store has written, got other"),
+        ROW(at, 112, NULL),
+        ROW(change, 1, "memory: replica 0: expected a mask of the CPU form of kernels, got one"),
     };
     REFUSE("load", load, right, state, rows);
     /* A header alone, which says so. */

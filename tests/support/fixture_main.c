@@ -17,7 +17,8 @@ int fixture_main(fixture *f, cl_command_queue *on, void (*make)(void))
     if (on)
         *on = fixture_queue(f, 0);
     make();
-    tap_ok(sbn__handles_open() == at_start, "no handle is left open");
+    tap_ok(sbn__handles_open() == at_start && sbn_device_memory() == 0,
+           "no handle is left open, and no memory of devices is counted");
     if (on)
         clReleaseCommandQueue(*on);
     fixture_close(f);
