@@ -66,35 +66,9 @@ faults() {
                 top(FILENAME) == "examples" && top(to) != "examples")
                 fault("tools", "includes " to)
             if (folder(FILENAME) != folder(to))
-                edge["folders", folder(FILENAME), folder(to)] = 1
+                print "edge: folders " folder(FILENAME) " " folder(to)
             if (stem(FILENAME) != stem(to))
-                edge["files", stem(FILENAME), stem(to)] = 1
-        }
-        # What stays when all that nothing includes, and all that includes nothing, is taken away
-        # again and again.
-        function circles(kind,    key, part, from, to, taken) {
-            do {
-                split("", from)
-                split("", to)
-                taken = 0
-                for (key in edge) {
-                    split(key, part, SUBSEP)
-                    if (part[1] == kind)
-                        from[part[2]] = to[part[3]] = 1
-                }
-                for (key in edge) {
-                    split(key, part, SUBSEP)
-                    if (part[1] == kind && (!(part[3] in from) || !(part[2] in to))) {
-                        delete edge[key]
-                        taken = 1
-                    }
-                }
-            } while (taken)
-            for (key in edge) {
-                split(key, part, SUBSEP)
-                if (part[1] == kind)
-                    print "circle: " part[2] ": " kind " include each other, here " part[3]
-            }
+                print "edge: files " stem(FILENAME) " " stem(to)
         }
         BEGIN {
             n = split("base safetensors exact program device plan collective group layer tensor launch pass kinds " \
@@ -145,9 +119,12 @@ faults() {
                 if (stem(declared[part[2]]) != stem(part[1]))
                     print "home: " part[1] ": " part[2] " is declared in " declared[part[2]]
             }
-            circles("folders")
-            circles("files")
-        }' $(cat "$work/files")
+        }' $(cat "$work/files") > "$work/found"
+        grep -v '^edge: ' "$work/found"
+        for kind in folders files; do
+            sed -n "s/^edge: $kind //p" "$work/found" | tsort 2>&1 > "$work/order" |
+                sed "s/^tsort: -: /circle: $kind: /"
+        done
     )
 }
 

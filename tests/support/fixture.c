@@ -176,18 +176,12 @@ cl_event fixture_gate(const fixture *f)
     return made;
 }
 
-#if defined(__GNUC__)
 void __lsan_disable(void) __attribute__((weak));
 void expect_leaks(void)
 {
     if (__lsan_disable)
         __lsan_disable();
 }
-#else
-void expect_leaks(void)
-{
-}
-#endif
 
 int holds_words(const char *sentence, const char *words)
 {

@@ -1,11 +1,7 @@
 /* The lines of a test in TAP: one per check, the plan last. */
 #pragma once
 
-#if defined(__GNUC__)
 #define TAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#else
-#define TAP_PRINTF(text, first)
-#endif
 
 /* One check. What it says should name the case, the value expected and the value got. */
 int tap_ok(int condition, const char *format, ...) TAP_PRINTF(2, 3);
