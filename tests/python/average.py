@@ -1,6 +1,6 @@
 """average_exactly: the same weights for every number of processes, and gradients="group" in DDP.
 
-average.py FOLDER launches average.py FOLDER WORLD RANK for worlds of 1 to 4.
+Worlds of 1 to 4 ranks fork before this process uses OpenCL.
 """
 
 import copy
@@ -154,12 +154,10 @@ def run_rank(folder, world, rank):
     os._exit(0)  # without PyTorch's end, which may abort after a failed group
 
 
-if len(sys.argv) > 2:
-    run_rank(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
 folder = sys.argv[1]
 for world in 1, 2, 3, 4:
     with tap.part(f"{world} processes"):
-        statuses = launch.ranks(world, folder)
+        statuses = launch.forked(world, run_rank, folder, world)
         tap.ok(statuses == [0] * world, f"{world} processes end well", statuses)
         ranks = [torch.load(f"{folder}/results-{world}-{rank}") for rank in range(world)]
         for kind, found in digests.items():

@@ -1,6 +1,6 @@
 """The same bits for every number of processes, over gloo and MPI, and against float64.
 
-bits.py FOLDER launches bits.py FOLDER gloo WORLD RANK, and as an MPI job bits.py FOLDER mpi WORLD.
+bits.py FOLDER forks the ranks of gloo, and launches as an MPI job bits.py FOLDER mpi WORLD.
 """
 
 import os
@@ -17,10 +17,10 @@ mpi = os.environ["MPI_LAUNCH"].split()
 torch.set_num_threads(1)
 
 
-def run_rank(kind, world, *rank):
+def run_rank(kind, world, rank=None):
     """Computes all cases and leaves the results in the folder."""
     if kind == "gloo":
-        group, rank = None, int(*rank)
+        group = None
         launch.join(folder, int(world), rank)
     else:
         from syncbn.mpi import Communicator
@@ -65,6 +65,7 @@ def check_world(what, whole):
 # Of the reference, and where it is that of a half type, of one rounding.
 BOUNDS = {torch.float32: 2e-6, torch.float16: 2.0**-10, torch.bfloat16: 2.0**-7}
 
+ended = {world: launch.forked(world, run_rank, "gloo", world) for world in (2, 3, 4)}
 alone = {case: cases.compute(case, 1, 0, None) for case in cases.CASES}
 for case, results in alone.items():
     with tap.part(case):
@@ -74,9 +75,8 @@ for case, results in alone.items():
             error = float((got.double() - expected).abs().max()) if got.numel() else 0.0
             name = ("y", "dx", "dz", "dweight", "dbias", "mean", "var")[place]
             tap.ok(error <= bound * size, f"{case}: {name} against float64", f"{error} {size}")
-for world in 2, 3, 4:
+for world, statuses in ended.items():
     with tap.part(f"gloo, {world}"):
-        statuses = launch.ranks(world, folder, "gloo")
         tap.ok(statuses == [0] * world, f"gloo, {world} processes end well")
         check_world(f"gloo, {world} processes", results_of("gloo", world))
 for world in 2, 4:

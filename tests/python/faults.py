@@ -1,6 +1,6 @@
 """What each rank is told when ranks differ, skip a layer, come late, interrupt or die.
 
-faults.py FOLDER launches faults.py FOLDER 3 RANK, each of which leaves a line for each check in a file.
+Each rank leaves a line for each check in a file.
 """
 
 import os
@@ -10,9 +10,14 @@ import sys
 import threading
 import time
 
+import torch
+import torch.distributed as dist
+
 import launch
 import tap
+from syncbn.torch import convert_sync_batchnorm
 
+torch.set_num_threads(1)
 WORLD = 3
 LIMIT = 2.0  # seconds that a group waits
 
@@ -29,12 +34,6 @@ def report(right, what):
 
 
 def run_rank(folder, rank):
-    import torch
-    import torch.distributed as dist
-
-    from syncbn.torch import convert_sync_batchnorm
-
-    torch.set_num_threads(1)
     sys.stdout = open(f"{folder}/faults-{rank}", "w")
     x = torch.randn(4, 8)
 
@@ -147,10 +146,8 @@ def run_rank(folder, rank):
     os._exit(0)
 
 
-if len(sys.argv) > 2:
-    run_rank(sys.argv[1], int(sys.argv[3]))
 folder = sys.argv[1]
-statuses = launch.ranks(WORLD, folder)
+statuses = launch.forked(WORLD, run_rank, folder)
 tap.ok(statuses == [0, 7, 0], "all ranks end, rank 1 by dying", statuses)
 for rank in range(WORLD):
     for line in open(f"{folder}/faults-{rank}"):

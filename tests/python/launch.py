@@ -1,14 +1,18 @@
 """Processes of tests: the ranks of a group of torch.distributed, with an end to waiting."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
+import traceback
+
+LIMIT = float(os.environ.get("SBN_TEST_LIMIT", 250))
 
 
 def wait_for(processes):
     """Their exit statuses; who is late is killed."""
-    end = time.monotonic() + float(os.environ.get("SBN_TEST_LIMIT", 250))
+    end = time.monotonic() + LIMIT
     for process in processes:
         try:
             process.wait(max(0.1, end - time.monotonic()))
@@ -24,6 +28,23 @@ def ranks(world, *arguments):
     return wait_for([subprocess.Popen([*program, str(rank)]) for rank in range(world)])
 
 
+def forked(world, call, *arguments):
+    """The exit statuses of ranks that fork from this process, which has not used OpenCL, to call this
+    with these arguments and their rank. Each would need two seconds to import PyTorch."""
+    children = []
+    for rank in range(world):
+        children.append(os.fork())
+        if children[rank] == 0:
+            signal.setitimer(signal.ITIMER_REAL, LIMIT)
+            try:
+                call(*arguments, rank)
+            except Exception:
+                traceback.print_exc()
+                os._exit(1)
+            sys.exit(0)
+    return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+
+
 def job(mpi, world, *arguments):
     """The exit status of this program as an MPI job of so many ranks."""
     program = [sys.executable, "-W", "ignore", sys.argv[0], *arguments, str(world)]
@@ -31,7 +52,7 @@ def job(mpi, world, *arguments):
 
 
 def join(folder, world, rank):
-    """The group of the ranks that `ranks` has started."""
+    """The group of the ranks that `ranks` or `forked` has started."""
     import torch.distributed as dist
 
     dist.init_process_group(

@@ -36,7 +36,7 @@ consistent() {
     fi
 }
 
-first='mb4ic32ih20iw20 mb4ic32ih20iw20,last'
+first='mb2ic8ih6iw6 mb2ic8ih6iw6,last'
 # shellcheck disable=SC2086
 for form in cpu gpu; do
     rm -rf "$XDG_CACHE_HOME/syncbn" && mkdir -p "$XDG_CACHE_HOME"
