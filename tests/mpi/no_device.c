@@ -9,7 +9,7 @@ int main(int argc, char **argv)
 {
     fixture device;
     size_t apart[RANKS_MAX], one[] = {0};
-    ranks_begin(&argc, &argv);
+    tap_mpi_begin(&argc, &argv);
     const int has_device = !fixture_open(&device), count = mpi_job_size();
     if (mpi_job_rank() % 2 == 0 && !has_device)
         MPI_Abort(MPI_COMM_WORLD, 99);
@@ -21,5 +21,5 @@ int main(int argc, char **argv)
            "every rank of %d has the bits of one process", count);
     if (has_device)
         fixture_close(&device);
-    return ranks_end(tap_done());
+    return mpi_job_end(tap_done());
 }

@@ -29,7 +29,7 @@ def ranks(world, *arguments):
 
 
 def forked(world, call, *arguments):
-    """The exit statuses of ranks that fork from this process, which has not used OpenCL, to call this
+    """The exit statuses of ranks that fork from this process, before it uses OpenCL, to call this
     with these arguments and their rank. Each would need two seconds to import PyTorch."""
     children = []
     for rank in range(world):

@@ -34,13 +34,6 @@ typedef struct test_ranks {
 } test_ranks;
 
 /*
- * First and last in main where ranks are processes, as support/main.c does: the latter gets, and returns,
- * the program's result.
- */
-void ranks_begin(int *argc, char ***argv);
-int ranks_end(int result);
-
-/*
  * Ranks with replicas[rank] replicas each; samples has a number for every
  * replica in order. NULL: of one replica each, and of 3 and 2 samples in turn. A single rank has no
  * transport. `config` gives timeouts; NULL: the default.

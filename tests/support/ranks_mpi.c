@@ -11,16 +11,6 @@ struct transports {
     sbn_mpi *mpi;
 };
 
-void ranks_begin(int *argc, char ***argv)
-{
-    tap_mpi_begin(argc, argv);
-}
-
-int ranks_end(int result)
-{
-    return mpi_job_end(result);
-}
-
 int rank_is_here(const test_rank *m)
 {
     return m->rank == mpi_job_rank();

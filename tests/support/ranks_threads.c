@@ -3,7 +3,7 @@
 
 #include "support/ranks.h"
 
-/* Before main, because not every program begins with ranks_begin. */
+/* Before main, because not every program has main of support/main.c. */
 __attribute__((constructor)) static void begin(void)
 {
     fixture_one_thread();

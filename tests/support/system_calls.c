@@ -58,20 +58,15 @@ WRAP(ssize_t, write, (int file, const void *from, size_t size))
                : __real_write(file, from, size < system_most ? size : system_most);
 }
 
-WRAP(int, fchown, (int file, uid_t owner, gid_t group))
-{
-    return fails('N', WRAP_CHOWN) ? -1 : __real_fchown(file, owner, group);
-}
+#define WRAP_LETTER(f, letter, function, parameters, arguments) \
+    WRAP(int, f, parameters) \
+    { \
+        return fails(letter, function) ? -1 : __real_##f arguments; \
+    }
 
-WRAP(int, fchmod, (int file, mode_t mode))
-{
-    return fails('M', WRAP_CHMOD) ? -1 : __real_fchmod(file, mode);
-}
-
-WRAP(int, fsync, (int file))
-{
-    return fails(S_ISDIR(status_of(file).st_mode) ? 'D' : 'S', WRAP_SYNC) ? -1 : __real_fsync(file);
-}
+WRAP_LETTER(fchown, 'N', WRAP_CHOWN, (int file, uid_t owner, gid_t group), (file, owner, group))
+WRAP_LETTER(fchmod, 'M', WRAP_CHMOD, (int file, mode_t mode), (file, mode))
+WRAP_LETTER(fsync, S_ISDIR(status_of(file).st_mode) ? 'D' : 'S', WRAP_SYNC, (int file), (file))
 
 WRAP(int, close, (int file))
 {

@@ -6,19 +6,16 @@
 
 #include "support/wraps.h"
 
-WRAP(void *, malloc, (size_t size))
-{
-    void *block = wraps_fails(WRAP_MALLOC) ? NULL : __real_malloc(size);
-    wraps_hold(WRAPS_DESCRIPTORS, block != NULL);
-    return block;
-}
+#define WRAP_ALLOCATOR(f, function, parameters, arguments) \
+    WRAP(void *, f, parameters) \
+    { \
+        void *block = wraps_fails(function) ? NULL : __real_##f arguments; \
+        wraps_hold(WRAPS_DESCRIPTORS, block != NULL); \
+        return block; \
+    }
 
-WRAP(void *, calloc, (size_t count, size_t size))
-{
-    void *block = wraps_fails(WRAP_CALLOC) ? NULL : __real_calloc(count, size);
-    wraps_hold(WRAPS_DESCRIPTORS, block != NULL);
-    return block;
-}
+WRAP_ALLOCATOR(malloc, WRAP_MALLOC, (size_t size), (size))
+WRAP_ALLOCATOR(calloc, WRAP_CALLOC, (size_t count, size_t size), (count, size))
 
 WRAP(void, free, (void *block))
 {

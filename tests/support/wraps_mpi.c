@@ -13,10 +13,17 @@ static int made(int code, int exists)
     return code;
 }
 
-WRAP(int, MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *copy))
-{
-    return wraps_fails(WRAP_MPI_DUP) ? MPI_ERR_OTHER : made(__real_MPI_Comm_dup(comm, copy), 1);
-}
+#define WRAP_MADE(f, function, parameters, arguments) \
+    WRAP(int, f, parameters) \
+    { \
+        return wraps_fails(function) ? MPI_ERR_OTHER : made(__real_##f arguments, 1); \
+    }
+
+WRAP_MADE(MPI_Comm_dup, WRAP_MPI_DUP, (MPI_Comm comm, MPI_Comm *copy), (comm, copy))
+WRAP_MADE(MPI_Comm_group, WRAP_MPI_COMM_GROUP, (MPI_Comm comm, MPI_Group *group), (comm, group))
+WRAP_MADE(MPI_Group_incl, WRAP_MPI_INCL,
+          (MPI_Group group, int count, const int ranks[], MPI_Group *part),
+          (group, count, ranks, part))
 
 WRAP(int, MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *part))
 {
@@ -24,18 +31,6 @@ WRAP(int, MPI_Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_C
         return MPI_ERR_OTHER;
     const int code = __real_MPI_Comm_create_group(comm, group, tag, part);
     return made(code, *part != MPI_COMM_NULL);
-}
-
-WRAP(int, MPI_Comm_group, (MPI_Comm comm, MPI_Group *group))
-{
-    return wraps_fails(WRAP_MPI_COMM_GROUP) ? MPI_ERR_OTHER
-                                            : made(__real_MPI_Comm_group(comm, group), 1);
-}
-
-WRAP(int, MPI_Group_incl, (MPI_Group group, int count, const int ranks[], MPI_Group *part))
-{
-    return wraps_fails(WRAP_MPI_INCL) ? MPI_ERR_OTHER
-                                      : made(__real_MPI_Group_incl(group, count, ranks, part), 1);
 }
 
 WRAP(int, MPI_Group_free, (MPI_Group * group))
