@@ -60,10 +60,16 @@ static float neighbours(size_t row, size_t c)
     return c % 2 ? -v : v;
 }
 
+static float half_zero(size_t row, size_t c)
+{
+    return row % 4 < 2 ? 0.0f : (row + c) % 2 ? -0.5f : 0.5f;
+}
+
 static const pattern patterns[] = {
     {"sums that cancel", .large = LARGEST, .tiny = LEAST_ODD},
     {"larger ones", .large = 4 * LARGEST, .tiny = LEAST_ODD},
     {"less left", .large = LARGEST, .tiny = LEAST_ODD / 2},
+    {"less left beside more", .large = LARGEST, .tiny = LEAST_ODD / 2, .beside = LEAST_ODD},
     {"the largest", .large = LARGEST},
     {"the least", .large = LEAST_ODD},
     {"any between", .value = any},
@@ -85,6 +91,8 @@ static const struct {
     {{"larger products", .large = 0x1.fffff8p8f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
       .balanced = 1},
      {.large = 1.0f, .balanced = 1}},
+    {{"dy that is x - mean", .large = 0.5f, .balanced = 1}, {.large = 0.5f, .balanced = 1}},
+    {{"products with 0", .large = 0.5f}, {.value = half_zero}},
 };
 
 static const char *const lines[] = {
@@ -114,18 +122,19 @@ static int has_moments(const trial *t, size_t c, char *why, size_t size)
     return came[0] == (float)mean && came[1] == (float)var;
 }
 
-/* dy in units of 2^-79, products in units of 2^-103; all x are as large. */
+/* dy in units of 2^-79, products in units of 2^-103, squares of x in units of 2^-48. */
 static int has_gradients(const trial *t, size_t c, char *why, size_t size)
 {
-    __int128 sum = 0, product = 0;
+    __int128 sum = 0, product = 0, squares = 0;
     for (size_t row = 0; row < t->g.samples; ++row) {
         const size_t at = placement_plane_start(&t->g, row, c);
         const __int128 dy = (__int128)ldexp((double)t->in.dy[at], 79);
+        const __int128 x = (__int128)ldexp((double)t->in.x[at], 24);
         sum += dy;
-        product += dy * (__int128)ldexp((double)t->in.x[at], 24);
+        product += dy * x;
+        squares += x * x;
     }
-    const double x = t->in.x[placement_plane_start(&t->g, 0, c)];
-    const double invstd = 1 / sqrt(x * x + t->p.eps);
+    const double invstd = 1 / sqrt(ldexp((double)squares, -48) / (double)t->g.samples + t->p.eps);
     const double expected[] = {ldexp((double)sum, -79), ldexp((double)product, -103) * invstd};
     const double came[] = {t->out.of[OUT_BIAS_GRAD].data[c], t->out.of[OUT_WEIGHT_GRAD].data[c]};
     snprintf(why, size, "channel %zu: expected bias_grad %a, weight_grad %a, got %a, %a", c,
