@@ -38,13 +38,15 @@ static const char *const lines[] = {
     "mb2ic3ih72iw72,add,nodx,form=gpu",
     "mb2ic3ih72iw72,add,form=gpu,frozen",
     "mb2ic3ih65iw65,relu,off3,pitch5,form=gpu",
-    "mb2ic3ih65iw67,relu,add,form=gpu",
+    "mb2ic3ih129iw131,relu,add,form=gpu",
     "mb8ic16ih9iw9,last,nodx",
     "mb8ic16ih9iw9,leaky=0.25,add,last,nodx",
     "mb8ic16ih9iw9,data=nan,frozen",
     "mb8ic16ih9iw9,xpitch3,dpitch11,frozen",
     "mb400ic64,r2,pitch1",
     "mb400ic40,data=wide,grad=wide,form=gpu",
+    "mb200ic64il2,data=infs,grad=infs,form=gpu",
+    "mb8ic16,data=nan,grad=zero,frozen,form=gpu",
 };
 
 int main(void)
