@@ -182,28 +182,29 @@ static void check_samples(int back)
           (parts){SAMPLES, sample, 0, COUNT, 0, CHANNELS});
 }
 
-/* GPU form: two slices of more than 2^32 words. */
-static void check_add_slices(void)
+/* GPU form: the first words of two work-groups, of which the second slice's first word stays what it is. */
+static void check_add_slices(cl_ulong total, cl_uint slices)
 {
-    enum { WORDS = 2 * SBN_GPU_SLICE_WORDS, SLICES = 2, PER_CHANNEL = 9 };
-    const cl_ulong total = ((cl_ulong)1 << 32) + 5;
-    if (!open_fields((const size_t[SPACES]){2 * SLICES * total}))
+    enum { MOST = 2 * SBN_GPU_SLICE_WORDS, PER_CHANNEL = 9 };
+    const cl_uint count = total < MOST ? (cl_uint)total : MOST;
+    if (!open_fields((const size_t[SPACES]){2 * slices * total}))
         return;
     cl_long *const words = (cl_long *)fields[X].at;
-    for (int i = 0; i < WORDS; ++i)
-        words[i] = words[total + (cl_ulong)i] = 1 + i;
-    ARGUMENTS(add_slices, own, .partial = fields[X].mem, .slices = SLICES,
+    for (cl_uint at = 0; at < slices * count; ++at)
+        words[at / count * total + at % count] = 1 + at % count;
+    ARGUMENTS(add_slices, own, .partial = fields[X].mem, .slices = slices,
               .per_channel = PER_CHANNEL, .total = total);
     sbn_arguments arguments = {.count = 0};
     sbn__add_add_slices(&arguments, &own);
     run_kernel(replica, &replica->kernels[SBN_F32][0]->of[SBN_ADD_SLICES][0], &arguments, 1,
                (const size_t[]){2});
-    int all_right = 1;
-    for (int i = 0; i < WORDS; ++i) {
+    int all_right = words[total] == 1;
+    for (cl_uint i = 0; i < count; ++i) {
         const int is_flags = i % PER_CHANNEL == PER_CHANNEL - 1;
-        all_right = all_right && words[i] == (is_flags ? 1 : 2) * (1 + i);
+        all_right = all_right && words[i] == (is_flags ? 1 : slices) * (1 + i);
     }
-    tap_ok(all_right, "GPU form: slices of %llu words are added", (unsigned long long)total);
+    tap_ok(all_right, "GPU form: %u slices of %llu words are added", slices,
+           (unsigned long long)total);
     close_fields();
 }
 
@@ -368,19 +369,22 @@ static int sum(const reduction *r, int is_small, int back, float scale, strip_su
 static void check_sums(const reduction *r, int back, float scale)
 {
     static strip_sums near_sums, far_sums;
-    const size_t length = sbn__accumulator_length(back ? &sbn_backward_narrow
-                                                       : &sbn_forward_narrow);
+    const sbn_format *format = back ? &sbn_backward_narrow : &sbn_forward_narrow;
+    const size_t length = sbn__accumulator_length(format);
     const int is_wide = scale > 1.0f;
     must(!sum(r, 1, back, scale, &near_sums), "a small tensor");
     if (!sum(r, 0, back, scale, &far_sums))
         return;
-    /* Every channel has seen elements. */
+    /* Every channel has seen elements; on GPUs, all limbs but a sum's highest are carried. */
     int all = 1;
     for (size_t c = 0; c < r->strip; ++c) {
         const int64_t *own = near_sums.narrow + c * length;
         int64_t some = 0;
-        for (size_t k = 0; k + 1 < length; ++k)
+        for (size_t k = 0; k + 1 < length; ++k) {
             some |= is_wide ? near_sums.wide[c * sbn__wide_limbs() + k] : own[k];
+            const int is_highest = k + 1 == (size_t)format->limbs1 || k + 2 == length;
+            all = all && (r->form == SBN_FORM_CPU || is_highest || own[k] >> SBN_LIMB_BITS == 0);
+        }
         all = all && some != 0 && own[length - 1] == (is_wide ? SBN_FLAG_WIDE : 0);
     }
     tap_ok(all &&
@@ -409,8 +413,10 @@ void checks(void)
                 check_planes(back);
             }
         }
-        if (form == SBN_FORM_GPU)
-            check_add_slices();
+        if (form == SBN_FORM_GPU) {
+            check_add_slices(((cl_ulong)1 << 32) + 5, 2);
+            check_add_slices(27, 130);
+        }
         for (size_t i = 0; i < sizeof reductions / sizeof *reductions; ++i)
             for (int back = reductions[i].masked; back < 2 && reductions[i].form == form; ++back) {
                 check_sums(&reductions[i], back, 1.0f);
