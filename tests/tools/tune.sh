@@ -74,7 +74,10 @@ check 'wrong numbers' run 1 check --devices 0 mb2ic2
 check 'are named' grep -q 'SYNCBN_TUNING: expected NAME=PERCENT,.* got "groups=0"' "$work/out"
 # 65536 work-items: the sum of their lowest limbs would not fit an int64.
 SYNCBN_TUNING=groups=10000,reduce=1,slices=10000
-check 'a channel of many work-items' run 0 check --devices 0 --form gpu mb600003ic1
+check 'a channel of many work-items' run 0 check --devices 0 --form gpu mb600003ic1 mb5000ic32
+# So would the sums of a work-group whose work-items have many rows each.
+SYNCBN_TUNING=groups=1,reduce=10000,slices=1
+check 'many rows of a work-item' run 0 check --devices 0 --form gpu mb1100003ic1,data=one,passes=f
 # Each time a third of the recorded problems, and all of them where CHECK=full is set.
 third=0
 bits() {
