@@ -63,6 +63,8 @@
 
 /* Before a loop of which a copy is enough: what it does is rare. */
 #define ONE_BY_ONE _Pragma("unroll 1")
+/* Before a loop whose counter is to be a constant. */
+#define UNROLL _Pragma("unroll")
 
 /*
  * Whether the compiler generates code for a CPU, and not an intermediate language (Oclgrind, Mesa),

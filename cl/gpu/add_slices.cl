@@ -24,12 +24,12 @@ void add_slices(PARAMETERS(ADD_SLICES_ARGUMENTS))
     const ulong i = (ulong)get_group_id(0) * SLICE_WORDS + (item & (SLICE_WORDS - 1));
     long sum = 0, flags = 0;
     const uint first = item >> LOG2_SLICE_WORDS;
-    /* What is past the end must not be read: a work-item may be replacing the last int64. */
+    /* What is past the end of the last slice is not the buffer's. */
     for (uint s = first; s < (i < total ? slices : 0); s += SLICE_PARTS * SLICES_AT_ONCE) {
         long each[SLICES_AT_ONCE];
-        _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
+        UNROLL for (uint k = 0; k < SLICES_AT_ONCE; ++k)
             each[k] = partial[min(s + k * SLICE_PARTS, slices - 1) * total + i];
-        _Pragma("unroll") for (uint k = 0; k < SLICES_AT_ONCE; ++k)
+        UNROLL for (uint k = 0; k < SLICES_AT_ONCE; ++k)
             if (s + k * SLICE_PARTS < slices) {
                 sum += each[k];
                 flags |= each[k];

@@ -31,7 +31,6 @@
 #error "a work-item has 4 elements of a tile"
 #endif
 #define VECTORS 4
-#define UNROLL _Pragma("unroll")
 
 /* Whether all numbers of which this is the bitwise or are multiples of 4. */
 static bool are_aligned(ulong numbers)
