@@ -60,13 +60,18 @@ static void add_slices_of_strip(local long *memory, uint log2_strip, uint channe
 }
 #endif
 
+#define TAIL_PARAMETERS PARAMETERS(TAIL_ARGUMENTS), PARAMETERS(STEP_2_ARGUMENTS)
+#define TAIL(memory) \
+    combine_strip(memory, log2_strip, channels, partial, wide, NAMES(TAIL_ARGUMENTS), \
+                  NAMES(STEP_2_ARGUMENTS))
+
 /*
- * Adds slices, if `tail` says so. Whether the work-item is to combine its channel of the strip, whose
- * accumulator is then that of all slices. Behind the wide accumulators there is a counter for each strip.
- * `memory`: WORDS_SIZE int64s of local memory, which nothing else uses any more.
+ * Adds slices, if `tail` says so; if it is 2, step 2, of a channel for each work-item. Behind the wide
+ * accumulators there is a counter for each strip. `memory`: WORDS_SIZE int64s of local memory, which nothing
+ * else uses any more. combine.cl describes the arguments.
  */
-static INLINED bool is_to_combine(local long *memory, uint log2_strip, uint channels,
-                                  global long *partial, global long *wide, uint tail)
+static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels,
+                                  global long *partial, global long *wide, TAIL_PARAMETERS)
 {
     const uint item = anew(get_local_id(0)), strip = anew(get_group_id(0));
     bool is_last = true;
@@ -80,20 +85,7 @@ static INLINED bool is_to_combine(local long *memory, uint log2_strip, uint chan
 #else
     barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
 #endif
-    return tail == 2 && is_last && item >> log2_strip == 0 &&
-           (strip << log2_strip) + item < channels;
-}
-
-/* Step 2, with a `tail` of 2. A work-item takes a channel. combine.cl describes the arguments. */
-#define TAIL_PARAMETERS PARAMETERS(TAIL_ARGUMENTS), PARAMETERS(STEP_2_ARGUMENTS)
-#define TAIL(memory) \
-    combine_strip(memory, log2_strip, channels, partial, wide, NAMES(TAIL_ARGUMENTS), \
-                  NAMES(STEP_2_ARGUMENTS))
-
-static INLINED void combine_strip(local long *memory, uint log2_strip, uint channels,
-                                  global long *partial, global long *wide, TAIL_PARAMETERS)
-{
-    const uint item = anew(get_local_id(0)), c = (anew(get_group_id(0)) << log2_strip) + item;
-    if (is_to_combine(memory, log2_strip, channels, partial, wide, tail))
+    const uint c = (strip << log2_strip) + item;
+    if (tail == 2 && is_last && item >> log2_strip == 0 && c < channels)
         COMBINE_SUMS(partial, memory + item * WIDE_ROOM, c, c + 1);
 }
