@@ -265,9 +265,8 @@ static uint pass_add_run(private long *limbs, private const pass_elements *eleme
         top = fits ? max(top, size) : top;
         top_product = fits ? max(top_product, product) : top_product;
     }
-    /* Not below the format's lowest bit, nor below `faint`. */
-    const int clear = max((int)(as_uint(faint) >> 23), 150 - PASS_LOW1);
-    const int low = max((int)(top >> 23) - 2 * SPAN, clear);
+    /* Not below `faint`, which is above the format's lowest bit, nor below that of products. */
+    const int low = max((int)(top >> 23) - 2 * SPAN, (int)(as_uint(faint) >> 23));
     const int low_product = max(top_product - 2 * SPAN, 300 - PASS_LOW2);
     long sum = 0, high_sum = 0, low_sum = 0;
     UNROLL for (uint k = 0; k < RUN; ++k)
@@ -277,9 +276,11 @@ static uint pass_add_run(private long *limbs, private const pass_elements *eleme
         const int shift = (int)(size >> 23) - low, exponent_d = (int)(size_d >> 23);
         const int product = (int)(size >> 23) + exponent_d;
         const bool has_product = size_d != 0;
-        /* The product with a subnormal d is below low_product, as size is below limit. */
+        /*
+         * The product with a subnormal d is below low_product, as size is below limit; that with Inf or NaN
+         * above `most`, as size is not below `faint`.
+         */
         const bool is_in = shift >= 0 && size >= as_uint(faint) && size < limit && k < count &&
-                           exponent_d < 255 &&
                            (!has_product || (product >= low_product && product <= most));
         /* dy = 0 counts if x - mean is Inf or NaN: the product is NaN. */
         others |= !is_in && (size != 0 || exponent_d == 255) && k < count ? 1u << k : 0;
