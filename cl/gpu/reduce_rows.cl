@@ -8,34 +8,33 @@
  * SPAN bits of its largest are summed in int64s, in units of the lowest bit; others, which are
  * rare, are added as blocks. The accumulators are the same.
  */
-/* An element as a block. */
-static float sum_one(private const pass_tensors *tensors, block_place column, uint row,
-                     pass_line line, private pass_sums *sums, private float *largest)
+/* Sums an element as a block, and returns whether it does not fit. */
+static bool sum_one(private const pass_tensors *tensors, block_place column, uint row, pass_line line,
+                    uint thin, float faint, private float *pivot, private pass_sums *sums)
 {
+    float largest = 0.0f;
     pass_elements one;
     pass_load(&one, 0, tensors, column, row);
-    const float pivot = pass_value(&one, 0, line);
+    *pivot = pass_value(&one, 0, line);
     pass_clear(sums);
-    pass_add(sums, largest, &one, 0, true, pivot, line);
-    return pivot;
+    pass_add(sums, &largest, &one, 0, true, *pivot, line);
+    return pass_misses(1, pivot, pass_mean(line), sums, largest, thin, faint);
 }
 
 /* Adds one element as a block, and returns whether it does not fit. */
 static bool add_one(private long *limbs, private const pass_tensors *tensors, block_place column,
                     uint row, pass_line line, uint thin, float faint)
 {
-    float largest = 0.0f;
+    float pivot;
     pass_sums sums;
-    float pivot = sum_one(tensors, column, row, line, &sums, &largest);
-    const bool out = pass_misses(1, &pivot, pass_mean(line), &sums, largest, thin, faint);
+    const bool out = sum_one(tensors, column, row, line, thin, faint, &pivot, &sums);
     ONE_BY_ONE for (uint part = 0; part < PARTS; ++part)
         pass_add_part(limbs + (part < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1), part, 1, pivot, &sums);
     return out;
 }
 
 /*
- * Adds the elements that do not fit, of which there are some, to the wide accumulator: each is its
- * block's mean. Returns their flags. In a loop of its own, which takes no registers from the main
+ * Adds the elements that do not fit, of which there are some, to the wide accumulator. Returns their flags. In a loop of its own, which takes no registers from the main
  * one.
  */
 static int add_misses(private const pass_tensors *tensors, block_place column, uint from, uint stop,
@@ -45,15 +44,12 @@ static int add_misses(private const pass_tensors *tensors, block_place column, u
     ONE_BY_ONE for (uint run = from; run < stop; run += step)
         ONE_BY_ONE for (uint row = run; row < min(run + RUN, stop); ++row)
         {
-            float largest = 0.0f;
-            pass_sums sums, of_block;
-            const float value = sum_one(tensors, column, row, line, &sums, &largest);
-            float pivot = value;
-            of_block = sums;
-            if (!pass_misses(1, &pivot, pass_mean(line), &sums, largest, thin, faint))
-                continue;
-            const int special = flags_of(value);
-            flags |= special ? special : pass_add_wide(wide, 1, value, &of_block);
+            float pivot;
+            pass_sums sums;
+            const block_place own = {column.place + (ulong)row * tensors->walk.stride,
+                                     row AND_BIT(pass_bit(tensors, column, row))};
+            if (sum_one(tensors, column, row, line, thin, faint, &pivot, &sums))
+                flags |= add_again(tensors, own, 1, 1.0f, line, wide);
         }
     return flags;
 }

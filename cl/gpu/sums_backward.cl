@@ -219,11 +219,6 @@ static bool pass_misses(uint n, private float *pivot, float mean, private pass_s
     return out;
 }
 
-static int pass_add_wide(global long *wide, uint n, float pivot, private const pass_sums *sums)
-{
-    return add_block_wide(wide, n, pivot, sums->e, sums->d, sums->product);
-}
-
 static void pass_factors(uint which, private const pass_elements *elements, float pivot,
                          float share, pass_line line, private float *a, private float *b)
 {

@@ -114,12 +114,6 @@ static bool pass_misses(uint n, private float *pivot, float mean, private pass_s
     return out;
 }
 
-/* Adds the sums of a block to a wide accumulator; returns its flags. */
-static int pass_add_wide(global long *wide, uint n, float pivot, private const pass_sums *sums)
-{
-    return add_block_wide(wide, n, pivot, sums->a, sums->q, 0.0f);
-}
-
 /* An element's term of a sum of a block that does not fit, as a product: of the mean, A and Q. */
 static void pass_factors(uint which, private const pass_elements *elements, float pivot,
                          float share, pass_line line, private float *a, private float *b)
