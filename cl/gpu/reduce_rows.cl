@@ -34,8 +34,8 @@ static bool add_one(private long *limbs, private const pass_tensors *tensors, bl
 }
 
 /*
- * Adds the elements that do not fit, of which there are some, to the wide accumulator. Returns their flags. In a loop of its own, which takes no registers from the main
- * one.
+ * Adds the elements that do not fit, of which there are some, to the wide accumulator. Returns their
+ * flags. In a loop of its own, which takes no registers from the main one.
  */
 static int add_misses(private const pass_tensors *tensors, block_place column, uint from, uint stop,
                       uint step, pass_line line, uint thin, float faint, global long *wide)
