@@ -3,7 +3,8 @@
  * from the output, where y is 0 or does not give x back; sums that overflow; a batch without values, and a replica
  * beside a NaN; clamped variances, of another momentum and of a cumulative average; frozen layers, whose count is a
  * process's own, so that the lists, which ranks share, have none; in the GPU form large planes with a residual and
- * without alignment; a backward pass in one launch that stores no dx; many rows of one element, with gaps. On PoCL.
+ * without alignment; a backward pass in one launch that stores no dx; many rows of one element, with gaps, and
+ * many channels; gradients at z = 0; stores that leave the caches alone. On PoCL.
  */
 #include "check/compare.h"
 #include "support/tap.h"
@@ -43,6 +44,16 @@ static const char *const lines[] = {
     "mb8ic16ih9iw9,leaky=0.25,add,last,nodx",
     "mb8ic16ih9iw9,data=nan,frozen",
     "mb8ic16ih9iw9,xpitch3,dpitch11,frozen",
+    "mb4ic2063",
+    "mb4ic2063,r2",
+    "mb8ic16ih40iw40,nodx",
+    "mb8ic16ih9iw9,relu,add,last,r2",
+    "mb8ic16ih9iw9,relu,data=zero,plain",
+    "mb8ic16ih9iw9,leaky,data=zero,plain",
+    "mb8ic16ih40iw40,add,grad=zeros,inplace,form=gpu",
+    "mb2ic3ih600iw600,r1,off1",
+    "mb20ic64ih30iw30,r1,last",
+    "mb8ic8,data=infs,grad=infs",
     "mb400ic64,r2,pitch1",
     "mb400ic40,data=wide,grad=wide,form=gpu",
     "mb200ic64il2,data=infs,grad=infs,form=gpu",
