@@ -54,6 +54,7 @@ static double number_of(uint64_t bits)
 static const uint64_t specials[] = {
     0x1,
     0x3,
+    UINT64_C(0x7f800000), /* infinity as a float */
     UINT64_C(0x0010000000000000),
     UINT64_C(0x3690000000000000), /* the least float, and half of it */
     UINT64_C(0x36a0000000000000),
