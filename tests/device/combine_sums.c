@@ -86,6 +86,23 @@ static void add_borrow(int64_t *accumulator, const sbn_format *f, int low, int s
     add_bit(accumulator + f->limbs1, f->limb_bits, squares);
 }
 
+/*
+ * A number and half of its last digit as a double; or that and a little: as a double, as a float, and as a double
+ * by what is a word below. Some are negative.
+ */
+static void add_tie(int64_t *second, const sbn_format *f, size_t c)
+{
+    static const int bits[][2] = {{53, 53}, {10, 63}, {28, 52}, {90, 143}};
+    const size_t way = c / 4 % 4;
+    const int *bit = bits[way], low = (int)(c % (way < 2 ? 63 : 10));
+    add_bit(second, f->limb_bits, low);
+    add_bit(second, f->limb_bits, low + bit[1]);
+    if (bit[0] != bit[1])
+        add_bit(second, f->limb_bits, low + bit[0]);
+    for (int k = 0; k < f->limbs2 && c % 3 == 1; ++k)
+        second[k] = -second[k];
+}
+
 static int64_t random_flags(size_t c)
 {
     return c % 3 ? (int64_t)(next() % 4 == 0) * SBN_FLAG_WIDE
@@ -113,10 +130,8 @@ static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c, int fi
             add_borrow(accumulator, f, (int)(c % 31), c % 4 == 1 ? 144 : 108);
         else if (first && c % 4)
             add_fifths(second, f->limb_bits, bits2, c / 7);
-        else if (first) { /* 1 and a half of its last digit */
-            add_bit(second, f->limb_bits, (int)(c % 31));
-            add_bit(second, f->limb_bits, (int)(c % 31) + 53);
-        }
+        else if (first)
+            add_tie(second, f, c);
         break;
     default:
         add_random(accumulator, f->limb_bits, bits, (int)(next() % 2));
