@@ -35,14 +35,18 @@ watch gpu mb20ic21,data=wide mb5ic19il3,last mb1ic2il300,data=step,grad=step mb1
     mb1ic1il4099,relu,add,passes=f mb1ic5il257 mb256ic1il65,passes=f mb1ic1il65
 # Blocks of either layout with tails, in buffers with offsets and in views; strips of all channels that one may have.
 watch cpu mb2ic2048il2,last mb3ic17ih3iw3,last,off1 mb3ic5ih15iw17,off1 mb5ic19il3,last,pitch3 mb2ic3il300,pitch1 \
-    mb20ic5 mb1ic2il300,data=step,grad=step mb2ic3ih9iw9,grad=huge mb3ic17il2,last,grad=huge
+    mb3ic300,eps=0 mb1ic2il300,data=step,grad=step mb2ic3ih9iw9,grad=huge mb3ic17il2,last,grad=huge \
+    mb1ic17il64,last,pitch3 mb3ic17ih3iw3,relu,last mb3ic17ih3iw3,add,last
 
 # bits FORM REPLICAS
 bits() {
-    "$OCLGRIND" "$SYNCBN" check --form "$1" --replicas "$2" --build-options '-D restrict=' --file "$work/tiny" \
+    rm -f "$work/log"
+    "$OCLGRIND" --log "$work/log" \
+        "$SYNCBN" check --form "$1" --replicas "$2" --build-options '-D restrict=' --file "$work/tiny" \
         > "$work/out" 2> "$work/err"
     check "form $1, $2 replicas: the recorded bits" \
         grep -q " 0 failed, $(grep -c . "$work/tiny") with the recorded bits;" "$work/out"
+    check 'nothing is reported' [ ! -s "$work/log" ]
 }
 grep -E '^mb(8ic37|3ic33il5)(,b?f16)?(,last)?,global' "$srcdir/tests/pass/golden" > "$work/tiny"
 bits cpu 3
