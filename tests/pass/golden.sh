@@ -108,11 +108,13 @@ check "the recorded bits of $views views are those of dense tensors" \
 # others are recorded, the format was needed, which the host tells where it combines: five replicas.
 sed -n 's/^#2 //p; /^mb/p' "$golden" |
     awk '!seen[$1]++ { sub("order=3", "order=2"); print }' | cksum > "$work/version2"
-check 'the digests of version 2 are known' grep -q '^1510901392 41707$' "$work/version2"
+check 'the digests of version 2 are known' grep -q '^2192830432 42354$' "$work/version2"
 grep '^#2 ' "$golden" | while read -r _ line _; do echo "$line"; done > "$work/changed"
-run --devices 0 --file "$work/changed" --replicas 5 --json -
-check 'where others are recorded, the wide format was needed' \
-    [ "$status-$(grep -c '"wide": true' "$work/out")" = "0-$(grep -c . "$work/changed")" ]
+run --devices 0 --file "$work/changed" --replicas 5 --json - \
+    mb8ic21ih7iw7,data=zero,grad=zero,global mb4ic9ih28iw28,data=inf,global
+check 'where others are recorded, the wide format was needed; of zeros and infinities it is not' \
+    [ "$status-$(grep -c '"wide": true' "$work/out")-$(grep -c '"wide": false' "$work/out")" = \
+    "0-$(grep -c . "$work/changed")-2" ]
 
 # Digests written here are those of the file, whose lines are canonical.
 run --digests --devices 0 --file "$golden"
