@@ -24,20 +24,15 @@ static ints lowest_bit(real v)
     return select(AS(int, max(biased, (uints)1)) + exponent - (127 + 150), (ints)1000, v == 0.0f);
 }
 
-/* Adds limb k of t to the sum; returns what is left of t. */
-static double16 split_limb(private wides *limbs, int low, int k, double16 t)
-{
-    const double splitter = SPLITTER(low, k);
-    const double16 sum = t + splitter;
-    limbs[k] += as_long16(sum) - as_long(splitter);
-    return t - (sum - splitter);
-}
-
 /* Adds t, which is a multiple of the lowest limb's unit and fits `count` limbs. */
 static void add_double(private wides *limbs, int low, int count, double16 t)
 {
 #pragma unroll
-    for (int k = count - 1; k >= 0; --k)
-        t = split_limb(limbs, low, k, t);
+    for (int k = count - 1; k >= 0; --k) {
+        const double splitter = SPLITTER(low, k);
+        const double16 sum = t + splitter;
+        limbs[k] += as_long16(sum) - as_long(splitter);
+        t -= sum - splitter;
+    }
 }
 #endif

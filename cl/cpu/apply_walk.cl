@@ -35,24 +35,8 @@ static uint next_channel(uint c, uint plane, private uint *within)
     return *within == 0 ? c + 1 : c;
 }
 
-/* The sample of the work-group's run; 0 where the tensor is one run. */
-static ulong flat_sample(void)
+/* The number of the work-group's share of a dimension: the first work-group has the last. */
+static ulong share_number(uint dimension)
 {
-    return get_num_groups(1) - 1 - get_group_id(1);
-}
-
-/* Where the work-group's run begins in the tensor, and where its range begins in the run. */
-static ulong flat_run(uint channels, uint plane)
-{
-    return flat_sample() * channels * plane;
-}
-
-static ulong flat_begin(uint share)
-{
-    return (ulong)(get_num_groups(0) - 1 - get_group_id(0)) * share;
-}
-
-static ulong rows_begin(uint share)
-{
-    return (ulong)(get_num_groups(1) - 1 - get_group_id(1)) * share;
+    return get_num_groups(dimension) - 1 - get_group_id(dimension);
 }
