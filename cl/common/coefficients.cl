@@ -13,3 +13,10 @@ static real plus_zero(real v)
     return select(v, (real)0.0f, MASK(v == 0.0f));
 #endif
 }
+
+#if !CPU_FORM
+static float4 four_plus_zero(float4 v)
+{
+    return (float4)(plus_zero(v.x), plus_zero(v.y), plus_zero(v.z), plus_zero(v.w));
+}
+#endif

@@ -39,3 +39,14 @@ static real backward_value(real x, real dy, real mean, real g, real p, real q, r
 {
     return plus_zero(fma(p, dy - g, fma(q, x - mean, r)));
 }
+
+#if !CPU_FORM
+static float4 backward_four(float4 x, float4 dy, float4 mean, float4 g, float4 p, float4 q,
+                            float4 r)
+{
+    return (float4)(backward_value(x.x, dy.x, mean.x, g.x, p.x, q.x, r.x),
+                    backward_value(x.y, dy.y, mean.y, g.y, p.y, q.y, r.y),
+                    backward_value(x.z, dy.z, mean.z, g.z, p.z, q.z, r.z),
+                    backward_value(x.w, dy.w, mean.w, g.w, p.w, q.w, r.w));
+}
+#endif

@@ -113,8 +113,7 @@ static void add_sources_wide(WIDE_SPACE long *sums, uint c, uint channels,
 
 static void clear_wide(global long *wide, uint c, uint some)
 {
-    ONE_BY_ONE for (uint i = c; i < c + some; ++i)
-        ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS; ++k)
-            wide_of(wide, i)[k] = 0;
+    ONE_BY_ONE for (uint k = 0; k < some * WIDE_LIMBS; ++k)
+        wide_of(wide, c)[k] = 0;
 }
 #endif

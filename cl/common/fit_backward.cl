@@ -5,16 +5,10 @@
 
 /*
  * From where on blocks of a channel are clear of the format's lowest bit: later where x - mean is
- * small. A standard deviation of 0 has no number here.
+ * small. A standard deviation of 0 has no number here. The pass's tensors are declared behind this file.
  */
-static float faint_of(float invstd)
-{
-    return fmax(invstd * (PASS_CLEAR * 0x1p-12f), PASS_CLEAR);
-}
-
-/* The same of a channel, from the pass's tensors, which are declared behind this file. */
 #define pass_faint(tensors, c, channels) \
-    faint_of((tensors)->means[table_row(ROW_INVSTD, channels) + (c)])
+    fmax((tensors)->means[table_row(ROW_INVSTD, channels) + (c)] * (PASS_CLEAR * 0x1p-12f), PASS_CLEAR)
 
 /*
  * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and g and all e

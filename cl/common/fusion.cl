@@ -118,12 +118,7 @@ static ints load_mask(private const mask_of *mask, ulong place)
     return MASK((mask->words[bit >> LOG2_MASK_BITS] >> (bit & (MASK_BITS - 1)) & 1) != 0);
 }
 
-/* The word of a bit of the mask, and the bit in it. */
-static mask_word load_mask_word(private const mask_of *mask, ulong bit)
-{
-    return mask->words[bit >> LOG2_MASK_BITS];
-}
-
+/* A bit of the mask in its word. */
 static uint mask_bit_of(uint bit)
 {
     return 1u << (bit & (MASK_BITS - 1));
@@ -133,17 +128,6 @@ static uint mask_bit_of(uint bit)
 static void store_mask(uint bits, private const mask_of *mask, ulong place)
 {
     mask->words[mask_bit(mask, place) >> LOG2_MASK_BITS] = (mask_word)bits;
-}
-
-/* The same from a multiple of 4 on, where no row is padded. */
-static uint load_mask_four(private const mask_of *mask, ulong place)
-{
-    return mask->words[place >> LOG2_MASK_BITS];
-}
-
-static void store_mask_four(uint bits, private const mask_of *mask, ulong place)
-{
-    mask->words[place >> LOG2_MASK_BITS] = (mask_word)bits;
 }
 #endif
 

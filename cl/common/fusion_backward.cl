@@ -116,7 +116,7 @@ static real backward_finished(real x, real dy, real mean, real g, real p, real q
 #if !CPU_FORM
 /* Four elements from i of the run on, where four can be loaded at once: their word of the mask ... */
 #if MASKED
-#define PASSED_FOUR(i) load_mask_four(&fusion->mask, fusion->run + (i))
+#define PASSED_FOUR(i) fusion->mask.words[(fusion->run + (i)) >> LOG2_MASK_BITS]
 #define GRADIENT_OF(k, x, dy, mean, p, b) \
     activated(dy, MASK((passed & 1u << (k)) != 0), fusion->slope)
 #else
@@ -137,20 +137,13 @@ static float4 backward_finished_four(float4 x, float4 dy, uint passed, float4 me
 #if RESIDUAL
     if (stores_residual_grad(gradient.x, fusion) || stores_residual_grad(gradient.y, fusion) ||
         stores_residual_grad(gradient.z, fusion) || stores_residual_grad(gradient.w, fusion))
-        store_four((float4)(plus_zero(gradient.x), plus_zero(gradient.y), plus_zero(gradient.z),
-                            plus_zero(gradient.w)),
-                   fusion->residual_grad, place);
+        store_four(four_plus_zero(gradient), fusion->residual_grad, place);
 #endif
     /* Once for four, as a compiler may choose for each. */
-    if (fusion->is_fixed | fusion->only_gradient) {
-        const float4 scale = fusion->only_gradient ? (float4)1.0f : p;
-        return (float4)(plus_zero(scale.x * gradient.x), plus_zero(scale.y * gradient.y),
-                        plus_zero(scale.z * gradient.z), plus_zero(scale.w * gradient.w));
-    }
-    return (float4)(backward_value(INVERTED(x.x), gradient.x, mean.x, g.x, p.x, q.x, r.x),
-                    backward_value(INVERTED(x.y), gradient.y, mean.y, g.y, p.y, q.y, r.y),
-                    backward_value(INVERTED(x.z), gradient.z, mean.z, g.z, p.z, q.z, r.z),
-                    backward_value(INVERTED(x.w), gradient.w, mean.w, g.w, p.w, q.w, r.w));
+    if (fusion->is_fixed | fusion->only_gradient)
+        return four_plus_zero((fusion->only_gradient ? (float4)1.0f : p) * gradient);
+    return backward_four((float4)(INVERTED(x.x), INVERTED(x.y), INVERTED(x.z), INVERTED(x.w)),
+                         gradient, mean, g, p, q, r);
 }
 #define BACKWARD_FINISHED_FOUR(x, dy, passed, mean, g, p, q, r, b, i) \
     backward_finished_four(x, dy, passed, mean, g, p, q, r, b, fusion, i)
@@ -165,5 +158,5 @@ static float4 backward_finished_four(float4 x, float4 dy, uint passed, float4 me
     backward_value(x, dy, mean, g, p, q, r)
 #define PASSED_FOUR(i) 0
 #define BACKWARD_FINISHED_FOUR(x, dy, passed, mean, g, p, q, r, b, i) \
-    backward_vector(x, dy, mean, g, p, q, r)
+    backward_four(x, dy, mean, g, p, q, r)
 #endif

@@ -92,8 +92,8 @@ static float4 finished_four(float4 v, float4 residual, private const forward_fus
                               finished(v.z, residual.z, slope, 2, &bits),
                               finished(v.w, residual.w, slope, 3, &bits));
 #if MASKED
-    if (fusion->keeps_mask)
-        store_mask_four(bits, &fusion->mask, fusion->run + i);
+    if (fusion->keeps_mask) /* no row is padded */
+        fusion->mask.words[(fusion->run + i) >> LOG2_MASK_BITS] = (mask_word)bits;
 #endif
     return y;
 }
@@ -121,12 +121,6 @@ static float finished_one(float v, private const forward_fusion *fusion, ulong i
 #define FINISHED(v, i, count) plus_zero(v)
 #define FINISHED_ONE(v, i, k) plus_zero(v)
 #define KEEP_MASK(i)
-#if !CPU_FORM
-static float4 four_plus_zero(float4 v)
-{
-    return (float4)(plus_zero(v.x), plus_zero(v.y), plus_zero(v.z), plus_zero(v.w));
-}
 #define RESIDUAL_FOUR(i) 0.0f
 #define FINISHED_FOUR(v, residual, i) four_plus_zero(v)
-#endif
 #endif

@@ -34,14 +34,7 @@ static bool wide_digits(WIDE_SPACE long *limbs, int count)
 
 /* round_words of one channel. */
 #if ABREAST > 1
-static number round_wide(ulong high, ulong low, ulong sticky, long exponent)
-{
-    const ulong shift = clz(high) & 63;
-    const ulong head = high << shift | (low >> 1) >> (63 - shift);
-    const ulong rest = (head & 1) | (low << shift) | sticky;
-    const long rounded = (long)(head >> 1 | (rest != 0));
-    return convert_double(rounded) * as_double((exponent + 65 - (long)shift + 1023) << 52);
-}
+#define round_wide(high, low, sticky, exponent) round_words(high, low, sticky, exponent).s0
 #else
 #define round_wide round_words
 #endif
@@ -77,8 +70,8 @@ static number wide_value(WIDE_SPACE long *digits, int count, int low)
 {
     const bool negative = wide_digits(digits, count);
     wide_top top = {0, 0, 0, 0, 0, 0};
-    ONE_BY_ONE for (int k = 0; k < count + 2; k += 2)
-        next_word(&top, k >> 1, (ulong)digits[k] | (k <= count ? (ulong)digits[k + 1] << 32 : 0));
+    ONE_BY_ONE for (int k = 0; k <= count; k += 2)
+        next_word(&top, k >> 1, (ulong)digits[k] | (ulong)digits[k + 1] << 32);
     const number magnitude = wide_double(top, -low);
     return negative ? NEGATIVE(magnitude) : magnitude;
 }

@@ -2,15 +2,6 @@
  * GPU form, step 3 of the backward pass: dx from x and dy. The formula is in
  * coefficients_backward.cl, the walks in apply.cl.
  */
-static float4 backward_vector(float4 x, float4 dy, float4 mean, float4 g, float4 p, float4 q,
-                              float4 r)
-{
-    return (float4)(backward_value(x.x, dy.x, mean.x, g.x, p.x, q.x, r.x),
-                    backward_value(x.y, dy.y, mean.y, g.y, p.y, q.y, r.y),
-                    backward_value(x.z, dy.z, mean.z, g.z, p.z, q.z, r.z),
-                    backward_value(x.w, dy.w, mean.w, g.w, p.w, q.w, r.w));
-}
-
 kernel __attribute__((reqd_work_group_size(APPLY_ITEMS, 1, 1)))
 void backward_apply_planes(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
                            PARAMETERS(BACKWARD_APPLY_ARGUMENTS) BACKWARD_FUSION_PARAMETERS,

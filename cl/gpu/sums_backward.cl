@@ -118,7 +118,7 @@ static void pass_load(private pass_elements *elements, uint k,
     elements->dy[k] = load_element(tensors->dy, element_of(block, walk, tensors->dy_gap, i));
     elements->x[k] = load_element(tensors->x, element_of(block, walk, tensors->x_gap, i));
 #if MASKED
-    elements->words[k] = load_mask_word(&tensors->activation.mask, pass_bit(tensors, block, i));
+    elements->words[k] = tensors->activation.mask.words[pass_bit(tensors, block, i) >> LOG2_MASK_BITS];
 #endif
 }
 
