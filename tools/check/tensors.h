@@ -1,7 +1,7 @@
 /*
  * One replica's buffers: its shards of a problem's tensors, each at an offset
  * and between guards, in its own memory object or memory of the host; a view has
- * guards between its rows, too.
+ * guards between its rows, too. What is only read has none behind it.
  */
 #pragma once
 
