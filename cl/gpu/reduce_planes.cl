@@ -168,19 +168,27 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
     }
     if (flags)
         atomic_or(all_flags + (own_task & strip_mask), flags);
+    global long *out = partial + ((ulong)slice * channels + first) * PASS_LENGTH;
     const uint strip = strip_mask + 1;
     /* Without a barrier: lanes, which were in this memory, were last read before one. */
     UNROLL for (uint w = 0; w < MOST_LIMBS; ++w)
         shared[w * ITEMS + item] = limbs[w];
     add_words(shared, item, TASKS >> 1, strip);
-    if (item < strip && first + item < channels) {
-        long sums[PASS_LIMBS];
-        zero_limbs(sums, PASS_LIMBS);
-        UNROLL for (uint p = 0; p < PARTS; ++p)
-            UNROLL for (uint w = 0; w < (p < PASS_FIRST_PARTS ? PASS_LIMBS1 : PASS_LIMBS2); ++w)
-                sums[(p < PASS_FIRST_PARTS ? 0 : PASS_LIMBS1) + w] += shared[w * ITEMS + p * TASKS + item];
-        store_sums(sums, all_flags[item], partial + ((ulong)slice * channels + first + item) * PASS_LENGTH);
+    /* One work-item for each word of each sum of each channel. */
+    const uint word = (item >> log2_strip) & (WORDS_AT_ONCE - 1), c = item & strip_mask;
+    const uint second = item >> (log2_strip + 2);
+    const uint count = second ? PASS_LIMBS2 : PASS_LIMBS1;
+    if (second < 2 && word < count && first + c < channels) {
+        const uint k = (second ? PASS_LIMBS1 : 0) + word;
+        long sum = 0, below = 0;
+        for (uint p = second ? PASS_FIRST_PARTS : 0; p < (second ? PARTS : PASS_FIRST_PARTS); ++p) {
+            sum += shared[word * ITEMS + p * TASKS + c];
+            below += shared[max(word, 1u) * ITEMS - ITEMS + p * TASKS + c];
+        }
+        out[c * PASS_LENGTH + k] = carried_word(k, sum, below);
     }
+    if (item < strip && first + item < channels)
+        out[item * PASS_LENGTH + PASS_LIMBS] = all_flags[item];
 }
 
 /* Another kind may follow. */

@@ -56,24 +56,30 @@ static int add_misses(private const pass_tensors *tensors, block_place column, u
 
 /*
  * Adds the accumulators of a work-group in which work-item i has channel i mod strip, number c of
- * the tensor, and stores them, with the flags, which all_flags has already.
+ * the tensor, and writes them: `count` limbs, and the flags, which all_flags has already.
  */
-static void store_strip(private long *limbs, local long *words, local const int *all_flags, uint strip,
-                        uint c, uint channels, global long *out)
+static void store_strip(private long *limbs, uint count, local long *words,
+                          local const int *all_flags, uint strip, uint c, uint channels,
+                          global long *out)
 {
     const uint item = get_local_id(0);
-    UNROLL for (uint k = 0; k < PASS_LIMBS; k += WORDS_AT_ONCE)
+    long below = 0;
+    UNROLL for (uint k = 0; k < count; k += WORDS_AT_ONCE)
     {
         /* A work-item has read the words before these of itself alone. */
         UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
-            words[w * ITEMS + item] = k + w < PASS_LIMBS ? limbs[k + w] : 0;
+            words[w * ITEMS + item] = k + w < count ? limbs[k + w] : 0;
         add_words(words, item, ITEMS >> 1, strip);
-        UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
-            if (k + w < PASS_LIMBS)
-                limbs[k + w] = words[w * ITEMS + item];
+        if (item < strip && c < channels)
+            UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
+                if (k + w < count) {
+                    const long sum = words[w * ITEMS + item];
+                    out[k + w] = carried_word(k + w, sum, below);
+                    below = sum;
+                }
     }
     if (item < strip && c < channels)
-        store_sums(limbs, all_flags[item], out);
+        out[count] = all_flags[item];
 }
 
 /* The body of a kernel, which has the local memory: WORDS_SIZE words, and flags of ITEMS. */
@@ -120,6 +126,6 @@ static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_PARAM
     barrier(CLK_LOCAL_MEM_FENCE);
     if (flags)
         atomic_or(all_flags + column, flags);
-    store_strip(limbs, words, all_flags, strip, c, channels,
+    store_strip(limbs, PASS_LIMBS, words, all_flags, strip, c, channels,
                   partial + ((ulong)slice * channels + c) * PASS_LENGTH);
 }

@@ -25,6 +25,7 @@
  *   pass_add_run                      adds a run of planes of one element (reduce_rows.cl)
  *   pass_first_bit, pass_bit          where a block's bits are, with a mask (fusion.cl)
  */
+#define UNROLL _Pragma("unroll")
 /* The bodies of kernels: their callers' constants must reach their loops. */
 #define INLINED __attribute__((always_inline))
 
@@ -128,13 +129,15 @@ static void add_words(local long *words, uint item, uint apart, uint least)
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* Stores a slice's accumulator, carried: 2^15 of them may be added without a carry. */
-static void store_sums(private long *sums, int flags, global long *out)
+/*
+ * Word k of a slice's accumulator: the sum of its work-items' words, with what is carried from `below`, the
+ * sum of their words k - 1. Slices are then added without a carry, at most 256 of each of 4 replicas.
+ */
+static long carried_word(uint k, long sum, long below)
 {
-    carry_sums(sums);
-    UNROLL for (uint k = 0; k < PASS_LIMBS; ++k)
-        out[k] = sums[k];
-    out[PASS_LIMBS] = flags;
+    const bool is_lowest = k == 0 || k == PASS_LIMBS1;
+    const bool is_highest = k == PASS_LIMBS1 - 1 || k == PASS_LIMBS - 1;
+    return (is_highest ? sum : sum & LIMB_MASK) + (is_lowest ? 0 : below >> LIMB_BITS);
 }
 
 /* Adds an integer in units of 2^place times the lowest limb's unit. */
