@@ -8,7 +8,8 @@
  * small. A standard deviation of 0 has no number here. The pass's tensors are declared behind this file.
  */
 #define pass_faint(tensors, c, channels) \
-    fmax((tensors)->means[table_row(ROW_INVSTD, channels) + (c)] * (PASS_CLEAR * 0x1p-12f), PASS_CLEAR)
+    fmax((tensors)->means[table_row(ROW_INVSTD, channels) + (c)] * (PASS_CLEAR * 0x1p-12f), \
+         PASS_CLEAR)
 
 /*
  * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and g and all e

@@ -140,10 +140,15 @@ static float4 backward_finished_four(float4 x, float4 dy, uint passed, float4 me
         store_four(four_plus_zero(gradient), fusion->residual_grad, place);
 #endif
     /* Once for four, as a compiler may choose for each. */
-    if (fusion->is_fixed | fusion->only_gradient)
-        return four_plus_zero((fusion->only_gradient ? (float4)1.0f : p) * gradient);
-    return backward_four((float4)(INVERTED(x.x), INVERTED(x.y), INVERTED(x.z), INVERTED(x.w)),
-                         gradient, mean, g, p, q, r);
+    if (fusion->is_fixed | fusion->only_gradient) {
+        const float4 scale = fusion->only_gradient ? (float4)1.0f : p;
+        return (float4)(plus_zero(scale.x * gradient.x), plus_zero(scale.y * gradient.y),
+                        plus_zero(scale.z * gradient.z), plus_zero(scale.w * gradient.w));
+    }
+    return (float4)(backward_value(INVERTED(x.x), gradient.x, mean.x, g.x, p.x, q.x, r.x),
+                    backward_value(INVERTED(x.y), gradient.y, mean.y, g.y, p.y, q.y, r.y),
+                    backward_value(INVERTED(x.z), gradient.z, mean.z, g.z, p.z, q.z, r.z),
+                    backward_value(INVERTED(x.w), gradient.w, mean.w, g.w, p.w, q.w, r.w));
 }
 #define BACKWARD_FINISHED_FOUR(x, dy, passed, mean, g, p, q, r, b, i) \
     backward_finished_four(x, dy, passed, mean, g, p, q, r, b, fusion, i)

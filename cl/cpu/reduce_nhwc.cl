@@ -167,7 +167,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
             const real faint = thin ? faints_of(tensors, first, 0, 1, stride) : (real)PASS_CLEAR;
             int added = 0;
 #if SUMS_DOUBLES
-            added = pass_add_ones(own, &of_rows, lines[v], from + v * WIDTH, count, stride);
+            added = pass_add_ones(own, &of_rows, lines[v], from + v * WIDTH, count, stride, faint);
 #endif
             for (uint i = 0; i < count && !added; ++i) {
                 const ulong at = from + (ulong)i * stride + v * WIDTH;

@@ -155,10 +155,10 @@ static bool fits_doubles(real pivot, real e, real d, real product)
 
 /*
  * As forward_add_ones. The range is 2^-55 to 2^7 for dy, and 2^-49 to 2^7 for dy (x - mean), whose
- * lowest bit is up to 46 below its highest: also what alone is too faint for the format is exact.
+ * lowest bit is up to 46 below its highest.
  */
 static int pass_add_ones(private wides *limbs, private const pass_tensors *tensors,
-                         pass_line line, ulong place, uint rows, uint stride)
+                         pass_line line, ulong place, uint rows, uint stride, real faint)
 {
     /* In units of 2^4 of limb 1, so that more rows fit. */
     const double high = SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0);
@@ -186,7 +186,8 @@ static int pass_add_ones(private wides *limbs, private const pass_tensors *tenso
          */
         const uints size = (size_g >> 1) + (size_d >> 1);
         stray |= strays(size_g, -55, 7) | strays(size_d, -100, 20) |
-                 ((size - (205u << 22) >= (55u << 22)) & (size_g != 0) & (size_d != 0));
+                 ((size - (205u << 22) >= (55u << 22)) & (size_g != 0) & (size_d != 0)) |
+                 ((size_g < AS(uint, faint)) & (size_g != 0));
     }
     if (any(stray))
         return 0;

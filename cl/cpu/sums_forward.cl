@@ -141,7 +141,7 @@ static bool fits_doubles(real pivot, real a, real q)
  * doubles: x in units of 2^-40, and each limb of x^2 in its own unit.
  */
 static int pass_add_ones(private wides *limbs, private const pass_tensors *tensors,
-                         pass_line line, ulong place, uint rows, uint stride)
+                         pass_line line, ulong place, uint rows, uint stride, real faint)
 {
     const double splitter = SPLITTER(PASS_LOW2, 1);
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
