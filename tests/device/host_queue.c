@@ -71,8 +71,9 @@ static void check_threads(int first)
 int main(void)
 {
     fixture device;
-    int first;
+    int first = 1;
     const pid_t child = fork();
+    must(child < 0, "fork");
     if (child == 0)
         _exit(!asked_at_once());
     must(waitpid(child, &first, 0) - child, "waitpid");

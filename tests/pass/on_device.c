@@ -58,6 +58,7 @@ static void check_devices(void)
 
 void checks(void)
 {
+    static const cl_uint units = 2; /* on more these planes and strips are not whole passes */
     wraps_build_once();
     queues[0] = queue;
     queues[1] = fixture_queue(&device, 1);
@@ -66,8 +67,10 @@ void checks(void)
         with_training(&two, queues[kind], 0, check_calls);
         with_training(&large, queues[kind], 0, check_calls);
         with_training(&both_sliced, queues[kind], 0, check_commands);
+        wraps_device_says(CL_DEVICE_MAX_COMPUTE_UNITS, &units, sizeof units);
         with_training(&planes, queues[kind], 0, check_commands);
         with_training(&strips, queues[kind], 0, check_commands);
+        wraps_device_says(0, NULL, 0);
         for (int on_host = 0; on_host < 2; ++on_host) {
             with_training(&one, queues[kind], on_host, check_commands);
             with_training(&two, queues[kind], on_host, check_commands);

@@ -36,7 +36,7 @@ static slice slices[2]; /* of 3 channels and of 5 */
 static int progress(sbn_pass *pass, int requests)
 {
     int ready = 0;
-    for (int i = 0; i < 20 || (count < requests && i < 2000); ++i) {
+    for (int i = 0; i < 20 || (count < requests && i < 60000); ++i) {
         must(sbn_pass_progress(pass, &ready), "sbn_pass_progress");
         pause_for(0.001);
     }
