@@ -12,21 +12,12 @@ int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
     return a->mem && a->mem == b->mem && a->offset == b->offset;
 }
 
-static int is_y_over_x(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
-{
-    return needs & SBN_MAY_REPLACE_X && sbn__is_same_buffer(&shard->x, &shard->y) &&
-           shape->x_gap == shape->y_gap;
-}
-
-static int is_dx_over_dy(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
-{
-    return needs & SBN_MAY_DX && sbn__is_same_buffer(&shard->dy, &shard->dx) &&
-           shape->dy_gap == shape->dx_gap;
-}
-
 int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
 {
-    return is_y_over_x(shard, shape, needs) || is_dx_over_dy(shard, shape, needs);
+    return (needs & SBN_MAY_REPLACE_X && sbn__is_same_buffer(&shard->x, &shard->y) &&
+            shape->x_gap == shape->y_gap) ||
+           (needs & SBN_MAY_DX && sbn__is_same_buffer(&shard->dy, &shard->dx) &&
+            shape->dy_gap == shape->dx_gap);
 }
 
 sbn_use sbn__use_dense(const char *name, const sbn_buffer *buffer, size_t elements, sbn_type type,
@@ -55,12 +46,9 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
                       int affine)
 {
     const size_t elements = shape->elements, channels = shape->channels;
-    const int replaces_x = is_y_over_x(shard, shape, needs);
-    const int replaces_dy = is_dx_over_dy(shard, shape, needs) ||
-                            is_residual_grad_over_dy(shard, shape, needs);
     size_t count = 0;
     if (elements > 0) {
-        if (needs & SBN_NEEDS_X && !replaces_x)
+        if (needs & SBN_NEEDS_X && !(needs & SBN_MAY_REPLACE_X && shape->in_place))
             uses[count++] = tensor("x", &shard->x, shape, shape->x_gap, 0, 0);
         if (needs & SBN_READS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->x_gap, 0, 0);
@@ -69,7 +57,8 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
                                            0);
         if (needs & SBN_NEEDS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->y_gap, 1, 0);
-        if (needs & SBN_NEEDS_DY && !replaces_dy)
+        if (needs & SBN_NEEDS_DY && !shape->in_place &&
+            !is_residual_grad_over_dy(shard, shape, needs))
             uses[count++] = tensor("dy", &shard->dy, shape, shape->dy_gap, 0, 0);
         if (needs & SBN_MAY_DX)
             uses[count++] = tensor("dx", &shard->dx, shape, shape->dx_gap, 1, 1);
@@ -98,42 +87,6 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
     return count;
 }
 
-/* Checks a buffer and returns how many elements it holds. */
-static int measure(cl_mem mem, sbn_type type, const sbn_replica *replica, const char *who,
-                   const char *name, size_t *held)
-{
-    if (!mem)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer, got NULL", who, name);
-    size_t bytes = 0;
-    cl_context context = NULL;
-    cl_int code = clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    if (code == CL_SUCCESS)
-        code = clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL);
-    if (code != CL_SUCCESS)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer, got another handle (%s)",
-                         who, name, sbn_strerror(code));
-    if (context != replica->context)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: %s: expected a buffer of the queue's context, got one of another",
-                         who, name);
-    if (bytes > replica->largest_buffer)
-        return sbn__fail_large(replica->largest_buffer, bytes, who, name);
-    *held = bytes / sbn__type_size(type);
-    return SBN_SUCCESS;
-}
-
-int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
-                      const char *who, const char *name)
-{
-    size_t held = 0;
-    const int status = measure(buffer->mem, SBN_F32, replica, who, name, &held);
-    if (!status && (buffer->offset > held || held - buffer->offset < elements))
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: %s: expected %zu floats from offset %zu, got a buffer of %zu", who,
-                         name, elements, buffer->offset, held);
-    return status;
-}
-
 /* Elements from the first to behind the last. */
 static size_t extent(const sbn_use *u)
 {
@@ -145,7 +98,7 @@ static size_t pitch_of(const sbn_use *u)
     return u->elements / u->rows + u->gap;
 }
 
-/* An address, or none, cannot be measured. */
+/* An address, or none, has no size to ask for. */
 static int check_address(const sbn_use *u, const char *who)
 {
     const size_t size = sbn__type_size(u->type);
@@ -156,27 +109,49 @@ static int check_address(const sbn_use *u, const char *who)
                            u->name, size, (void *)u->buffer.mem);
 }
 
+/* Without a shard the sentence has no shape. */
 static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica *replica,
                      const char *who)
 {
-    size_t held = 0;
-    if (u->buffer.mem ? u->on_host : u->optional)
+    static const char *const plurals[SBN_TYPES] = {"floats", "halves", "bfloat16s"};
+    const cl_mem mem = u->buffer.mem;
+    if (mem ? u->on_host : u->optional)
         return check_address(u, who);
-    const int status = measure(u->buffer.mem, u->type, replica, who, u->name, &held);
-    if (status)
-        return status;
-    if (u->buffer.offset > held || held - u->buffer.offset < extent(u)) {
-        static const char *const plurals[SBN_TYPES] = {"floats", "halves", "bfloat16s"};
-        char shape[128], pitch[48] = "";
+    if (!mem)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer, got NULL", who, u->name);
+    size_t bytes = 0;
+    cl_context context = NULL;
+    cl_int code = clGetMemObjectInfo(mem, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (code != CL_SUCCESS)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: %s: expected a buffer, got another handle (%s)",
+                         who, u->name, sbn_strerror(code));
+    if (context != replica->context)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: %s: expected a buffer of the queue's context, got one of another",
+                         who, u->name);
+    if (bytes > replica->largest_buffer)
+        return sbn__fail_large(replica->largest_buffer, bytes, who, u->name);
+    const size_t held = bytes / sbn__type_size(u->type);
+    if (u->buffer.offset <= held && held - u->buffer.offset >= extent(u))
+        return SBN_SUCCESS;
+    char shape[128] = "", pitch[48] = "";
+    if (shard)
         sbn__print_shape(shard, shape, sizeof shape);
-        if (u->gap > 0)
-            snprintf(pitch, sizeof pitch, " and pitch %zu", pitch_of(u));
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "%s: %s: expected %zu %s from offset %zu for shape %s%s, got a buffer of %zu", who,
-            u->name, extent(u), plurals[u->type], u->buffer.offset, shape, pitch, held);
-    }
-    return SBN_SUCCESS;
+    if (u->gap > 0)
+        snprintf(pitch, sizeof pitch, " and pitch %zu", pitch_of(u));
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "%s: %s: expected %zu %s from offset %zu%s%s%s, got a buffer of %zu", who,
+                     u->name, extent(u), plurals[u->type], u->buffer.offset,
+                     shard ? " for shape " : "", shape, pitch, held);
+}
+
+int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
+                      const char *who, const char *name)
+{
+    const sbn_use use = sbn__use_dense(name, buffer, elements, SBN_F32, 0, 0);
+    return check_use(&use, NULL, replica, who);
 }
 
 cl_mem sbn__use_space(const sbn_use *u)
@@ -226,8 +201,7 @@ static int interleave(const sbn_use *a, const sbn_use *b)
     if (pitch == 0 || pitches_differ(a, b))
         return 0;
     /* The bytes from a row of a to the next row of b. */
-    const size_t apart = at_b >= at_a ? (at_b - at_a) % pitch
-                                      : (pitch - (at_a - at_b) % pitch) % pitch;
+    const size_t apart = (at_b % pitch + pitch - at_a % pitch) % pitch;
     return run_in_bytes(a) <= apart && run_in_bytes(b) <= pitch - apart;
 }
 
@@ -243,22 +217,17 @@ const char *sbn__overlap_note(const sbn_use *a, const sbn_use *b)
                                 : "";
 }
 
-static int check_overlaps(const sbn_use *uses, size_t count, const char *who)
-{
-    for (size_t i = 0; i < count; ++i)
-        for (size_t j = 0; j < count; ++j)
-            if (i != j && uses[i].written && sbn__uses_overlap(&uses[i], &uses[j]))
-                return sbn__fail(SBN_INVALID_ARGUMENT,
-                                 "%s: %s is written and must not overlap %s%s", who, uses[i].name,
-                                 uses[j].name, sbn__overlap_note(&uses[i], &uses[j]));
-    return SBN_SUCCESS;
-}
-
 int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
                     const sbn_replica *replica, const char *who)
 {
     int status = SBN_SUCCESS;
     for (size_t i = 0; i < count && !status; ++i)
         status = check_use(&uses[i], shard, replica, who);
-    return status ? status : check_overlaps(uses, count, who);
+    for (size_t i = 0; i < count && !status; ++i)
+        for (size_t j = 0; j < count && !status; ++j)
+            if (i != j && uses[i].written && sbn__uses_overlap(&uses[i], &uses[j]))
+                status = sbn__fail(SBN_INVALID_ARGUMENT,
+                                   "%s: %s is written and must not overlap %s%s", who, uses[i].name,
+                                   uses[j].name, sbn__overlap_note(&uses[i], &uses[j]));
+    return status;
 }

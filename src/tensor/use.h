@@ -42,7 +42,8 @@ int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned ne
 
 /*
  * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there
- * are. An input that an output replaces is left out: the output stands for both.
+ * are. An input that an output replaces is left out: the output stands for both. The shape's
+ * in_place is set.
  */
 #define SBN_MAX_USES 8
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
