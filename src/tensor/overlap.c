@@ -63,34 +63,12 @@ static int by_place(const void *a, const void *b)
     return (left_begin > right_begin) - (left_begin < right_begin);
 }
 
-/* 1 if both are in the same buffer and `a` ends later. */
-static int reaches_further(const sbn_claim *a, const sbn_claim *b)
-{
-    return sbn__use_space(&a->use) == sbn__use_space(&b->use) &&
-           sbn__use_end(&a->use) > sbn__use_end(&b->use);
-}
-
 /* 1 if two buffers that overlap, of which one is written, may do so. */
 static int may_meet(const sbn_claim *a, const sbn_claim *b)
 {
     const sbn_claim *later = a->order < b->order ? b : a;
     return a->gradient && b->gradient && a->branch != b->branch && a->replica == b->replica &&
            later->adds;
-}
-
-static int fail(const sbn_claim *earlier, const sbn_claim *later, int rank)
-{
-    char layer[80] = "", replica[40] = "";
-    if (later->branch != earlier->branch)
-        snprintf(layer, sizeof layer, " of layer \"%.48s\"", earlier->layer);
-    if (later->replica != earlier->replica)
-        snprintf(replica, sizeof replica, " of replica %zu", earlier->replica);
-    return sbn__fail(
-        SBN_INVALID_ARGUMENT,
-        "%s of layer \"%.48s\", rank %d, replica %zu: %s must not overlap %s%s%s in the "
-        "same call%s",
-        later->operation, later->layer, rank, later->replica, later->use.name, earlier->use.name,
-        replica, layer, sbn__overlap_note(&earlier->use, &later->use));
 }
 
 /* Keeps the pair that is the first in the order of the call: by its later, then by its earlier one. */
@@ -118,7 +96,8 @@ int sbn__claims_find(const sbn_claims *claims, const sbn_claim **earlier, const 
     *earlier = *later = NULL;
     for (const sbn_claim *one = list; one < end; ++one) {
         if (!one->use.written) {
-            if (!reader || !reaches_further(reader, one))
+            if (!reader || sbn__use_space(&reader->use) != sbn__use_space(&one->use) ||
+                sbn__use_end(&reader->use) <= sbn__use_end(&one->use))
                 reader = one;
             continue;
         }
@@ -137,10 +116,20 @@ int sbn__claims_find(const sbn_claims *claims, const sbn_claim **earlier, const 
 int sbn__claims_check(const sbn_group *group, size_t *branch)
 {
     const sbn_claim *earlier, *later;
+    char layer[80] = "", replica[40] = "";
     if (!sbn__claims_find(&group->claims, &earlier, &later))
         return SBN_SUCCESS;
     *branch = later->branch;
-    return fail(earlier, later, sbn_group_rank(group));
+    if (later->branch != earlier->branch)
+        snprintf(layer, sizeof layer, " of layer \"%.48s\"", earlier->layer);
+    if (later->replica != earlier->replica)
+        snprintf(replica, sizeof replica, " of replica %zu", earlier->replica);
+    return sbn__fail(
+        SBN_INVALID_ARGUMENT,
+        "%s of layer \"%.48s\", rank %d, replica %zu: %s must not overlap %s%s%s in the "
+        "same call%s",
+        later->operation, later->layer, sbn_group_rank(group), later->replica, later->use.name,
+        earlier->use.name, replica, layer, sbn__overlap_note(&earlier->use, &later->use));
 }
 
 int sbn__check_apart(const sbn_batchnorm *layer, const sbn_shard *shards, const sbn_shape *shapes,
