@@ -64,7 +64,7 @@ int sbn__struct_check(const void *array, size_t count, size_t known, const char 
 int sbn__struct_is_valid(const void *array, size_t count, size_t known)
 {
     fault found;
-    return !find_fault(array, count, known, 1, &found);
+    return array && !find_fault(array, count, known, 1, &found);
 }
 
 int sbn__struct_check_room(const void *array, size_t count, size_t known, const char *type,

@@ -38,7 +38,7 @@ static inline int sbn__struct_size_is_possible(size_t size)
 int sbn__struct_check(const void *array, size_t count, size_t known, const char *type,
                       const char *argument);
 
-/* The same without a sentence: 1 if all is well. */
+/* The same without a sentence: 1 if all is well, 0 also for NULL. */
 int sbn__struct_is_valid(const void *array, size_t count, size_t known);
 
 /* Checks `count` structs that the library is to fill: a valid size, the same for all of them. */

@@ -161,7 +161,7 @@ static int wants_gradients(const sbn_branch *branch)
 {
     const sbn_shard *shards = branch->shards;
     const size_t replicas = branch->layer->group->replica_count;
-    if (!shards || !sbn__struct_is_valid(shards, replicas, sizeof *shards))
+    if (!sbn__struct_is_valid(shards, replicas, sizeof *shards))
         return 0;
     for (size_t r = 0; r < replicas; ++r) {
         const sbn_shard shard = sbn__shard_at(shards, r);

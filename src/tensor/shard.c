@@ -135,20 +135,16 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
     return SBN_SUCCESS;
 }
 
-/* A queue in order covers inputs in memory of the host without a wait list, too. */
-static int wait_for_inputs(const sbn_replica *replica, const sbn_shard *shard)
-{
-    const cl_int code = shard->num_wait > 0 ? clWaitForEvents(shard->num_wait, shard->wait_list)
-                                            : CL_SUCCESS;
-    const int status = sbn__check_cl(replica, "clWaitForEvents", code);
-    return status || !replica->in_order ? status : sbn__finish(replica);
-}
-
 int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buffer *buffer,
                     size_t count, float *out)
 {
     if (shard->memory == SBN_MEMORY_HOST) {
-        const int status = wait_for_inputs(replica, shard);
+        const cl_int code = shard->num_wait > 0 ? clWaitForEvents(shard->num_wait, shard->wait_list)
+                                                : CL_SUCCESS;
+        int status = sbn__check_cl(replica, "clWaitForEvents", code);
+        /* A queue in order covers inputs without a wait list, too. */
+        if (!status && replica->in_order)
+            status = sbn__finish(replica);
         if (!status)
             memcpy(out, (const float *)(const void *)buffer->mem + buffer->offset,
                    sizeof *out * count);
@@ -167,14 +163,9 @@ int sbn__make_last(sbn_replica *replica, const sbn_shard *shard, cl_event *last)
                                   : SBN_SUCCESS;
 }
 
-static int are_readable(const sbn_group *group, const sbn_shard *shards)
-{
-    return shards && sbn__struct_is_valid(shards, group->replica_count, sizeof *shards);
-}
-
 void sbn__forget_events(const sbn_group *group, const sbn_shard *shards)
 {
-    if (!are_readable(group, shards))
+    if (!sbn__struct_is_valid(shards, group->replica_count, sizeof *shards))
         return;
     for (size_t r = 0; r < group->replica_count; ++r) {
         const sbn_shard shard = sbn__shard_at(shards, r);
@@ -185,7 +176,7 @@ void sbn__forget_events(const sbn_group *group, const sbn_shard *shards)
 
 void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards)
 {
-    if (!are_readable(group, shards))
+    if (!sbn__struct_is_valid(shards, group->replica_count, sizeof *shards))
         return;
     for (size_t r = 0; r < group->replica_count; ++r)
         sbn__withdraw_event(sbn__shard_at(shards, r).event);
