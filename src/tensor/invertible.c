@@ -10,7 +10,6 @@
 #include "tensor/invertible.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/type.h"
 #include "tensor/shard.h"
@@ -43,13 +42,12 @@ static int check(const sbn_batchnorm *layer, size_t replica, const float *weight
         const double least = ldexp(r.unit * fabs(bias[c]) + r.tiny, SHARE);
         if (isfinite(weight[c]) && fabs(weight[c]) >= least)
             continue;
-        char who[128];
-        snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
-                 layer->name, sbn_group_rank(layer->group), replica);
         return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "%s: weight: expected a magnitude from %.3g in channel %zu, whose bias is "
-                         "%.6g, because y must give x back (from_output), got %.6g",
-                         who, least, c, bias[c], weight[c]);
+                         "%s of layer \"%.48s\", rank %d, replica %zu: weight: expected a "
+                         "magnitude from %.3g in channel %zu, whose bias is %.6g, because y must "
+                         "give x back (from_output), got %.6g",
+                         operation, layer->name, sbn_group_rank(layer->group), replica, least, c,
+                         bias[c], weight[c]);
     }
     return SBN_SUCCESS;
 }
