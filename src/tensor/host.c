@@ -53,20 +53,6 @@ static void replace(sbn_host_buffers *buffers, const sbn_replica *replica, sbn_b
     *of_shard = found ? (sbn_buffer){found->mem, lead / size} : (sbn_buffer)SBN_BUFFER_INIT;
 }
 
-static int check_views(const sbn_batchnorm *layer, const sbn_replica *replica, const sbn_use *uses,
-                       size_t count, const char *operation)
-{
-    for (size_t i = 0; i < count; ++i)
-        if (uses[i].written && uses[i].gap > 0 && replica->host_memory == SBN_HOST_MEMORY_COPIED)
-            return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "%s of layer \"%.48s\", rank %d, replica %zu: %s: expected a dense "
-                             "tensor in memory of the host, of which this device's driver keeps a "
-                             "copy, got a view",
-                             operation, layer->name, sbn_group_rank(layer->group), replica->index,
-                             uses[i].name);
-    return SBN_SUCCESS;
-}
-
 int sbn__host_open(sbn_host_buffers *buffers, const sbn_batchnorm *layer, sbn_replica *replica,
                    sbn_shard *shard, const sbn_shape *shape, unsigned needs, const char *operation)
 {
@@ -76,18 +62,24 @@ int sbn__host_open(sbn_host_buffers *buffers, const sbn_batchnorm *layer, sbn_re
                                   &shard->bias_grad, &shard->running_mean, &shard->running_var};
     sbn_use uses[SBN_MAX_USES];
     buffers->count = 0;
-    buffers->open = 0;
-    if (shard->memory != SBN_MEMORY_HOST)
+    buffers->open = shard->memory == SBN_MEMORY_HOST;
+    if (!buffers->open)
         return SBN_SUCCESS;
-    buffers->open = 1;
     const size_t count = sbn__list_uses(uses, shard, shape, sbn__needs_of(layer, needs),
                                         layer->affine);
     int status = sbn__host_memory_try(replica);
-    if (!status)
-        status = check_views(layer, replica, uses, count, operation);
-    for (size_t i = 0; i < count && !status; ++i)
-        if (uses[i].buffer.mem)
-            note(buffers, replica, &uses[i]);
+    for (size_t i = 0; i < count && !status; ++i) {
+        const sbn_use *use = &uses[i];
+        if (use->written && use->gap > 0 && replica->host_memory == SBN_HOST_MEMORY_COPIED)
+            status = sbn__fail(SBN_INVALID_ARGUMENT,
+                               "%s of layer \"%.48s\", rank %d, replica %zu: %s: expected a dense "
+                               "tensor in memory of the host, of which this device's driver keeps "
+                               "a copy, got a view",
+                               operation, layer->name, sbn_group_rank(layer->group), replica->index,
+                               use->name);
+        else if (use->buffer.mem)
+            note(buffers, replica, use);
+    }
     for (size_t i = 0; i < buffers->count && !status; ++i) {
         sbn_host_buffer *buffer = &buffers->of[i];
         status = sbn__host_memory_take(replica, buffer->address, buffer->size, &buffer->mem);
