@@ -65,6 +65,23 @@ static void check_views(void)
     REFUSE_PASS(a, in_place);
 }
 
+/* Of a layer whose channels come last a row is a pixel, or a sample that has only one. */
+static void check_pixels(void)
+{
+    arguments a = stage.right;
+    const refusal rows[] = {
+        VIEWED(x_pitch, CHANNELS - 1,
+               "x_pitch: expected 0 or at least the 3 elements of a pixel, got 2"),
+        VIEWED(dims, 2, NULL),
+        VIEWED(x_pitch, CHANNELS - 1,
+               "x_pitch: expected 0 or at least the 3 elements of a sample, got 2"),
+    };
+    a.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .layout = SBN_LAYOUT_NHWC);
+    a.op = EVALUATE;
+    REFUSE_PASS(a, rows);
+    must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
+}
+
 /* y of replica 1 among x and y of replica 0. */
 static void check_two_views(void)
 {
@@ -165,6 +182,7 @@ void checks(void)
 {
     stage_open();
     check_views();
+    check_pixels();
     check_two_views();
     check_every_element();
     check_types();
