@@ -137,11 +137,8 @@ static float *floats_of(const sbn_bucket *bucket, size_t replica)
 /* This rank's replica that a broadcast reads; the number of replicas if there is none. */
 static size_t source_of(const sbn_exchange *e)
 {
-    const sbn_data_parallel *parallel = e->parallel;
-    const size_t count = parallel->replica_count;
-    return e->root >= parallel->first && e->root - parallel->first < count
-               ? e->root - parallel->first
-               : count;
+    /* Of a root before this rank's first replica the difference is huge. */
+    return sbn__at_most(e->root - e->parallel->first, e->parallel->replica_count);
 }
 
 enum { TO_HOST, TO_DEVICE };
