@@ -17,6 +17,7 @@ typedef struct piece {
 
 /* A block of the bucket: never of two tensors. */
 typedef struct block {
+    piece piece;
     size_t at, count;
     const int64_t *range;
 } block;
@@ -72,9 +73,10 @@ void sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
     }
 }
 
-/* The block that follows, from a zeroed piece and block on; 0 after the last. */
-static int next_block(const sbn_bucket *bucket, const int64_t *levels, piece *p, block *b)
+/* The block that follows, from a zeroed one on; 0 after the last. */
+static int next_block(const sbn_bucket *bucket, const int64_t *levels, block *b)
 {
+    piece *p = &b->piece;
     b->at += b->count;
     b->range = b->range ? b->range + SBN_RANGE_WORDS : levels;
     if (b->at == p->at + p->count && !next_piece(bucket, p))
@@ -227,10 +229,9 @@ size_t sbn__bucket_sum_words(const sbn_bucket *bucket)
 void sbn__bucket_fill_levels(const sbn_bucket *bucket, int64_t *levels)
 {
     const size_t replicas = bucket->exchange->parallel->replica_count;
-    piece p = {0};
     if (!bucket->exchange->averages)
         return;
-    for (block b = {0}; next_block(bucket, levels, &p, &b);) {
+    for (block b = {0}; next_block(bucket, levels, &b);) {
         sbn_range range = {0};
         for (size_t r = 0; r < replicas; ++r)
             sbn__range_include(&range, floats_of(bucket, r) + b.at, b.count);
@@ -255,7 +256,6 @@ void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
 {
     const sbn_exchange *e = bucket->exchange;
     const size_t replicas = e->parallel->replica_count, source = source_of(e);
-    piece p = {0};
     if (!e->averages && !sbn__communicator_is_joined(&e->parallel->communicator))
         return;
     memset(bucket->sums.words, 0, sizeof(int64_t) * sbn__bucket_sum_words(bucket));
@@ -264,7 +264,7 @@ void sbn__bucket_fill_sums(sbn_bucket *bucket, const int64_t *levels)
             pack(floats_of(bucket, source), bucket->floats, bucket->sums.words);
         return;
     }
-    for (block b = {0}; next_block(bucket, levels, &p, &b);) {
+    for (block b = {0}; next_block(bucket, levels, &b);) {
         const sbn_range range = sbn__range_get(b.range);
         for (size_t r = 0; r < replicas; ++r)
             sbn__fixed_add(range, e->parallel->total, floats_of(bucket, r) + b.at, b.count,
@@ -279,9 +279,8 @@ int sbn__bucket_write(sbn_bucket *bucket, const int64_t *levels)
     const size_t from = !e->averages && source < replicas ? source : 0;
     float *floats = floats_of(bucket, from);
     int status = SBN_SUCCESS;
-    piece p = {0};
     if (e->averages)
-        for (block b = {0}; next_block(bucket, levels, &p, &b);)
+        for (block b = {0}; next_block(bucket, levels, &b);)
             sbn__fixed_mean(sbn__range_get(b.range), e->parallel->total, bucket->sums.words + b.at,
                             b.count, floats + b.at);
     else if (source == replicas)
