@@ -105,19 +105,6 @@ static int join(sbn_data_parallel *made, sbn_group *group, int status)
 /* Each rank sends its number of replicas, and whether it failed. */
 enum { REPLICAS, FAILED, RANK_WORDS };
 
-static int add(sbn_data_parallel *made, sbn_request *request, int status)
-{
-    sbn_communicator *c = &made->communicator;
-    const size_t words = (size_t)c->transport.world_size * RANK_WORDS;
-    if (sbn__request_reserve(request, words, operation))
-        return sbn__communicator_die_of_memory(c, operation);
-    int64_t *slot = request->words + (size_t)c->transport.rank * RANK_WORDS;
-    slot[REPLICAS] = (int64_t)made->replica_count;
-    slot[FAILED] = status;
-    status = sbn__request_start(c, request, SBN_TAG_WORDS, words);
-    return status ? status : sbn__request_wait(c, request, operation);
-}
-
 /* Numbers the replicas of all ranks. */
 static int number_replicas(sbn_data_parallel *made, const int64_t *words)
 {
@@ -148,11 +135,20 @@ static int number_replicas(sbn_data_parallel *made, const int64_t *words)
 /* The first request: either all ranks have enough memory to continue, or none does. */
 static int meet(sbn_data_parallel *made)
 {
+    sbn_communicator *c = &made->communicator;
+    const size_t words = (size_t)c->transport.world_size * RANK_WORDS;
     sbn_request request = {0};
     int error = sbn__exchanges_prepare(made);
     if (!error)
         error = sbn__exchanges_prepare(made);
-    int status = add(made, &request, error);
+    if (sbn__request_reserve(&request, words, operation))
+        return sbn__communicator_die_of_memory(c, operation);
+    int64_t *slot = request.words + (size_t)c->transport.rank * RANK_WORDS;
+    slot[REPLICAS] = (int64_t)made->replica_count;
+    slot[FAILED] = error;
+    int status = sbn__request_start(c, &request, SBN_TAG_WORDS, words);
+    if (!status)
+        status = sbn__request_wait(c, &request, operation);
     if (!status)
         status = error ? sbn__fail_memory("an exchange of tensors")
                        : number_replicas(made, request.words);
