@@ -22,7 +22,7 @@ static void free_exchange(sbn_exchange *e)
 
 static void keep(sbn_exchange *e)
 {
-    e->ended = 1;
+    e->stage = SBN_ENDED;
     e->next_idle = e->parallel->idle;
     e->parallel->idle = e;
 }
@@ -101,8 +101,7 @@ static int hand_over(const sbn_exchange *e)
         sbn_replica *replica = &e->parallel->replicas[r];
         const sbn_tensors its = sbn__tensors_at(e, r);
         cl_event event = NULL;
-        status = sbn__marker(replica, e->written[r] ? 1 : 0, e->written[r] ? &e->written[r] : NULL,
-                             &event);
+        status = sbn__marker(replica, e->written[r] != NULL, &e->written[r], &event);
         if (!status)
             sbn__give_event(its.event, &event);
         sbn__release_event(&event);
@@ -116,21 +115,6 @@ static int hand_over(const sbn_exchange *e)
 
 /* --- the beginning --------------------------------------------------------------------- */
 
-/* The digest of what the ranks must agree on, and the name for sentences. */
-static void describe(sbn_exchange *e)
-{
-    const uint64_t settings[] = {(uint64_t)e->averages, e->root, e->parallel->bucket_floats};
-    uint64_t digest = sbn__digest(SBN_DIGEST_START, settings, sizeof settings);
-    e->floats = 0;
-    for (size_t t = 0; e->counts && t < e->tensors; ++t) {
-        const uint64_t count = e->counts[t];
-        digest = sbn__digest(digest, &count, sizeof count);
-        e->floats += count;
-    }
-    e->digest = digest;
-    sbn__exchange_describe(e->averages, e->tensors, e->floats, e->name, sizeof e->name);
-}
-
 static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
 {
     e->averages = asked->averages;
@@ -138,11 +122,18 @@ static void open_exchange(sbn_exchange *e, const sbn_exchange *asked)
     e->counts = asked->counts;
     e->tensors = asked->tensors;
     e->replicas = asked->replicas;
-    e->ended = 0;
     e->stage = SBN_HEADER;
     e->tensor = e->first = e->buckets = 0;
     e->status = SBN_SUCCESS;
-    describe(e);
+    const uint64_t settings[] = {(uint64_t)e->averages, e->root, e->parallel->bucket_floats};
+    e->digest = sbn__digest(SBN_DIGEST_START, settings, sizeof settings);
+    e->floats = 0;
+    for (size_t t = 0; e->counts && t < e->tensors; ++t) {
+        const uint64_t count = e->counts[t];
+        e->digest = sbn__digest(e->digest, &count, sizeof count);
+        e->floats += count;
+    }
+    sbn__exchange_describe(e->averages, e->tensors, e->floats, e->name, sizeof e->name);
 }
 
 /* Reserves the idle buckets' memory, and enqueues markers that the copies wait for. */
@@ -233,7 +224,7 @@ int sbn_average_gradients_begin(sbn_data_parallel *parallel, const size_t *count
 static int check_under_way(const sbn_exchange *e)
 {
     const int status = sbn__enter(e, SBN_HANDLE_EXCHANGE, "exchange");
-    if (!status && e->ended)
+    if (!status && e->stage == SBN_ENDED)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "exchange: expected an exchange under way, got an ended one");
     return status;

@@ -2,7 +2,7 @@
  * The definition of sbn_data_parallel: exchanges in the order they began, divided into buckets, a
  * few of which are processed at a time.
  *
- *   exchange   HEADER -> MOVING -> SETTLED
+ *   exchange   HEADER -> MOVING -> SETTLED -> ENDED, kept for its memory
  *   bucket     READING -> LEVELS -> SUMS -> WRITING -> IDLE
  *
  * Its communicator is split from the group's. With each tag all ranks start the same requests in
@@ -24,13 +24,17 @@
 /* One bucket is read, one is added, and one is written at a time. */
 #define SBN_BUCKETS 3
 
-typedef enum sbn_exchange_stage { SBN_HEADER, SBN_MOVING, SBN_SETTLED } sbn_exchange_stage;
+typedef enum sbn_exchange_stage {
+    SBN_HEADER,
+    SBN_MOVING,
+    SBN_SETTLED,
+    SBN_ENDED
+} sbn_exchange_stage;
 
 struct sbn_exchange {
     sbn_object object;
     sbn_exchange *next_idle;
     sbn_data_parallel *parallel;
-    int ended;    /* kept for its memory */
     int averages; /* 0: a broadcast from `root` */
     size_t root;
     const size_t *counts;
