@@ -80,7 +80,7 @@ static void release(sbn_exchange *e)
 /* Sets *event to NULL until there is a command for it. The structs may be missing or invalid. */
 static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
 {
-    if (!replicas || !sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
+    if (!sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
         return;
     for (size_t r = 0; r < parallel->replica_count; ++r) {
         sbn_tensors its;
