@@ -56,11 +56,9 @@ int sbn__tensors_check(const sbn_exchange *e)
                          e->parallel->replica_count);
     char array[64];
     snprintf(array, sizeof array, "%s: replicas", who);
-    const int possible = sbn__struct_check(e->replicas, e->parallel->replica_count,
-                                           SBN_STRUCT(sbn_tensors), array);
-    if (possible)
-        return possible;
-    for (size_t r = 0; r < e->parallel->replica_count; ++r) {
+    int status = sbn__struct_check(e->replicas, e->parallel->replica_count, SBN_STRUCT(sbn_tensors),
+                                   array);
+    for (size_t r = 0; r < e->parallel->replica_count && !status; ++r) {
         const sbn_tensors its = sbn__tensors_at(e, r);
         if (e->tensors > 0 && !its.buffers)
             return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -69,18 +67,15 @@ int sbn__tensors_check(const sbn_exchange *e)
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "%s: replica %zu: wait_list: expected %u events, got NULL", who, r,
                              (unsigned)its.num_wait);
-        for (size_t t = 0; t < e->tensors; ++t) {
+        for (size_t t = 0; t < e->tensors && !status; ++t) {
             char name[96];
             snprintf(name, sizeof name, "replica %zu: tensor %zu", r, t);
-            const int status = e->counts[t] > 0
-                                   ? sbn__check_buffer(&its.buffers[t], e->counts[t],
-                                                       &e->parallel->replicas[r], who, name)
-                                   : SBN_SUCCESS;
-            if (status)
-                return status;
+            if (e->counts[t] > 0)
+                status = sbn__check_buffer(&its.buffers[t], e->counts[t], &e->parallel->replicas[r],
+                                           who, name);
         }
     }
-    return check_apart(e, who);
+    return status ? status : check_apart(e, who);
 }
 
 /* --- of what all ranks began -------------------------------------------------------------- */
@@ -117,20 +112,6 @@ void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, cha
              floats == 1 ? "" : "s");
 }
 
-static void describe(const int64_t *slot, const char *ranks, char *out, size_t size)
-{
-    char call[64];
-    sbn__exchange_describe(slot[AVERAGES] != 0, (uint64_t)slot[TENSORS], (uint64_t)slot[FLOATS],
-                           call, sizeof call);
-    if (slot[ERROR])
-        sbn__text_add(out, size, "%s began %s and reported %s", ranks,
-                      slot[AVERAGES] ? "averaging" : "broadcast",
-                      sbn_status_name((int)slot[ERROR]));
-    else
-        sbn__text_add(out, size, "%s began %s (root, sizes, bucket_bytes: digest %016llx)", ranks,
-                      call, (unsigned long long)slot[DIGEST]);
-}
-
 /*
  * Small sets of ranks come first, as they are usually the wrong ones. If there are errors, only
  * those are reported.
@@ -148,13 +129,21 @@ static void write_sentence(const sbn_exchange *e, const int64_t *words, int erro
     sbn__rank_sets_part(sets, words, SLOT, SLOT, NULL, 0);
     for (int set = -1; (set = sbn__rank_sets_next(sets, set)) >= 0;) {
         const int64_t *slot = slot_of(words, set);
-        char names[SBN_RANKS_SIZE];
+        char names[SBN_RANKS_SIZE], call[64];
         if (errors && !slot[ERROR])
             continue;
         sbn__text_add(out, size, "%s", between);
         sbn__communicator_name_ranks(&e->parallel->communicator, sbn__rank_sets_list(sets, set),
                                      sets->size[set], names, sizeof names);
-        describe(slot, names, out, size);
+        sbn__exchange_describe(slot[AVERAGES] != 0, (uint64_t)slot[TENSORS], (uint64_t)slot[FLOATS],
+                               call, sizeof call);
+        if (slot[ERROR])
+            sbn__text_add(out, size, "%s began %s and reported %s", names,
+                          slot[AVERAGES] ? "averaging" : "broadcast",
+                          sbn_status_name((int)slot[ERROR]));
+        else
+            sbn__text_add(out, size, "%s began %s (root, sizes, bucket_bytes: digest %016llx)",
+                          names, call, (unsigned long long)slot[DIGEST]);
         between = "; ";
     }
     sbn__free(sets);
