@@ -24,12 +24,7 @@
 /* One bucket is read, one is added, and one is written at a time. */
 #define SBN_BUCKETS 3
 
-typedef enum sbn_exchange_stage {
-    SBN_HEADER,
-    SBN_MOVING,
-    SBN_SETTLED,
-    SBN_ENDED
-} sbn_exchange_stage;
+typedef enum { SBN_HEADER, SBN_MOVING, SBN_SETTLED, SBN_ENDED } sbn_exchange_stage;
 
 struct sbn_exchange {
     sbn_object object;
