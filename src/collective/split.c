@@ -21,6 +21,7 @@ typedef struct splitting {
     int64_t *counts; /* per rank: its colours */
     size_t pairs;    /* of ranks and colours, over all ranks */
     int *owners, *colours;
+    int *ranks; /* of one subset */
 } splitting;
 
 /* Adds `count` words over the ranks. */
@@ -77,8 +78,7 @@ static int impossible(splitting *s, int rank)
     return sbn__communicator_die(
         s->parent, sbn__fail(SBN_TRANSPORT_ERROR,
                              "rank %d: the transport's sums in %s give rank %d impossible colours",
-                             sbn__communicator_name(s->parent, s->parent->transport.rank),
-                             s->operation, sbn__communicator_name(s->parent, rank)));
+                             s->parent->transport.rank, s->operation, rank));
 }
 
 /* How many colours each rank has. */
@@ -125,18 +125,12 @@ static int exchange_colours(splitting *s)
 {
     if (s->pairs == 0)
         return SBN_SUCCESS;
-    /* A rank has a colour once. */
-    const size_t most = (size_t)s->parent->transport.world_size;
     int status = reserve(s, s->pairs);
     s->owners = sbn__allocate(sizeof *s->owners * s->pairs);
     s->colours = sbn__allocate(sizeof *s->colours * s->pairs);
-    int made = s->owners && s->colours;
-    for (size_t i = 0; i < s->count; ++i) {
-        int **ranks = &s->subsets[i].communicator.names;
-        *ranks = sbn__allocate(sizeof **ranks * most);
-        made = made && *ranks;
-    }
-    if (!status && !made)
+    /* A rank has a colour once. */
+    s->ranks = sbn__allocate(sizeof *s->ranks * (size_t)s->parent->transport.world_size);
+    if (!status && (!s->owners || !s->colours || !s->ranks))
         status = sbn__communicator_die_of_memory(s->parent, s->operation);
     if (status)
         return status;
@@ -155,21 +149,18 @@ static int connect(splitting *s, sbn_subset *subset, int number)
 {
     const sbn_transport *transport = &s->parent->transport;
     sbn_transport part = {.size = sizeof part, .world_size = 1};
-    sbn_communicator *made = &subset->communicator;
-    int *ranks = made->names, count = 0, code = 0;
+    int count = 0, code = 0;
     for (size_t i = 0; i < s->pairs; ++i)
         if (s->colours[i] == subset->colour)
-            ranks[count++] = s->owners[i];
+            s->ranks[count++] = s->owners[i];
     if (count > 1)
-        code = transport->split(transport->context, ranks, count, number, &part);
+        code = transport->split(transport->context, s->ranks, count, number, &part);
     if (code)
         return sbn__communicator_die_of_transport(s->parent, code, "split");
-    made->transport = part;
-    for (int i = 0; i < count; ++i)
-        ranks[i] = sbn__communicator_name(s->parent, ranks[i]);
-    if (!s->keep_names) {
-        sbn__free(made->names);
-        made->names = NULL;
+    subset->communicator.transport = part;
+    if (s->keep_names) {
+        subset->communicator.names = s->ranks;
+        s->ranks = NULL;
     }
     return SBN_SUCCESS;
 }
@@ -240,5 +231,6 @@ int sbn__communicator_split(sbn_communicator *parent, sbn_call *call, sbn_subset
     sbn__free(s.counts);
     sbn__free(s.owners);
     sbn__free(s.colours);
+    sbn__free(s.ranks);
     return status;
 }

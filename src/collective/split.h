@@ -24,9 +24,9 @@ int sbn__next_colour(const int *colours, size_t count, int last);
 /*
  * Fills the communicators of this rank's subsets, in ascending order of colours. `call` is what the
  * ranks must agree on, and gets its number; call->error, with the last sentence, tells that this
- * rank cannot take part. Sentences name ranks by their numbers in the subset, or with `keep_names`
- * by those in the parent. After an error no subset has a communicator. The subsets of a rank that is
- * alone are alone, too.
+ * rank cannot take part. Sentences name ranks by their numbers in the subset, or with `keep_names`,
+ * of one subset at most, by those in the parent, which has no names itself. After an error no subset
+ * has a communicator. The subsets of a rank that is alone are alone, too.
  */
 int sbn__communicator_split(sbn_communicator *parent, sbn_call *call, sbn_subset *subsets,
                             size_t count, int keep_names);
