@@ -54,7 +54,7 @@ static int is_right(const sbn_sampler *s, size_t total)
 static void check_shards(void)
 {
     int wrong = 0, cases = 0;
-    for (uint64_t samples = 0; samples < 200; samples = samples < 40 ? samples + 1 : samples + 13)
+    for (uint64_t samples = 0; samples < 200; samples = samples < 66 ? samples + 1 : samples + 13)
         for (uint64_t replicas = 1; replicas < 20; replicas += 1 + replicas / 6)
             for (int settings = 0; settings < 4; ++settings) {
                 const sbn_sampler s = SAMPLER(.samples = samples, .replicas = replicas, .seed = 7,
