@@ -375,7 +375,7 @@ static void check_sums(const reduction *r, int back, float scale)
     must(!sum(r, 1, back, scale, &near_sums), "a small tensor");
     if (!sum(r, 0, back, scale, &far_sums))
         return;
-    /* Every channel has seen elements; on GPUs, all limbs but a sum's highest are carried. */
+    /* Every channel has seen elements; on GPUs, all limbs but a sum's highest are carried from one to the next. */
     int all = 1;
     for (size_t c = 0; c < r->strip; ++c) {
         const int64_t *own = near_sums.narrow + c * length;
@@ -383,7 +383,8 @@ static void check_sums(const reduction *r, int back, float scale)
         for (size_t k = 0; k + 1 < length; ++k) {
             some |= is_wide ? near_sums.wide[c * sbn__wide_limbs() + k] : own[k];
             const int is_highest = k + 1 == (size_t)format->limbs1 || k + 2 == length;
-            all = all && (r->form == SBN_FORM_CPU || is_highest || own[k] >> SBN_LIMB_BITS == 0);
+            all = all &&
+                  (r->form == SBN_FORM_CPU || is_highest || own[k] >> (SBN_LIMB_BITS + 1) == 0);
         }
         all = all && some != 0 && own[length - 1] == (is_wide ? SBN_FLAG_WIDE : 0);
     }
