@@ -142,6 +142,8 @@ if [ -e /proc/self/stat ]; then
     wait "$first"
     check 'SIGTERM: it ends by it' [ $? -eq 143 ]
     check 'and its tests, too' wait_for '! runs "$pid"'
+    # What is left of it holds the lock for a moment.
+    command -v flock > "$work/out" && wait_for 'flock -n "$tree/build/quickstart-logs/lock" true'
     quickstart 0 build
 else
     skip 'stopped by a signal' 'there is no /proc'
