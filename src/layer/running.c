@@ -163,20 +163,24 @@ void sbn__running_count(sbn_running *running)
 
 /* --- of a layer --------------------------------------------------------------------- */
 
-/* Checks that it has some, and brings the host's copy up to date. */
-static int enter(const sbn_batchnorm *layer)
+/* Checks that it has some, and a count that is to be set; brings the host's copy up to date. */
+static int enter(const sbn_batchnorm *layer, const int64_t *num_batches_tracked)
 {
     const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status && !layer->tracks)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" keeps no running statistics",
                          layer->name);
+    if (!status && num_batches_tracked && *num_batches_tracked < 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "num_batches_tracked: expected a count from 0, got %lld",
+                         (long long)*num_batches_tracked);
     return status ? status : sbn__running_read(layer->running, layer->group, layer->name);
 }
 
 int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *var,
                                 int64_t *num_batches_tracked)
 {
-    const int status = enter(layer);
+    const int status = enter(layer, NULL);
     if (status)
         return status;
     const sbn_running *running = layer->running;
@@ -192,13 +196,9 @@ int sbn_batchnorm_running_stats(const sbn_batchnorm *layer, float *mean, float *
 int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean, const float *var,
                                     const int64_t *num_batches_tracked)
 {
-    const int status = enter(layer);
+    const int status = enter(layer, num_batches_tracked);
     if (status)
         return status;
-    if (num_batches_tracked && *num_batches_tracked < 0)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "num_batches_tracked: expected a count from 0, got %lld",
-                         (long long)*num_batches_tracked);
     sbn_running *running = layer->running;
     if (mean)
         memcpy(running->mean, mean, sizeof(float) * layer->channels);
@@ -212,7 +212,7 @@ int sbn_batchnorm_set_running_stats(sbn_batchnorm *layer, const float *mean, con
 
 int sbn_batchnorm_reset_running_stats(sbn_batchnorm *layer)
 {
-    const int status = enter(layer);
+    const int status = enter(layer, NULL);
     if (status)
         return status;
     sbn_running *running = layer->running;

@@ -1,6 +1,6 @@
 /*
  * The MPI transport on 3 ranks: the arguments that it refuses; that the caller's
- * communicator, error handler and messages are left alone; that errors of MPI come with a sentence
+ * communicator, error handler and messages are left alone; who is missing; that errors of MPI come with a sentence
  * (tests/faults/mpi.c: what follows from them, and that communicators are freed).
  */
 #include <limits.h>
