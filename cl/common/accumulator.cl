@@ -58,16 +58,26 @@ static void add_term(private wides *limbs, int count, int low, uints n, real a)
     add_bits(limbs, count, m, AS(int, max(biased, (uints)1)) + (low - 150), AS(int, bits) >> 31);
 }
 
-/* Adds n a b: n has 9 bits and each mantissa 24, so the product has 57 of the 64 bits available. */
-static void add_product(private wides *limbs, int count, int low, uints n, real a, real b)
+/*
+ * The integer m of n a b = m 2^(place - low): n has 9 bits and each mantissa 24, so that it has 57 of the
+ * 64 bits available.
+ */
+static uwides product_of(int low, uints n, real a, real b, private ints *place)
 {
     const uints bits_a = AS(uint, a), bits_b = AS(uint, b);
     const uints biased_a = (bits_a >> 23) & 255u, biased_b = (bits_b >> 23) & 255u;
+    *place = AS(int, max(biased_a, (uints)1) + max(biased_b, (uints)1)) + (low - 300);
     /* In 64 bits: n times a mantissa fits 32 only for n below 256. */
-    const uwides m = CONVERT(ulong, mantissa_of(bits_a, biased_a)) * CONVERT(ulong, n) *
-                     CONVERT(ulong, mantissa_of(bits_b, biased_b));
-    const ints place = AS(int, max(biased_a, (uints)1) + max(biased_b, (uints)1)) + (low - 300);
-    add_bits(limbs, count, m, place, AS(int, bits_a ^ bits_b) >> 31);
+    return CONVERT(ulong, mantissa_of(bits_a, biased_a)) * CONVERT(ulong, n) *
+           CONVERT(ulong, mantissa_of(bits_b, biased_b));
+}
+
+/* Adds n a b. */
+static void add_product(private wides *limbs, int count, int low, uints n, real a, real b)
+{
+    ints place;
+    const uwides m = product_of(low, n, a, b, &place);
+    add_bits(limbs, count, m, place, AS(int, a) >> 31 ^ AS(int, b) >> 31);
 }
 
 static void zero_limbs(private wides *limbs, int count)
@@ -93,11 +103,9 @@ static void carry_sums(private wides *limbs)
 }
 
 /* The flags of a block that has elements that are not finite, by its mean; else 0. */
-static int flags_of(float mean)
+static ints flags_of(real mean)
 {
-    if (isnan(mean))
-        return FLAG_PLUS_INF | FLAG_MINUS_INF;
-    if (isinf(mean))
-        return mean > 0.0f ? FLAG_PLUS_INF : FLAG_MINUS_INF;
-    return 0;
+    const ints nan = MASK(mean != mean);
+    return ((nan | MASK(mean == INFINITY)) & FLAG_PLUS_INF) |
+           ((nan | MASK(mean == -INFINITY)) & FLAG_MINUS_INF);
 }

@@ -29,14 +29,16 @@ static ints misses(uints n, real pivot, real e, real d, real product, real large
  * As forward. If products overflow a float, the second sum is lost: it is NaN then, as it is with a
  * mean that is not finite.
  */
-static int add_block_wide(global long *wide, uint n, float pivot, float e, float d, float product)
+static ints add_block_wide(WIDE_SUMS *wide, uints n, real pivot, real e, real d, real product)
 {
-    const bool fits = isfinite(e) && isfinite(product) && isfinite(pivot * d);
-    e = isfinite(e) ? e : 0.0f;
+    const ints lost = reaches(e, INFINITY) | reaches(product, INFINITY) |
+                      reaches(pivot * d, INFINITY);
+    e = zero_where(e, reaches(e, INFINITY));
     /* n g, E; X, g D */
     ONE_BY_ONE for (uint term = 0; term < 4; ++term)
-        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LOW1 : WIDE_LOW2,
-                 term == 0 ? n : 1,
-                 term == 1 ? e : term == 2 ? product : pivot, term == 3 ? d : 1.0f);
-    return fits ? FLAG_WIDE : FLAG_WIDE | FLAG_OVERFLOW;
+        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LIMBS1 : WIDE_LIMBS2,
+                 term < 2 ? WIDE_LOW1 : WIDE_LOW2,
+                 term == 0 ? n : (uints)1,
+                 term == 1 ? e : term == 2 ? product : pivot, term == 3 ? d : (real)1.0f);
+    return FLAG_WIDE | (lost & FLAG_OVERFLOW);
 }

@@ -28,15 +28,16 @@ static ints misses(uints n, real pivot, real a, real q, uint thin, real faint)
  * Adds a block, summed around its mean, to its channel's wide accumulator, and returns its flags.
  * If squares overflow a float the variance is +Inf, and the mean is that of the pivots.
  */
-static int add_block_wide(global long *wide, uint n, float pivot, float a, float q, float unused)
+static ints add_block_wide(WIDE_SUMS *wide, uints n, real pivot, real a, real q, real unused)
 {
-    const int over = isfinite(q) ? 0 : FLAG_OVERFLOW;
-    a = isfinite(a) ? a : 0.0f;
+    const ints over = reaches(q, INFINITY) & FLAG_OVERFLOW;
+    a = zero_where(a, reaches(a, INFINITY));
     /* n p, A; n p p, 2 p A, Q */
     ONE_BY_ONE for (uint term = 0; term < 5; ++term)
-        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LOW1 : WIDE_LOW2,
-                 term == 3 ? 2 : term == 1 || term == 4 ? 1 : n,
+        add_wide(wide + (term < 2 ? 0 : WIDE_LIMBS1), term < 2 ? WIDE_LIMBS1 : WIDE_LIMBS2,
+                 term < 2 ? WIDE_LOW1 : WIDE_LOW2,
+                 term == 3 ? (uints)2 : term == 1 || term == 4 ? (uints)1 : n,
                  term == 1 ? a : term == 4 ? q : pivot,
-                 term == 2 ? pivot : term == 3 ? a : 1.0f);
+                 term == 2 ? pivot : term == 3 ? a : (real)1.0f);
     return FLAG_WIDE | over;
 }

@@ -6,7 +6,6 @@
 
 /* Digits of n^2 times the variance. */
 #define WIDE_VARIANCE_DIGITS 24
-#define DIGIT_MASK ((1L << WIDE_BITS) - 1)
 
 /*
  * Makes limbs, not carried, the digits of the integer's magnitude, with two more digits for what is

@@ -7,6 +7,7 @@
  * This is rare: loops run over memory and not over registers, which the main loops need.
  */
 #define WIDE_LIMBS (WIDE_LIMBS1 + WIDE_LIMBS2)
+#define DIGIT_MASK ((1L << WIDE_BITS) - 1)
 
 /*
  * Where a work-item that combines has a channel's limbs of all sources: those of the second sum begin
@@ -46,30 +47,49 @@ static void add_word(global long *word, long v)
         atomic_add(halves + 1, high);
 }
 
-static uint mantissa(uint bits)
-{
-    return (bits & 0x7fffffu) | (min((bits >> 23) & 255u, 1u) << 23);
-}
+/*
+ * Adds n a b to a sum of `count` limbs. Bits below the lowest are cut toward zero. The CPU form has sums of
+ * WIDTH blocks on its stack, which store_wide adds to the channels' accumulators.
+ */
+#if CPU_FORM
+#define WIDE_SUMS private wides
 
-/* Adds n a b to a sum. Bits below the lowest are cut toward zero. */
-static void add_wide(global long *limbs, int low, uint n, float a, float b)
+static void add_wide(private wides *sum, int count, int low, uints n, real a, real b)
 {
-    const uint bits_a = as_uint(a), bits_b = as_uint(b);
-    const int place = (int)max((bits_a >> 23) & 255u, 1u) + (int)max((bits_b >> 23) & 255u, 1u) +
-                      (low - 300);
-    const ulong all = (ulong)mantissa(bits_a) * n * mantissa(bits_b);
+    if (!ANY(a != 0.0f))
+        return;
+    ints place;
+    const uwides m = product_of(low, n, a, b, &place);
+    const wides sign = CONVERT(long, (AS(int, a) ^ AS(int, b)) >> 31);
+    ONE_BY_ONE for (int k = 0; k < count; ++k) {
+        const ints up = place - WIDE_BITS * k;
+        if (!ANY((up < WIDE_BITS) & (up > -64)))
+            continue;
+        const wides shift = CONVERT(long, up);
+        const wides digits = AS(long, (m << shift_by(shift)) >> shift_by(-shift)) & DIGIT_MASK;
+        sum[k] += (digits ^ sign) - sign;
+    }
+}
+#else
+#define WIDE_SUMS global long
+
+static void add_wide(global long *sum, int count, int low, uint n, float a, float b)
+{
+    int place;
+    const ulong all = product_of(low, n, a, b, &place);
     const ulong m = all >> clamp(-place, 0, 63);
     const uint at = (uint)max(place, 0), shift = at & (WIDE_BITS - 1);
-    const bool negative = (int)(bits_a ^ bits_b) < 0;
-    limbs += quotient(at, WIDE_BITS);
+    const bool negative = (as_int(a) ^ as_int(b)) < 0;
+    sum += quotient(at, WIDE_BITS);
     /* Three limbs have all 57 bits. */
     ONE_BY_ONE for (int i = 0; i < 3; ++i) {
         const int down = WIDE_BITS * i - (int)shift;
-        const ulong digit = (down < 0 ? m << shift : m >> min(down, 63)) & 0xffffffffUL;
+        const ulong digit = (down < 0 ? m << shift : m >> min(down, 63)) & DIGIT_MASK;
         if (digit != 0)
-            add_word(limbs + i, negative ? -(long)digit : (long)digit);
+            add_word(sum + i, negative ? -(long)digit : (long)digit);
     }
 }
+#endif
 
 /* --- a channel's sums of all replicas: combine.cl --- */
 

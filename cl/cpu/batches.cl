@@ -11,6 +11,7 @@
  * A program sums for one pass. The files of the pass (elements_forward.cl and sums_forward.cl, or
  * elements_backward.cl and sums_backward.cl) follow this one. They give the reductions behind them:
  *
+ *   PASS_KERNEL                 the name of a kernel of the pass
  *   PASS_SUMS, PASS_LANE_SUMS   sums per block, and per lane where channels are last
  *   PASS_READS_MEANS            whether blocks are summed with the channel's mean
  *   PASS_TILE_STEPS             rows of a tile per lane, channels last
@@ -28,7 +29,7 @@
  *                               pass_fold_lanes
  *   pass_is_poor, pass_sum      whether a block is summed once more, around its mean
  *   pass_add_block              adds a block to the narrow accumulators; pass_add_ones adds many of
- *                               one element; pass_spread gives the sums of blocks that do not fit
+ *                               one element; pass_add_wide adds those that do not fit
  *   pass_faint                  from where on a channel's blocks fit
  */
 /* Lanes of a batch: for each sum of a block, a vector for each block. */

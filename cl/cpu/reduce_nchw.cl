@@ -1,7 +1,6 @@
 /*
  * CPU form, step 1, channels first: sums x, or x and dy, into accumulators. The kernels are in
- * forward_reduce.cl and backward_reduce.cl. batches.cl describes how work-items map to blocks, and
- * what the pass's files give.
+ * reduce.cl. batches.cl describes how work-items map to blocks, and what the pass's files give.
  *
  * Work-group (strip of `strip` channels; slice): a slice is `per_slice` samples, or blocks of all
  * samples if the strip has one channel. The accumulator of channel c goes to

@@ -1,6 +1,6 @@
 /*
  * CPU form, step 1, channels last: sums x, or x and dy, into accumulators. The kernels are in
- * forward_reduce.cl and backward_reduce.cl; batches.cl lists what the pass's files give.
+ * reduce.cl; batches.cl lists what the pass's files give.
  *
  * Work-group (strip of `strip` <= NHWC_STRIP channels; slice of `per_slice` blocks). Wide strips
  * are faster: they read enough of a row for the hardware to prefetch the next line. Accumulators
@@ -166,6 +166,8 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
             const uint first = c + v * WIDTH;
             const real faint = thin ? faints_of(tensors, first, 0, 1, stride) : (real)PASS_CLEAR;
             int added = 0;
+            ints own_flags = 0;
+            wides own_wide[WIDE_LIMBS];
 #if SUMS_DOUBLES
             added = pass_add_ones(own, &of_rows, lines[v], from + v * WIDTH, count, stride, faint);
 #endif
@@ -180,10 +182,16 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                 const real means = pass_mean(lines[v]);
                 const ints out = pass_add_block(own, 1, pivot, means, thin, faint, &sums) &
                                  existing(v, width);
+                if (!ANY(out))
+                    continue;
+                if (!ANY(own_flags))
+                    zero_limbs(own_wide, WIDE_LIMBS);
                 /* The element is its block's mean. */
-                if (ANY(out))
-                    flags[v] |= add_blocks_wide(out, 1, pivot, &sums, first, 0, 1, wide);
+                own_flags |= sum_blocks_wide(out, 1, pivot, &sums, own_wide);
             }
+            if (ANY(own_flags))
+                store_wide(own_wide, first, 0, 1, wide);
+            flags[v] |= own_flags;
             carry_sums(own);
         }
     }

@@ -90,28 +90,36 @@ static real faints_of(private const pass_tensors *tensors, uint c, uint t, uint 
 }
 
 /*
- * Adds those of the blocks t, t + 1, ... that are under the mask, of n elements each, to the wide
- * accumulators of their channels and returns the components' flags. `pivots` are the means around
- * which they were summed; those that are not finite say what the elements are.
+ * Adds the blocks under the mask, of n elements each, to WIDE_LIMBS limbs and returns their flags.
+ * `pivots` are the means around which they were summed; those that are not finite say what the
+ * elements are.
  */
+static ints sum_blocks_wide(ints mask, uints n, real pivots, private const pass_sums *sums,
+                            private wides *limbs)
+{
+    const ints flags = flags_of(pivots), none = (flags != 0) | (mask == 0);
+    return (flags | (pass_add_wide(limbs, n, pivots, none, sums) & (flags == 0))) & mask;
+}
+
+/* Adds each component to the wide accumulator of the channel of its block, t, t + 1, ... */
+static void store_wide(private const wides *limbs, uint c, uint t, uint blocks, global long *wide)
+{
+    for (uint k = 0; k < WIDE_LIMBS; ++k) {
+        long each[WIDTH];
+        vstore16(limbs[k], 0, each);
+        for (uint j = 0; j < WIDTH; ++j)
+            if (each[j] != 0)
+                add_word(wide_of(wide, channel_of_block(c, t + j, blocks)) + k, each[j]);
+    }
+}
+
+/* Adds the blocks t, t + 1, ... that are under the mask, and returns their flags. */
 static ints add_blocks_wide(ints mask, uints n, real pivots, private const pass_sums *sums, uint c,
                             uint t, uint blocks, global long *wide)
 {
-    int each[WIDTH];
-    uint sizes[WIDTH];
-    float pivot[WIDTH], first[WIDTH], second[WIDTH], third[WIDTH];
-    vstore16(mask, 0, each);
-    vstore16(n, 0, sizes);
-    vstore16(pivots, 0, pivot);
-    vstore16((real)0.0f, 0, third);
-    pass_spread(sums, first, second, third);
-    for (uint j = 0; j < WIDTH; ++j) {
-        if (!each[j])
-            continue;
-        each[j] = flags_of(pivot[j]);
-        if (!each[j])
-            each[j] = add_block_wide(wide_of(wide, channel_of_block(c, t + j, blocks)), sizes[j],
-                                     pivot[j], first[j], second[j], third[j]);
-    }
-    return vload16(0, each);
+    wides limbs[WIDE_LIMBS];
+    zero_limbs(limbs, WIDE_LIMBS);
+    const ints flags = sum_blocks_wide(mask, n, pivots, sums, limbs);
+    store_wide(limbs, c, t, blocks, wide);
+    return flags;
 }

@@ -16,6 +16,7 @@
  * batches.cl lists the names that the reductions behind this file use.
  */
 /* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
+#define PASS_KERNEL(name) backward_##name
 #define PASS_SUMS 4
 #define PASS_READS_MEANS 1
 #define PASS_TILE_STEPS 2
@@ -212,6 +213,8 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
         e = zero_where(e, out);
         d = zero_where(d, out);
         product = zero_where(product, out);
+        if (!ANY((pivot != 0.0f) | (e != 0.0f) | (product != 0.0f)))
+            return out;
     }
 #if SUMS_DOUBLES
     if (fits_doubles(pivot, e, d, product)) {
@@ -227,10 +230,9 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
     return out;
 }
 
-static void pass_spread(private const pass_sums *sums, private float *first,
-                        private float *second, private float *third)
+static ints pass_add_wide(private wides *limbs, uints n, real pivot, ints none,
+                          private const pass_sums *sums)
 {
-    vstore16(sums->e, 0, first);
-    vstore16(sums->d, 0, second);
-    vstore16(sums->product, 0, third);
+    return add_block_wide(limbs, n, zero_where(pivot, none), zero_where(sums->e, none),
+                          zero_where(sums->d, none), zero_where(sums->product, none));
 }

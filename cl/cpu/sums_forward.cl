@@ -15,6 +15,7 @@
  * batches.cl lists the names that the reductions behind this file use.
  */
 /* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
+#define PASS_KERNEL(name) forward_##name
 #define PASS_SUMS 2
 #define PASS_READS_MEANS 0
 #define PASS_TILE_STEPS 4
@@ -178,6 +179,8 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
         pivot = zero_where(pivot, out);
         a = zero_where(a, out);
         q = zero_where(q, out);
+        if (!ANY((pivot != 0.0f) | (a != 0.0f) | (q != 0.0f)))
+            return out;
     }
 #if SUMS_DOUBLES
     if (fits_doubles(pivot, a, q)) {
@@ -194,10 +197,10 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
     return out;
 }
 
-/* The sums of each component, for add_block_wide. */
-static void pass_spread(private const pass_sums *sums, private float *first,
-                        private float *second, private float *third)
+/* Adds the blocks that are not under the mask to wide limbs, and returns flags. */
+static ints pass_add_wide(private wides *limbs, uints n, real pivot, ints none,
+                          private const pass_sums *sums)
 {
-    vstore16(sums->a, 0, first);
-    vstore16(sums->q, 0, second);
+    return add_block_wide(limbs, n, zero_where(pivot, none), zero_where(sums->a, none),
+                          zero_where(sums->q, none), 0.0f);
 }

@@ -1,7 +1,6 @@
 /*
  * GPU form, step 1: sums x, or x and dy, into accumulators. The kernels are in
- * forward_reduce.cl and backward_reduce.cl; planes.cl says how work-items map to blocks,
- * work_group.cl lists what the pass's file gives.
+ * reduce.cl; planes.cl says how work-items map to blocks, work_group.cl lists what the pass's file gives.
  *
  * A program has this text for large and for small planes: large_planes.cl and small_planes.cl before it
  * define REDUCE_PLANES, the function's name, and LOG2_AT_ONCE. One function took more registers.

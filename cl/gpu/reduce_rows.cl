@@ -1,7 +1,7 @@
 /*
  * GPU form, step 1, planes of one element: sums x, or x and dy, into accumulators. Each element is
  * a block, and its pivot: only the terms x and x^2 are left, or dy and dy (x - mean). The kernels
- * are in forward_reduce.cl and backward_reduce.cl; work_group.cl lists what the pass's file gives.
+ * are in reduce.cl; work_group.cl lists what the pass's file gives.
  *
  * Work-group (strip of 2^log2_strip channels; slice of `per_slice` rows). A work-item has one
  * channel; the work-items of a channel take runs of RUN rows in turn. The elements of a run within

@@ -17,6 +17,7 @@
 #if ROW_MEAN_HIGH != 0
 #error "the means are read from the beginning of the coefficients"
 #endif
+#define PASS_KERNEL(name) backward_##name
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
 #define PASS_WIDE_SUMS 3
@@ -33,6 +34,11 @@ typedef struct pass_tensors {
     activation_of activation;
 #endif
 } pass_tensors;
+
+#define TENSOR_PARAMETERS PARAMETERS(BACKWARD_REDUCE_ARGUMENTS) ACTIVATION_PARAMETERS
+#define PASS_TENSORS \
+    {BLOCK_WALK, dy + dy_offset, GAP(dy_gap), x + x_offset, GAP(x_gap), \
+     coefficients ACTIVATION_OF(channels)}
 
 /*
  * What the elements of a channel are summed with: its mean; where z is computed again, as

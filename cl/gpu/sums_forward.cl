@@ -11,6 +11,7 @@
  *
  * work_group.cl lists the names that the reductions behind this file use.
  */
+#define PASS_KERNEL(name) forward_##name
 #define PASS_TENSOR_COUNT 1
 #define PASS_SUMS 2
 #define PASS_WIDE_SUMS 2
@@ -21,6 +22,9 @@ typedef struct pass_tensors {
     global const stored *x;
     uint x_gap;
 } pass_tensors;
+
+#define TENSOR_PARAMETERS PARAMETERS(FORWARD_REDUCE_ARGUMENTS)
+#define PASS_TENSORS {BLOCK_WALK, x + x_offset, GAP(x_gap)}
 
 /* Elements that a work-item has loaded. */
 typedef struct pass_elements {

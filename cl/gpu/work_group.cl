@@ -9,9 +9,11 @@
  * A program sums for one pass, whose file (sums_forward.cl, sums_backward.cl) follows this one.
  * It gives the reductions behind it:
  *
+ *   PASS_KERNEL                       the name of a kernel of the pass
  *   PASS_TENSOR_COUNT, PASS_SUMS      the tensors that it reads, and its sums per block
  *   PASS_FIRST_PARTS                  how many of the parts belong to the first sum
- *   pass_tensors                      the tensors, and how their blocks lie in memory
+ *   pass_tensors                      the tensors, which PASS_TENSORS makes of TENSOR_PARAMETERS,
+ *                                     and how their blocks lie in memory
  *   pass_line                         what a channel's elements are summed with, besides pivots:
  *                                     set by pass_line_of; pass_mean is the mean in it
  *   pass_elements                     what a work-item has loaded: pass_load loads an element,
@@ -25,7 +27,6 @@
  *   pass_add_run                      adds a run of planes of one element (reduce_rows.cl)
  *   pass_first_bit, pass_bit          where a block's bits are, with a mask (fusion.cl)
  */
-#define UNROLL _Pragma("unroll")
 /* The bodies of kernels: their callers' constants must reach their loops. */
 #define INLINED __attribute__((always_inline))
 
