@@ -2,21 +2,27 @@
 # (.py) that prints TAP.
 # make check runs them through automake's TAP driver.
 #
-# A C test links the insides statically, which also makes it a plain program that
-# valgrind and Oclgrind can run (no libtool wrapper). Its folder's local.mk names it in
-# check_PROGRAMS and TESTS; it links what tests/support/local.mk gives to all.
+# A C test links the insides statically, which also makes it a plain program that valgrind and Oclgrind can run (no
+# libtool wrapper); it links what tests/support/local.mk gives to all. Its folder's local.mk names it in
+# asan_programs, which make check-asan runs too, or in plain_programs, and a script in test_scripts.
 #
 # Lists that a test may be in; CONTRIBUTING.md says what each is for.
 TIMED_TESTS =
 PATIENT_TESTS =
 ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/denormals tests/pass/golden \
 	tests/pass/on_device tests/pass/planes_of_one tests/pass/storage tests/pass/same tests/tools/bench \
-	tests/tools/bench_wrong tests/tools/check \
-	tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
-ASAN_TESTS =
+	tests/tools/bench_wrong tests/tools/check tests/tools/demo tests/tools/devices tests/tools/gpu_none \
+	tests/tools/tuner
+
+asan_programs =
+plain_programs =
+test_scripts = tests/storeys.sh
+ASAN_TESTS = $(asan_programs)
+check_PROGRAMS += $(asan_programs) $(plain_programs)
+dist_check_SCRIPTS += $(test_scripts)
 
 # make starts tests in this order; those that take longest are the first.
-TESTS += tests/pass/same.sh tests/tools/demo.sh
+TESTS += tests/pass/same.sh tests/tools/demo.sh $(test_scripts) $(asan_programs) $(plain_programs)
 include $(srcdir)/tests/support/local.mk
 include $(srcdir)/tests/base/local.mk
 include $(srcdir)/tests/exact/local.mk
@@ -30,10 +36,6 @@ include $(srcdir)/tests/mpi/local.mk
 include $(srcdir)/tests/tools/local.mk
 include $(srcdir)/tests/fuzz/local.mk
 include $(srcdir)/tests/python/local.mk
-
-# The order of the folders.
-dist_check_SCRIPTS += tests/storeys.sh
-TESTS += tests/storeys.sh
 
 # Machines with a GPU have a script of their own; tests/tools/gpu_none.sh tries it without one.
 EXTRA_DIST += tests/gpu.sh

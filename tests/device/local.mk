@@ -1,43 +1,25 @@
 # Devices that cannot run the kernels, compiled programs on disk and between groups, and what is allocated.
-device_tests = \
-	tests/device/cache \
-	tests/device/combine \
-	tests/device/device_memory \
-	tests/device/embedded \
-	tests/device/host_queue \
-	tests/device/programs \
-	tests/device/shared_programs \
-	tests/device/soft_doubles \
-	tests/device/tuned_plans \
-	tests/device/tuning
-check_PROGRAMS += $(device_tests)
-tests_device_combine_SOURCES = \
-	tests/device/combine.c tests/device/combine.h \
-	tests/device/combine_rows.c \
+asan_programs += tests/device/cache tests/device/device_memory tests/device/embedded tests/device/shared_programs \
+	tests/device/tuned_plans tests/device/tuning
+plain_programs += tests/device/combine tests/device/host_queue tests/device/programs tests/device/soft_doubles
+tests_device_combine_SOURCES = tests/device/combine.c tests/device/combine.h tests/device/combine_rows.c \
 	tests/device/combine_sums.c
 tests_device_device_memory_LDFLAGS = $(wraps)
 tests_device_embedded_LDFLAGS = $(wraps)
 tests_device_host_queue_SOURCES = tests/device/host_queue.c tests/support/wraps_queries.c
 tests_device_host_queue_LDFLAGS = $(wraps) $(query_wraps)
-tests_device_programs_LDFLAGS = \
-	$(wraps) $(wrap)clCreateKernelsInProgram $(wrap)clGetProgramInfo $(wrap)clGetKernelWorkGroupInfo
+tests_device_programs_LDFLAGS = $(wraps) $(wrap)clCreateKernelsInProgram $(wrap)clGetProgramInfo \
+	$(wrap)clGetKernelWorkGroupInfo
 tests_device_shared_programs_LDFLAGS = $(wraps)
 tests_device_tuning_LDFLAGS = $(wraps)
-TESTS += $(device_tests)
-ASAN_TESTS += tests/device/cache tests/device/device_memory tests/device/embedded \
-	tests/device/shared_programs tests/device/tuned_plans \
-	tests/device/tuning
 
 # What the kernels' source must not say, and that each program compiles.
-dist_check_SCRIPTS += tests/device/source.sh tests/device/syntax.sh
-TESTS += tests/device/source.sh tests/device/syntax.sh
+test_scripts += tests/device/source.sh tests/device/syntax.sh
 
 # Options that would break the contract; devices that do.
-check_PROGRAMS += tests/device/build_options tests/device/compiler_options tests/device/self_test
-tests_device_self_test_SOURCES = \
-	tests/device/self_test.c \
-	tests/device/self_test_faults.c tests/device/self_test_faults.h
+asan_programs += tests/device/build_options
+plain_programs += tests/device/compiler_options tests/device/self_test
+tests_device_self_test_SOURCES = tests/device/self_test.c tests/device/self_test_faults.c \
+	tests/device/self_test_faults.h
 tests_device_compiler_options_LDFLAGS = $(wraps)
 tests_device_self_test_LDFLAGS = $(wraps)
-TESTS += tests/device/build_options tests/device/compiler_options tests/device/self_test
-ASAN_TESTS += tests/device/build_options

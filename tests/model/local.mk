@@ -1,34 +1,16 @@
 # Models and their files, which PyTorch wrote (tests/model/data/make_files.py): what lies is
 # refused; half and bfloat; checkpoints of whole networks.
-model_tests = \
-	tests/model/checkpoint \
-	tests/model/checkpoint_files \
-	tests/model/checkpoint_keys \
-	tests/model/convert \
-	tests/model/draft \
-	tests/model/half \
-	tests/model/hostile \
-	tests/model/model \
-	tests/model/safetensors
-check_PROGRAMS += $(model_tests)
-tests_model_draft_SOURCES = \
-	tests/model/draft.c \
-	tests/support/system_calls.c \
-	tests/support/system_calls.h
+asan_programs += tests/model/checkpoint tests/model/checkpoint_files tests/model/checkpoint_keys tests/model/convert \
+	tests/model/draft tests/model/half tests/model/hostile tests/model/model tests/model/safetensors
+tests_model_draft_SOURCES = tests/model/draft.c tests/support/system_calls.c tests/support/system_calls.h
 tests_model_draft_LDFLAGS = $(system_wraps)
 tests_model_model_LDFLAGS = $(wraps)
-tests_model_safetensors_SOURCES = \
-	tests/model/safetensors.c \
-	tests/model/safetensors_liars.c \
-	tests/model/safetensors_liars.h \
-	tests/support/wraps_files.c
+tests_model_safetensors_SOURCES = tests/model/safetensors.c tests/model/safetensors_liars.c \
+	tests/model/safetensors_liars.h tests/support/wraps_files.c
 tests_model_safetensors_LDFLAGS = $(file_wraps)
-TESTS += $(model_tests)
-ASAN_TESTS += $(model_tests)
 
 EXTRA_DIST += tests/model/data
 
 # The reference implementation reads what tests/model/rewrite wrote; the command's view of files.
 check_PROGRAMS += tests/model/rewrite
-dist_check_SCRIPTS += tests/model/inspect.sh tests/model/reference.sh
-TESTS += tests/model/inspect.sh tests/model/reference.sh
+test_scripts += tests/model/inspect.sh tests/model/reference.sh

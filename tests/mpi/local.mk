@@ -1,18 +1,7 @@
 # Over MPI: programs that every rank of a job runs; the scripts launch them.
-mpi_programs = \
-	tests/mpi/arguments \
-	tests/mpi/branches \
-	tests/mpi/branches_refused \
-	tests/mpi/exchange \
-	tests/mpi/exchange_refused \
-	tests/mpi/faults \
-	tests/mpi/group_split \
-	tests/mpi/hub \
-	tests/mpi/no_device \
-	tests/mpi/one_request \
-	tests/mpi/problems \
-	tests/mpi/soak \
-	tests/mpi/threads
+mpi_programs = tests/mpi/arguments tests/mpi/branches tests/mpi/branches_refused tests/mpi/exchange \
+	tests/mpi/exchange_refused tests/mpi/faults tests/mpi/group_split tests/mpi/hub tests/mpi/no_device \
+	tests/mpi/one_request tests/mpi/problems tests/mpi/soak tests/mpi/threads
 if HAVE_MPI
 check_PROGRAMS += $(mpi_programs)
 endif
@@ -56,12 +45,7 @@ if HAVE_CLBLAST
 mpi_examples += examples/train_fashion
 endif
 # Those that are timed before those that are patient (tests/local.mk): make starts them in this order.
-mpi_scripts = \
-	tests/mpi/faults.sh \
-	tests/mpi/groups.sh \
-	tests/mpi/parallel.sh \
-	tests/mpi/demo.sh \
-	tests/mpi/problems.sh
+mpi_scripts = tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/parallel.sh tests/mpi/demo.sh tests/mpi/problems.sh
 # Open MPI launches on hosts in another way.
 mpich_scripts = tests/mpi/hosts.sh
 EXTRA_DIST += tests/mpi/common.sh $(mpi_scripts) $(mpich_scripts)

@@ -1,99 +1,60 @@
 # The bits: the same in every configuration of a list, those of version 2 of the order of summation, and how
 # far denormals matter to them.
-check_PROGRAMS += tests/pass/denormals
-dist_check_SCRIPTS += tests/pass/golden.sh tests/pass/same.sh
+plain_programs += tests/pass/denormals
+dist_check_SCRIPTS += tests/pass/same.sh
+test_scripts += tests/pass/golden.sh
+ASAN_TESTS += tests/pass/same.sh
 EXTRA_DIST += tests/pass/golden tests/pass/same
 # Not of scripts, as make's own rule for those would have it.
 tests/pass/golden tests/pass/same: ;
-TESTS += tests/pass/denormals tests/pass/golden.sh
 
 # The values: problems that every run judges, planes of one element at the ends of what doubles and
 # integers add exactly.
-value_tests = \
-	tests/pass/judged \
-	tests/pass/planes_of_one
-check_PROGRAMS += $(value_tests)
-TESTS += $(value_tests)
-ASAN_TESTS += tests/pass/same.sh
+plain_programs += tests/pass/judged tests/pass/planes_of_one
 
 # Halves and bfloat16s, each of them evaluated.
-check_PROGRAMS += tests/pass/storage
+asan_programs += tests/pass/storage
 tests_pass_storage_LDFLAGS = $(wraps)
-TESTS += tests/pass/storage
-ASAN_TESTS += tests/pass/storage
 
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
 # few channels at a time, several layers in one call, sums that travel with the header, what passes
 # promise (their order, running statistics, events, no allocation), frozen layers, folding, buffers that
 # overlap, objects destroyed in any order, the last bits of saved statistics and eps 0.
-pass_tests = \
-	tests/pass/arguments \
-	tests/pass/arguments_buffers \
-	tests/pass/arguments_layer \
-	tests/pass/arguments_pass \
-	tests/pass/branches \
-	tests/pass/branches_refused \
-	tests/pass/fold \
-	tests/pass/from_output_refused \
-	tests/pass/frozen \
-	tests/pass/host_memory \
-	tests/pass/lifetimes \
-	tests/pass/on_device \
-	tests/pass/one_request \
-	tests/pass/overlaps \
-	tests/pass/passes \
-	tests/pass/requests \
-	tests/pass/saved \
-	tests/pass/saved_store \
-	tests/pass/soak \
-	tests/pass/views_refused
-check_PROGRAMS += $(pass_tests)
+asan_programs += tests/pass/arguments tests/pass/arguments_buffers tests/pass/arguments_layer tests/pass/arguments_pass \
+	tests/pass/branches tests/pass/branches_refused tests/pass/fold tests/pass/from_output_refused \
+	tests/pass/frozen tests/pass/host_memory tests/pass/lifetimes tests/pass/on_device tests/pass/one_request \
+	tests/pass/overlaps tests/pass/passes tests/pass/requests tests/pass/saved tests/pass/saved_store \
+	tests/pass/soak tests/pass/views_refused
 tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_host_memory_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_host_memory_SOURCES = tests/pass/host_memory.c tests/support/wraps_queries.c
-tests_pass_lifetimes_LDFLAGS = $(addprefix $(wrap), \
-	clCreateCommandQueue clRetainCommandQueue clReleaseCommandQueue clEnqueueUnmapMemObject)
-tests_pass_on_device_SOURCES = \
-	tests/pass/on_device.c \
-	tests/pass/on_device_calls.c \
-	tests/pass/on_device_late.c \
-	tests/pass/on_device_training.c \
-	tests/pass/on_device_training.h \
-	tests/support/wraps_queries.c
+tests_pass_lifetimes_LDFLAGS = $(addprefix $(wrap), clCreateCommandQueue clRetainCommandQueue clReleaseCommandQueue \
+	clEnqueueUnmapMemObject)
+tests_pass_on_device_SOURCES = tests/pass/on_device.c tests/pass/on_device_calls.c tests/pass/on_device_late.c \
+	tests/pass/on_device_training.c tests/pass/on_device_training.h tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_requests_LDFLAGS = $(wraps)
 tests_pass_saved_LDFLAGS = $(wraps)
 tests_pass_soak_LDFLAGS = $(wraps)
-TESTS += $(pass_tests)
-ASAN_TESTS += $(pass_tests)
 
 # What takes too long under most tools: sixteen threads, and the memory of large passes; and
 # elements beyond 2^32, in address space that they do not have.
-large_pass_tests = \
-	tests/pass/large_tensors \
-	tests/pass/memory \
-	tests/pass/soak_sixteen \
-	tests/pass/wide_index
-check_PROGRAMS += $(large_pass_tests)
+plain_programs += tests/pass/large_tensors tests/pass/memory tests/pass/soak_sixteen tests/pass/wide_index
 tests_pass_large_tensors_LDFLAGS = $(wrap)clGetMemObjectInfo
 tests_pass_wide_index_LDFLAGS = $(wraps)
 tests_pass_soak_sixteen_LDFLAGS = $(wraps)
 tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
-TESTS += $(large_pass_tests)
 
 # Calls in a row while commands run in any order that OpenCL allows: a layer of the loader, which the script
 # compiles.
 check_PROGRAMS += tests/pass/any_order
 tests_pass_any_order_LDFLAGS = $(program_wraps)
-dist_check_SCRIPTS += tests/pass/any_order.sh
+test_scripts += tests/pass/any_order.sh
 EXTRA_DIST += tests/support/any_order.c
 CLEANFILES += tests/pass/any_order.so
-TESTS += tests/pass/any_order.sh
 ASAN_TESTS += tests/pass/any_order
 
 # Programs of other versions of the structs, on the library as it is installed.
-check_PROGRAMS += tests/pass/growth
+asan_programs += tests/pass/growth
 tests_pass_growth_LDADD = tests/support/libsupport.a libsyncbn.la $(OPENCL_LIBS)
-TESTS += tests/pass/growth
-ASAN_TESTS += tests/pass/growth

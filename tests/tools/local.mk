@@ -1,46 +1,26 @@
 # The checker itself: its problems' lines, and that it refuses faults.
-check_PROGRAMS += tests/tools/problem tests/tools/checker
-TESTS += tests/tools/problem tests/tools/checker
-ASAN_TESTS += tests/tools/problem tests/tools/checker
+asan_programs += tests/tools/problem tests/tools/checker
 
 # The benchmark: its statistics, and that it accepts no wrong result.
-check_PROGRAMS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
+asan_programs += tests/tools/bench_timing tests/tools/tuner
+plain_programs += tests/tools/bench_wrong
 on_bench = tests/support/libsupport.a libsyncbn_bench.la libsyncbn_core.la $(OPENCL_LIBS)
 tests_tools_bench_timing_LDADD = $(on_bench)
 tests_tools_tuner_LDADD = $(on_bench) -lm
 tests_tools_bench_wrong_CPPFLAGS = $(AM_CPPFLAGS) $(DNNL_CPPFLAGS)
-tests_tools_bench_wrong_LDFLAGS = $(program_wraps) \
-	$(wrap)clEnqueueCopyBuffer \
-	$(wrap)clEnqueueNDRangeKernel \
+tests_tools_bench_wrong_LDFLAGS = $(program_wraps) $(wrap)clEnqueueCopyBuffer $(wrap)clEnqueueNDRangeKernel \
 	$(wrap)dnnl_primitive_execute
 tests_tools_bench_wrong_LDADD = $(on_bench)
-TESTS += tests/tools/bench_timing tests/tools/bench_wrong tests/tools/tuner
-ASAN_TESTS += tests/tools/bench_timing tests/tools/tuner
 
 # The command, the benchmark's goals, the demo, an example; what configure writes for others; what the libraries
 # export; whether doc/coming-from.md names tests and calls that there are.
-tools_scripts = \
-	tests/tools/bench.sh \
-	tests/tools/check.sh \
-	tests/tools/coming_from.sh \
-	tests/tools/configure.sh \
-	tests/tools/command.sh \
-	tests/tools/consumers.sh \
-	tests/tools/devices.sh \
-	tests/tools/dist.sh \
-	tests/tools/doc.sh \
-	tests/tools/exports.sh \
-	tests/tools/gpu_none.sh \
-	tests/tools/hardening.sh \
-	tests/tools/install.sh \
-	tests/tools/man.sh \
-	tests/tools/quickstart.sh \
-	tests/tools/silent.sh \
-	tests/tools/timeline.sh \
-	tests/tools/tune.sh
-dist_check_SCRIPTS += $(tools_scripts) tests/tools/demo.sh
+test_scripts += tests/tools/bench.sh tests/tools/check.sh tests/tools/coming_from.sh tests/tools/configure.sh \
+	tests/tools/command.sh tests/tools/consumers.sh tests/tools/devices.sh tests/tools/dist.sh \
+	tests/tools/doc.sh tests/tools/exports.sh tests/tools/gpu_none.sh tests/tools/hardening.sh \
+	tests/tools/install.sh tests/tools/man.sh tests/tools/quickstart.sh tests/tools/silent.sh \
+	tests/tools/timeline.sh tests/tools/tune.sh
+dist_check_SCRIPTS += tests/tools/demo.sh
 EXTRA_DIST += tests/tools/consumer.c
-TESTS += $(tools_scripts)
 TIMED_TESTS += tests/tools/timeline.sh
-PATIENT_TESTS += tests/tools/bench_wrong tests/tools/check.sh tests/tools/configure.sh tests/tools/dist.sh tests/tools/gpu_none.sh \
-	tests/tools/tune.sh
+PATIENT_TESTS += tests/tools/bench_wrong tests/tools/check.sh tests/tools/configure.sh tests/tools/dist.sh \
+	tests/tools/gpu_none.sh tests/tools/tune.sh
