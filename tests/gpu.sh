@@ -1,9 +1,8 @@
 #!/bin/sh
-# Everything that a machine with a GPU can say about syncbn, by one command and without
-# root: builds with what is there, then `syncbn devices`, the checks, the recorded bits,
-# what the driver says of the kernels, what builds and each command of a pass take, and
-# the benchmark on every GPU, in about ten minutes. Leaves a folder with
-# report.txt, and in it report.tar.gz: the one file to send back.
+# Everything that a machine with a GPU can say about syncbn, by one command and without root: builds with what is
+# there, then `syncbn devices`, the checks, the recorded bits, what the driver says of the kernels, what builds and
+# each command of a pass take, and the benchmark on every GPU, in about ten minutes. Leaves a folder with report.txt,
+# and in it report.tar.gz: the one file to send back.
 #
 #   tests/gpu.sh [options]
 #     --out DIR        the folder (gpu-report); it must not exist, or be of a run before
@@ -15,10 +14,9 @@
 #     --rehearse       on every usable device, GPU or not, in the GPU form of the kernels:
 #                      a dry run of this script
 #
-# Needs a C compiler, make, and in a git checkout autoconf, automake and libtool. The
-# OpenCL loader and headers and jansson are taken from the system, from CUDA, from
-# OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...); INSTALL.md has how to unpack Debian's packages
-# without root. NVIDIA's driver is found where no .icd file names it. Packages:
+# Needs a C compiler, make, and in a git checkout autoconf, automake and libtool. The OpenCL loader and headers and
+# jansson are taken from the system, from CUDA, from OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...); INSTALL.md has how
+# to unpack Debian's packages without root. NVIDIA's driver is found where no .icd file names it. Packages:
 #   Debian, Ubuntu  gcc make ocl-icd-opencl-dev opencl-c-headers libjansson-dev, and
 #                   nvidia-opencl-icd (Ubuntu: libnvidia-compute-VERSION), AMD's
 #                   rocm-opencl-runtime or Debian's rocm-opencl-icd, intel-opencl-icd

@@ -1,6 +1,5 @@
-# Tests: each is a program (no suffix), a shell script (.sh) or, of the Python package, a program in Python
-# (.py) that prints TAP.
-# make check runs them through automake's TAP driver.
+# Tests: each is a program (no suffix), a shell script (.sh) or, of the Python package, a program in Python (.py) that
+# prints TAP. make check runs them through automake's TAP driver.
 #
 # A C test links the insides statically, which also makes it a plain program that valgrind and Oclgrind can run (no
 # libtool wrapper); it links what tests/support/local.mk gives to all. Its folder's local.mk names it in

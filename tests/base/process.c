@@ -1,7 +1,6 @@
 /*
- * What <syncbn.h> says about fork, exec and signals, tested without a device: children of a process
- * whose other threads hold locks of the library, programs that a child executes, and signal
- * handlers that interrupt a read.
+ * What <syncbn.h> says about fork, exec and signals, tested without a device: children of a process whose other
+ * threads hold locks of the library, programs that a child executes, and signal handlers that interrupt a read.
  */
 #include <dirent.h>
 #include <fcntl.h>

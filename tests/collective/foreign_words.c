@@ -1,8 +1,7 @@
 /*
- * Words from other ranks are not trusted: a transport that adds anything to this rank's words, from
- * what well-behaved ranks send to arbitrary integers. Calls may then give wrong numbers or fail with
- * a sentence; they must end, stay within their memory (the sanitizers watch), and call the
- * transport as its header says.
+ * Words from other ranks are not trusted: a transport that adds anything to this rank's words, from what well-behaved
+ * ranks send to arbitrary integers. Calls may then give wrong numbers or fail with a sentence; they must end, stay
+ * within their memory (the sanitizers watch), and call the transport as its header says.
  */
 #include <syncbn/data_parallel.h>
 

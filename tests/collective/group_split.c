@@ -75,9 +75,8 @@ static size_t gather_sections(const test_rank *m, sbn_group *const *subgroups, s
 }
 
 /*
- * All subgroups and the whole are under way together, and end in another order
- * than they began. m->digest becomes the sum of the digests of the subgroups in
- * which this rank comes first, so that the sum over ranks counts each once.
+ * All subgroups and the whole are under way together, and end in another order than they began. m->digest becomes the
+ * sum of the digests of the subgroups in which this rank comes first, so that the sum over ranks counts each once.
  */
 static int use_subgroups(test_rank *m)
 {

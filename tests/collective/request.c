@@ -1,7 +1,6 @@
 /*
- * Requests to other ranks, without passes: many at once, deadlines, memory that runs out.
- * Communicators of one hub, used by one thread. Ranks that do not come: hub_timeout.c; transports
- * that fail: tests/parallel/timeout.
+ * Requests to other ranks, without passes: many at once, deadlines, memory that runs out. Communicators of one hub,
+ * used by one thread. Ranks that do not come: hub_timeout.c; transports that fail: tests/parallel/timeout.
  */
 #include <string.h>
 

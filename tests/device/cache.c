@@ -1,7 +1,6 @@
 /*
- * The cache on disk (src/program/cache.h): what is stored can be loaded; files that are damaged, of
- * another key or of another user are not; folders that others may write to are not used; and
- * processes may write at the same time.
+ * The cache on disk (src/program/cache.h): what is stored can be loaded; files that are damaged, of another key or of
+ * another user are not; folders that others may write to are not used; and processes may write at the same time.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /*
- * The kernels that combine (cl/common/combine_*.cl) against the host (src/exact/statistics.h):
- * accumulators of all kinds, narrow and wide, in both forms of the kernels, and without doubles, must
- * give the host's bits.
+ * The kernels that combine (cl/common/combine_*.cl) against the host (src/exact/statistics.h): accumulators of all
+ * kinds, narrow and wide, in both forms of the kernels, and without doubles, must give the host's bits.
  */
 #include <string.h>
 

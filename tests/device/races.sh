@@ -11,8 +11,7 @@
 # Small tensors have several slices.
 export SYNCBN_TUNING=slices=10000
 
-# watch FORM PROBLEM...: without `restrict`, for which clang leaves an intrinsic that Oclgrind 21.10 does not
-# know.
+# watch FORM PROBLEM...: without `restrict`, for which clang leaves an intrinsic that Oclgrind 21.10 does not know.
 watch() {
     form=$1
     shift

@@ -1,7 +1,6 @@
 /*
- * Tuned numbers (src/device/tuning.h) as text, of which any mistake is refused; no number, however
- * extreme, makes a plan that leaves something out; plans of both forms, which no result shows; and the
- * largest shape.
+ * Tuned numbers (src/device/tuning.h) as text, of which any mistake is refused; no number, however extreme, makes a
+ * plan that leaves something out; plans of both forms, which no result shows; and the largest shape.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /*
- * Tuned numbers (src/device/tuning.h): what is kept comes back; a file that is hostile or another
- * device's is as none; a group takes its numbers from $SYNCBN_TUNING or from the file, and gives them
- * to its parts.
+ * Tuned numbers (src/device/tuning.h): what is kept comes back; a file that is hostile or another device's is as
+ * none; a group takes its numbers from $SYNCBN_TUNING or from the file, and gives them to its parts.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -228,10 +228,7 @@ static uint64_t result_of_files(void)
     return sbn__digest(values(files()), got, sizeof got);
 }
 
-/*
- * Looking changes nothing. Copies to devices may end in the middle; a folder that is not synced has the
- * new file.
- */
+/* Looking changes nothing. Copies to devices may end in the middle; a folder that is not synced has the new file. */
 static uint64_t kept_files(int number)
 {
     const int late = strstr(sbn_last_error(), "is new") != NULL;
@@ -239,9 +236,7 @@ static uint64_t kept_files(int number)
     return late ? 0 : number < LOAD ? values(digest) : digest;
 }
 
-/*
- * A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty.
- */
+/* A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty. */
 static const int survived_files[] = {WRAP_CLOSE, WRAP_CHOWN, SURVIVED_RELEASES, -1};
 
 const scenario model_scenarios[] = {

@@ -210,10 +210,7 @@ static uint64_t result(void)
     return digest;
 }
 
-/*
- * If all groups still work, no rank's pass has succeeded. Splits are left out: they have their own
- * pass.
- */
+/* If all groups still work, no rank's pass has succeeded. Splits are left out: they have their own pass. */
 static uint64_t kept(int number)
 {
     int usable = (number < 2 || number > 5) && !timed_out;

@@ -33,10 +33,7 @@ typedef struct scenario {
     int (*may_leak)(void);
     /* Mostly waits for deadlines: many points are tried side by side. */
     int waits;
-    /*
-     * Which functions fail, as for wraps_fail; 0: every one. WRAP_SYMMETRIC: on all ranks of a job
-     * alike.
-     */
+    /* Which functions fail, as for wraps_fail; 0: every one. WRAP_SYMMETRIC: on all ranks of a job alike. */
     int fails;
     /*
      * Running statistics and gradients may be updated by a pass whose command a device refuses, and

@@ -25,9 +25,8 @@ int stand_open(void);
 void stand_close(void);
 
 /*
- * Make an object unless it is there, of settings as of MAKE_GROUP and MAKE_LAYER: a group of the first
- * queues, unless they name others; a layer of CHANNELS channels, unless they say how many; saved
- * statistics.
+ * Make an object unless it is there, of settings as of MAKE_GROUP and MAKE_LAYER: a group of the first queues, unless
+ * they name others; a layer of CHANNELS channels, unless they say how many; saved statistics.
  */
 #define STAND_GROUP(i, ...) stand_group(i, (sbn_group_config){__VA_ARGS__})
 #define STAND_LAYER(i, group, ...) stand_layer(i, group, (sbn_batchnorm_config){__VA_ARGS__})

@@ -1,8 +1,7 @@
 /*
- * For libFuzzer (make check-fuzz): any bytes as a safetensors file, and as what a file
- * that is refused looks like. A header that
- * is accepted must keep its promises: tensors of the size that shape and type
- * say, back to back within the data, each found by its name, none twice.
+ * For libFuzzer (make check-fuzz): any bytes as a safetensors file, and as what a file that is refused looks like. A
+ * header that is accepted must keep its promises: tensors of the size that shape and type say, back to back within
+ * the data, each found by its name, none twice.
  */
 #include <stdlib.h>
 #include <string.h>

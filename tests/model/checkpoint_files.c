@@ -1,6 +1,4 @@
-/*
- * What is saved leaves all other tensors as they were, and appears whole or not at all.
- */
+/* What is saved leaves all other tensors as they were, and appears whole or not at all. */
 
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,4 @@
-/*
- * Keys that do not fit a model are reported one by one, strict or not, and what is refused changes
- * nothing.
- */
+/* Keys that do not fit a model are reported one by one, strict or not, and what is refused changes nothing. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /*
- * How and where files are saved (src/safetensors/draft.h): a private file is private at every
- * moment, the system's calls are made in their order, and each may fail; links, names, and owners
- * that can be kept or not.
+ * How and where files are saved (src/safetensors/draft.h): a private file is private at every moment, the system's
+ * calls are made in their order, and each may fail; links, names, and owners that can be kept or not.
  */
 #include "safetensors/draft.h"
 

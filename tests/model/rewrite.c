@@ -1,7 +1,6 @@
 /*
- * rewrite OLD NEW: loads the layers of a file like tests/model/data/network_*, doubles all values of
- * "1" and "4.1", counts a batch, and saves them with all that OLD holds besides. For
- * tests/model/reference.sh.
+ * rewrite OLD NEW: loads the layers of a file like tests/model/data/network_*, doubles all values of "1" and "4.1",
+ * counts a batch, and saves them with all that OLD holds besides. For tests/model/reference.sh.
  */
 #include "support/file_network.h"
 

@@ -1,7 +1,4 @@
-/*
- * Invalid safetensors files, each refused with a sentence; and unusual but valid ones, which are
- * read.
- */
+/* Invalid safetensors files, each refused with a sentence; and unusual but valid ones, which are read. */
 #include "safetensors/write.h"
 
 #include <stdio.h>

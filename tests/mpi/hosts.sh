@@ -1,15 +1,13 @@
 #!/bin/sh
-# A job over two hosts that are network namespaces of this machine, joined by a veth
-# pair of 100 Mbit/s: what the other tests do over shared memory goes over TCP here,
-# and the interface counts the bytes. The machine sees nothing of them. Skipped, with the
-# reason, where namespaces may not be made.
+# A job over two hosts that are network namespaces of this machine, joined by a veth pair of 100 Mbit/s: what the
+# other tests do over shared memory goes over TCP here, and the interface counts the bytes. The machine sees nothing
+# of them. Skipped, with the reason, where namespaces may not be made.
 
 . "${srcdir:=.}/tests/mpi/common.sh"
 [ "$MPI_KIND" = mpich ] || skip_all 'the launcher of hosts is written for MPICH'
 command -v ip > /dev/null || skip_all 'there is no ip command (iproute2)'
 
-# The script again, where nothing that it mounts is seen outside or stays; a user has a network of their
-# own, too.
+# The script again, where nothing that it mounts is seen outside or stays; a user has a network of their own, too.
 if [ -z "${SBN_HOSTS_APART-}" ]; then
     apart=--mount hide='mount -t tmpfs tmpfs /run'
     [ "$(id -u)" -eq 0 ] || apart='--mount --net --map-root-user'

@@ -1,7 +1,4 @@
-/*
- * What is refused of a pass: handles, flags, results, too few values, shapes, and what is under
- * way.
- */
+/* What is refused of a pass: handles, flags, results, too few values, shapes, and what is under way. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /*
- * Several layers in one call, alone and over ranks (threads over a hub, ranks
- * over MPI): for each layer the bits of a call of its own, and one header and
- * one sum of words for all of them, whichever layers have to be redone.
+ * Several layers in one call, alone and over ranks (threads over a hub, ranks over MPI): for each layer the bits of a
+ * call of its own, and one header and one sum of words for all of them, whichever layers have to be redone.
  */
 #include <stdio.h>
 #include <string.h>

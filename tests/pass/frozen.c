@@ -1,7 +1,6 @@
 /*
- * Frozen layers need no other rank and update nothing; what is not wanted is not read; which passes are
- * frozen. Their values: tests/pass/judged.c; however the batch is split, the bits are the same:
- * tests/pass/same.
+ * Frozen layers need no other rank and update nothing; what is not wanted is not read; which passes are frozen. Their
+ * values: tests/pass/judged.c; however the batch is split, the bits are the same: tests/pass/same.
  */
 #include "support/main.h"
 #include "support/ranks.h"
@@ -98,9 +97,8 @@ static void check_alone(void)
 }
 
 /*
- * What a backward pass whose weight and bias are not trained does without, whatever the shard says of it: the
- * bias, and x where it is frozen, unless they give the sign before an activation. The mask that a residual
- * leaves has that.
+ * What a backward pass whose weight and bias are not trained does without, whatever the shard says of it: the bias,
+ * and x where it is frozen, unless they give the sign before an activation. The mask that a residual leaves has that.
  */
 static void check_unread(sbn_kernel_form form, sbn_activation activation, int residual)
 {

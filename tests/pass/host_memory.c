@@ -1,7 +1,6 @@
 /*
- * A shard in memory of the host is free when a call returns, after an error too; what is read before
- * the commands run. What is refused: tests/pass/arguments_buffers.c. The bits of the same tensors in
- * buffers: tests/pass/same.
+ * A shard in memory of the host is free when a call returns, after an error too; what is read before the commands
+ * run. What is refused: tests/pass/arguments_buffers.c. The bits of the same tensors in buffers: tests/pass/same.
  */
 #include <pthread.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /*
- * Objects destroyed in the wrong order, used while a pass is under way or in two groups, and handles
- * of destroyed objects: each call is refused with a sentence and changes nothing; the right order
- * then frees everything.
+ * Objects destroyed in the wrong order, used while a pass is under way or in two groups, and handles of destroyed
+ * objects: each call is refused with a sentence and changes nothing; the right order then frees everything.
  */
 #include "support/main.h"
 #include "support/refused.h"

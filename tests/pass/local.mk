@@ -46,8 +46,7 @@ tests_pass_soak_sixteen_LDFLAGS = $(wraps)
 tests_pass_soak_sixteen_SOURCES = tests/pass/soak.c
 tests_pass_soak_sixteen_CPPFLAGS = $(AM_CPPFLAGS) -DRANKS=16 -DROUNDS=1000
 
-# Calls in a row while commands run in any order that OpenCL allows: a layer of the loader, which the script
-# compiles.
+# Calls in a row while commands run in any order that OpenCL allows: a layer of the loader, which the script compiles.
 check_PROGRAMS += tests/pass/any_order
 tests_pass_any_order_LDFLAGS = $(program_wraps)
 test_scripts += tests/pass/any_order.sh

@@ -1,8 +1,7 @@
 /*
- * What the library takes in a step through ResNet-50's 53 batch norms (He et al. 2015, arXiv:1512.03385;
- * images of 224 x 224): synchronising two replicas takes no more than the same layers apart, and either
- * less than a fiftieth of the activations; so do layers that go backward from the output, with y over x
- * and dx over dy, without x.
+ * What the library takes in a step through ResNet-50's 53 batch norms (He et al. 2015, arXiv:1512.03385; images of
+ * 224 x 224): synchronising two replicas takes no more than the same layers apart, and either less than a fiftieth of
+ * the activations; so do layers that go backward from the output, with y over x and dx over dy, without x.
  */
 #include <stdlib.h>
 

@@ -1,10 +1,8 @@
 /*
- * Thousands of small passes over four ranks, or RANKS of them, with shapes,
- * shards, delays and operations drawn at random: every rank sees the same
- * statistics, neither handles nor memory grow, and after the first few hundred
- * nothing is compiled, no buffer is made, and hardly a block of the host is
- * allocated. (Passes that devices combine: on_device_calls.c.) An argument
- * gives the number of rounds.
+ * Thousands of small passes over four ranks, or RANKS of them, with shapes, shards, delays and operations drawn at
+ * random: every rank sees the same statistics, neither handles nor memory grow, and after the first few hundred
+ * nothing is compiled, no buffer is made, and hardly a block of the host is allocated. (Passes that devices combine:
+ * on_device_calls.c.) An argument gives the number of rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /*
- * Elements and channels beyond 2^32 in the kernels of both forms, without the 16 GB that a tensor of
- * them takes: the kernels themselves on what lies far apart in reserved addresses, a few tiles or
- * planes, and for the reductions one strip of the channels of a few samples. The accumulators must
- * be those of a tensor of these channels alone. Where planes have rows of their own in a mask, of four
- * channels' first blocks: as of small planes.
+ * Elements and channels beyond 2^32 in the kernels of both forms, without the 16 GB that a tensor of them takes: the
+ * kernels themselves on what lies far apart in reserved addresses, a few tiles or planes, and for the reductions one
+ * strip of the channels of a few samples. The accumulators must be those of a tensor of these channels alone. Where
+ * planes have rows of their own in a mask, of four channels' first blocks: as of small planes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -208,10 +207,7 @@ static void check_add_slices(cl_ulong total, cl_uint slices)
     close_fields();
 }
 
-/*
- * CPU form: the last tile of a row, of the planes of 1001 channels behind 2^28, by a kernel that begins
- * there.
- */
+/* CPU form: the last tile of a row, of the planes of 1001 channels behind 2^28, by a kernel that begins there. */
 static void check_tile(void)
 {
     enum { PLANE = 17, BEFORE = 8, LENGTH = 1001 * PLANE - BEFORE * TILE };

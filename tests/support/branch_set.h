@@ -1,7 +1,6 @@
 /*
- * The layers of one call, on one rank: of different sizes, with shards of
- * their own (some of them empty), and a count of what the rank's transport is
- * asked to add.
+ * The layers of one call, on one rank: of different sizes, with shards of their own (some of them empty), and a count
+ * of what the rank's transport is asked to add.
  */
 #pragma once
 

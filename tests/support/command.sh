@@ -1,5 +1,4 @@
-# The command, for tests that look at what it prints; sourced, not run. Environment: srcdir, SYNCBN (the
-# command).
+# The command, for tests that look at what it prints; sourced, not run. Environment: srcdir, SYNCBN (the command).
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${SYNCBN:=tools/syncbn/syncbn}"
 

@@ -1,7 +1,6 @@
 /*
- * What tests of the library's behaviour share: the first PoCL device, queues, groups and layers on it,
- * one replica's buffers (slice.h), and judging of errors. A failure of the test's own OpenCL calls ends the
- * program.
+ * What tests of the library's behaviour share: the first PoCL device, queues, groups and layers on it, one replica's
+ * buffers (slice.h), and judging of errors. A failure of the test's own OpenCL calls ends the program.
  */
 #pragma once
 

@@ -1,7 +1,4 @@
-/*
- * Not in fixture.c, because the shared library, with which that is linked too, hides
- * sbn__handles_open.
- */
+/* Not in fixture.c, because the shared library, with which that is linked too, hides sbn__handles_open. */
 #include "base/memory.h"
 #include "support/main.h"
 #include "support/stalls.h"

@@ -1,9 +1,8 @@
 /*
- * The ranks of a group, each with its group, two layers and its shard of a batch. With
- * ranks_threads.c, which programs link unless they ask for more, all ranks are in one process, a
- * thread for each and a hub between them. With ranks_mpi.c each process of an MPI job is one rank:
- * all run the same program and learn the results of the others; processes beyond the number of
- * ranks look on.
+ * The ranks of a group, each with its group, two layers and its shard of a batch. With ranks_threads.c, which
+ * programs link unless they ask for more, all ranks are in one process, a thread for each and a hub between them.
+ * With ranks_mpi.c each process of an MPI job is one rank: all run the same program and learn the results of the
+ * others; processes beyond the number of ranks look on.
  */
 #pragma once
 
@@ -34,9 +33,8 @@ typedef struct test_ranks {
 } test_ranks;
 
 /*
- * Ranks with replicas[rank] replicas each; samples has a number for every
- * replica in order. NULL: of one replica each, and of 3 and 2 samples in turn. A single rank has no
- * transport. `config` gives timeouts; NULL: the default.
+ * Ranks with replicas[rank] replicas each; samples has a number for every replica in order. NULL: of one replica
+ * each, and of 3 and 2 samples in turn. A single rank has no transport. `config` gives timeouts; NULL: the default.
  */
 void ranks_open(test_ranks *all, const fixture *f, int count, const size_t *replicas,
                 const size_t *samples, const sbn_group_config *config);

@@ -45,10 +45,7 @@ int refusal_is_odd(const refusal *row, int rank);
  */
 const refusal *refusal_apply(const refusal *row, int rank, void *arguments, char what[256]);
 
-/*
- * Makes the call once for each row, and then the right one. A refused call must leave `state` as it
- * was.
- */
+/* Makes the call once for each row, and then the right one. A refused call must leave `state` as it was. */
 void refuse(const char *name, int (*call)(const void *arguments), const void *right, size_t size,
             uint64_t (*state)(void), const refusal *rows, size_t count);
 

@@ -1,7 +1,6 @@
 /*
- * Refusals of calls that all ranks make (support/refused.h): the rows change the arguments of rank
- * 1, or of the ranks that they name. Each rank gets a sentence, nothing has changed, and the groups
- * go on.
+ * Refusals of calls that all ranks make (support/refused.h): the rows change the arguments of rank 1, or of the ranks
+ * that they name. Each rank gets a sentence, nothing has changed, and the groups go on.
  */
 #pragma once
 

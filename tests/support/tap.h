@@ -12,10 +12,7 @@ int tap_ok(int condition, const char *format, ...) TAP_PRINTF(2, 3);
  */
 void tap_judge(int (*judge)(int condition));
 
-/*
- * From now on a check that fails while `excuse` returns 1 is a note: it will be made again. NULL ends
- * that.
- */
+/* From now on a check that fails while `excuse` returns 1 is a note: it will be made again. NULL ends that. */
 void tap_excuse(int (*excuse)(void));
 
 /* One check that could not be made here, and why. Counts as passed. */

@@ -73,9 +73,8 @@ void tap_mpi_begin(int *argc, char ***argv)
 }
 
 /*
- * MPICH 4.0.2 over TCP (UCX) may hang in MPI_Finalize: a rank still needs an answer of another one
- * that already waits in the process manager. So all ranks stop together, after a last exchange
- * between all of them.
+ * MPICH 4.0.2 over TCP (UCX) may hang in MPI_Finalize: a rank still needs an answer of another one that already waits
+ * in the process manager. So all ranks stop together, after a last exchange between all of them.
  */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
 static void stop_together(void)

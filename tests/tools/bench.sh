@@ -1,7 +1,6 @@
 #!/bin/sh
-# The command `syncbn bench`: its options, its table, its JSON, and what make
-# bench makes of that. Nothing here looks at how long anything took. Runs in the
-# build directory. Environment: srcdir, SYNCBN (the command), PYTHON.
+# The command `syncbn bench`: its options, its table, its JSON, and what make bench makes of that. Nothing here looks
+# at how long anything took. Runs in the build directory. Environment: srcdir, SYNCBN (the command), PYTHON.
 set -u
 . "${srcdir:=.}/tests/support/command.sh"
 "${PYTHON:=python3}" -c 'import json' > /dev/null 2>&1 || skip_all "$PYTHON is not installed"

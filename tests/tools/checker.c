@@ -12,9 +12,7 @@
 #include "support/tap.h"
 #include "support/trial.h"
 
-/*
- * By how many units, each 2^-24 of an output's largest magnitude, a float is off that is refused.
- */
+/* By how many units, each 2^-24 of an output's largest magnitude, a float is off that is refused. */
 typedef double units_of[OUTPUTS];
 
 #define UNITS(mean, var, y, evaluated, dx, weight_grad, bias_grad, running) \

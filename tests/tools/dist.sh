@@ -20,8 +20,7 @@ check 'make distdir' dist
 for file in quickstart configure README.md INSTALL.md Makefile.in tests/pass/golden build-aux/tap-driver.sh; do
     check "$file is the source's" cmp "$srcdir/$file" "$work/syncbn/$file"
 done
-# make has a rule that makes a file of the script of its name, where that is newer: in a fresh clone
-# it may be.
+# make has a rule that makes a file of the script of its name, where that is newer: in a fresh clone it may be.
 MAKEFLAGS='' MAKELEVEL='' make -n -W "$srcdir/tests/pass/golden.sh" tests/pass/golden > "$work/out" 2>&1
 check 'a list is not made of the script of its name' eval '! grep -q "^cat " "$work/out"'
 check 'quickstart can be run' [ -x "$work/syncbn/quickstart" ]

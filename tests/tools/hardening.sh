@@ -1,7 +1,6 @@
 #!/bin/sh
-# What configure found against faults in memory is in the libraries and the command that were
-# built, and symbols have versions. Environment: SBN_CFLAGS, SBN_LDFLAGS, CC. Runs in the build
-# directory.
+# What configure found against faults in memory is in the libraries and the command that were built, and symbols have
+# versions. Environment: SBN_CFLAGS, SBN_LDFLAGS, CC. Runs in the build directory.
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${CC:=cc}" "${SBN_CFLAGS=}" "${SBN_LDFLAGS=}"
 

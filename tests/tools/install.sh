@@ -1,8 +1,7 @@
 #!/bin/sh
-# make install into an empty folder, and what others do with it: programs that are built by
-# pkg-config, autotools and CMake, in C and C++, and Python; completion in bash; and make uninstall,
-# which leaves nothing. Environment: srcdir, CC, CXX, PYTHON, OPENCL_CFLAGS, MPI_KIND. Runs in the
-# build directory.
+# make install into an empty folder, and what others do with it: programs that are built by pkg-config, autotools and
+# CMake, in C and C++, and Python; completion in bash; and make uninstall, which leaves nothing. Environment: srcdir,
+# CC, CXX, PYTHON, OPENCL_CFLAGS, MPI_KIND. Runs in the build directory.
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${CC:=cc}" "${CXX:=g++}" "${PYTHON:=python3}" "${MPI_KIND:=none}"
 srcdir=$(cd "$srcdir" && pwd)

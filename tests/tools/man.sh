@@ -1,7 +1,6 @@
 #!/bin/sh
-# The man pages: each renders without a warning; every exported function, every constant and every
-# subcommand has one; functions say what they return, and fields what they are. Environment: srcdir,
-# NM. Runs in the build directory.
+# The man pages: each renders without a warning; every exported function, every constant and every subcommand has one;
+# functions say what they return, and fields what they are. Environment: srcdir, NM. Runs in the build directory.
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${NM:=nm}"
 pages=doc/man
