@@ -19,7 +19,6 @@ test_scripts += tests/device/source.sh tests/device/syntax.sh
 # Options that would break the contract; devices that do.
 asan_programs += tests/device/build_options
 plain_programs += tests/device/compiler_options tests/device/self_test
-tests_device_self_test_SOURCES = tests/device/self_test.c tests/device/self_test_faults.c \
-	tests/device/self_test_faults.h
+tests_device_self_test_SOURCES = tests/device/self_test.c tests/device/self_test_faults.h
 tests_device_compiler_options_LDFLAGS = $(wraps)
 tests_device_self_test_LDFLAGS = $(wraps)

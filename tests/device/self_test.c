@@ -14,7 +14,6 @@
 #include "device/self_test_faults.h"
 #include "support/folder.h"
 #include "support/main.h"
-#include "support/sample.h"
 #include "support/trial.h"
 #include "support/wraps.h"
 
@@ -64,7 +63,7 @@ static void plant(sbn_kernel_form form, sbn_type type, const char *options, cons
 /* Faults of the source are in unoptimised kernels, too, which are soon compiled. */
 static void planted(sbn_kernel_form form)
 {
-    for (size_t i = 0; i < self_test_fault_count; ++i) {
+    for (size_t i = 0; i < sizeof self_test_faults / sizeof *self_test_faults; ++i) {
         const self_test_fault *f = &self_test_faults[i];
         /* Results are judged alike in both forms: of the GPU form a third of the faults, a sixth in a sample. */
         if (form == SBN_FORM_CPU || (!f->cpu_only && i % (sample_only() ? 6 : 3) == 0))

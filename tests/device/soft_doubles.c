@@ -9,7 +9,7 @@
 #include "check/mix.h"
 #include "program/program_text.h"
 #include "support/main.h"
-#include "support/sample.h"
+#include "support/trial.h"
 
 enum { PAIRS = 1 << 17, ROUNDS = 64, ROUNDS_OF_SAMPLE = 4 };
 enum { SUM, PRODUCT, QUOTIENT, ROOT, EXCEEDS, AS_FLOAT, OF_FLOAT, OF_COUNT, RESULTS };

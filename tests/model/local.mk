@@ -5,8 +5,7 @@ asan_programs += tests/model/checkpoint tests/model/checkpoint_files tests/model
 tests_model_draft_SOURCES = tests/model/draft.c tests/support/system_calls.c tests/support/system_calls.h
 tests_model_draft_LDFLAGS = $(system_wraps)
 tests_model_model_LDFLAGS = $(wraps)
-tests_model_safetensors_SOURCES = tests/model/safetensors.c tests/model/safetensors_liars.c \
-	tests/model/safetensors_liars.h tests/support/wraps_files.c
+tests_model_safetensors_SOURCES = tests/model/safetensors.c tests/model/safetensors_liars.h tests/support/wraps_files.c
 tests_model_safetensors_LDFLAGS = $(file_wraps)
 
 EXTRA_DIST += tests/model/data

@@ -25,7 +25,7 @@ static void refuse(int expected, const char *words, const char *what)
 
 static void check_liars(void)
 {
-    for (size_t i = 0; i < liar_count; ++i) {
+    for (size_t i = 0; i < sizeof liars / sizeof *liars; ++i) {
         vectors_write(path, liars[i].header, strlen(liars[i].header), 0, liars[i].data);
         refuse(SBN_INVALID_FILE, liars[i].words, liars[i].what);
     }

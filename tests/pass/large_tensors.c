@@ -15,7 +15,7 @@
 
 #include "check/mix.h"
 #include "support/main.h"
-#include "support/sample.h"
+#include "support/trial.h"
 #include "support/wraps.h"
 
 /* 2^32 elements are no whole number of samples: an index that wraps meets another channel. */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "check/elements.h"
-#include "support/sample.h"
 #include "support/tap.h"
 #include "support/trial.h"
 #include "support/wraps.h"

@@ -6,11 +6,11 @@ tests_support_libsupport_a_SOURCES = tests/support/address_space.c tests/support
 	tests/support/folder.h tests/support/main.c tests/support/main.h tests/support/must.c tests/support/must.h \
 	tests/support/network.c tests/support/network.h tests/support/ranks.c tests/support/ranks.h \
 	tests/support/refused.c tests/support/refused.h tests/support/refused_ranks.c tests/support/refused_ranks.h \
-	tests/support/sample.c tests/support/sample.h tests/support/slice.c tests/support/slice.h \
-	tests/support/stage.c tests/support/stage.h tests/support/stalls.c tests/support/stalls.h \
-	tests/support/tap.c tests/support/tap.h tests/support/trial.c tests/support/trial.h tests/support/vectors.c \
-	tests/support/vectors.h tests/support/file_network.c tests/support/file_network.h tests/support/wraps.c \
-	tests/support/wraps.h tests/support/wraps_count.c tests/support/wraps_programs.c
+	tests/support/slice.c tests/support/slice.h tests/support/stage.c tests/support/stage.h \
+	tests/support/stalls.c tests/support/stalls.h tests/support/tap.c tests/support/tap.h tests/support/trial.c \
+	tests/support/trial.h tests/support/vectors.c tests/support/vectors.h tests/support/file_network.c \
+	tests/support/file_network.h tests/support/wraps.c tests/support/wraps.h tests/support/wraps_count.c \
+	tests/support/wraps_programs.c
 
 # Ranks as threads, and the hub between them.
 tests_support_libthreads_a_SOURCES = tests/support/ranks_threads.c

@@ -75,3 +75,16 @@ int trial_every_device(trial_check *check)
     devices_free(&list);
     return checked ? tap_done() : tap_missing("no usable OpenCL device here");
 }
+
+int sample_only(void)
+{
+    const char *check = getenv("CHECK");
+    return !check || strcmp(check, "full") != 0;
+}
+
+int sample_has_gpu_form(const char *line)
+{
+    const int fused = strstr(line, "relu") || strstr(line, "leaky") || strstr(line, ",add") ||
+                      strstr(line, ",output");
+    return !sample_only() || (!strstr(line, "bf16") && (!fused || strstr(line, "relu,add")));
+}

@@ -34,3 +34,15 @@ queues *trial_pocl(const char *build_options, char *error);
  */
 typedef void trial_check(queues *r, const device_info *device);
 int trial_every_device(trial_check *check);
+
+/*
+ * Of long lists of problems a test takes a sample, and all of them where CHECK=full is set, as make
+ * release-check does.
+ */
+int sample_only(void);
+
+/*
+ * Whether a sample has a problem in the GPU form of the kernels too, which a CPU compiles for minutes:
+ * those of floats, of halves, and of floats with one fusion.
+ */
+int sample_has_gpu_form(const char *line);

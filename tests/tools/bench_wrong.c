@@ -11,7 +11,7 @@
 
 #include "bench/bench.h"
 #include "support/fixture.h"
-#include "support/sample.h"
+#include "support/trial.h"
 #include "support/wraps.h"
 
 /* --- commands that are asked for and not run ------------------------------------------ */

@@ -33,7 +33,7 @@ BENCH_SECONDS = 3
 BENCH_OPTIONS =
 BENCH_LISTS =
 
-EXTRA_DIST += tools/bench/report.py tools/bench/plot.gp
+EXTRA_DIST += tools/bench/report.py tools/bench/plot.gp tools/bench/pytorch.py
 bench: tools/syncbn/syncbn
 	@$(MKDIR_P) bench
 	POCL_DEVICES="$${POCL_DEVICES-$(BENCH_POCL_DEVICES)}" tools/syncbn/syncbn bench \

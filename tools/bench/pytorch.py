@@ -1,6 +1,6 @@
 """SyncBatchNorm of one process in turns with nn.BatchNorm2d: forward and backward.
 
-    SYNCBN_LIBRARY=build/.libs/libsyncbn.so.0 PYTHONPATH=python python3 tests/python/bench.py [ROUNDS]
+    SYNCBN_LIBRARY=build/.libs/libsyncbn.so.0 PYTHONPATH=python python3 tools/bench/pytorch.py [ROUNDS]
 
 Prints the least time of each over the rounds, their ratio, and the load of the machine.
 """
