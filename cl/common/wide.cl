@@ -54,13 +54,9 @@ static void add_word(global long *word, long v)
 #if CPU_FORM
 #define WIDE_SUMS private wides
 
-static void add_wide(private wides *sum, int count, int low, uints n, real a, real b)
+/* Adds m 2^place; subtracts it where `sign` is -1. */
+static void add_digits(private wides *sum, int count, uwides m, ints place, wides sign)
 {
-    if (!ANY(a != 0.0f))
-        return;
-    ints place;
-    const uwides m = product_of(low, n, a, b, &place);
-    const wides sign = CONVERT(long, (AS(int, a) ^ AS(int, b)) >> 31);
     ONE_BY_ONE for (int k = 0; k < count; ++k) {
         const ints up = place - WIDE_BITS * k;
         if (!ANY((up < WIDE_BITS) & (up > -64)))
@@ -69,6 +65,15 @@ static void add_wide(private wides *sum, int count, int low, uints n, real a, re
         const wides digits = AS(long, (m << shift_by(shift)) >> shift_by(-shift)) & DIGIT_MASK;
         sum[k] += (digits ^ sign) - sign;
     }
+}
+
+static void add_wide(private wides *sum, int count, int low, uints n, real a, real b)
+{
+    if (!ANY(a != 0.0f))
+        return;
+    ints place;
+    const uwides m = product_of(low, n, a, b, &place);
+    add_digits(sum, count, m, place, CONVERT(long, (AS(int, a) ^ AS(int, b)) >> 31));
 }
 #else
 #define WIDE_SUMS global long

@@ -146,6 +146,28 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
     }
 }
 
+#if SUMS_DOUBLES
+/*
+ * Where no element of a channel fits the narrow format, by its limit or because all are too small: what makes the
+ * largest term of `count` elements less than 2^7; else 0.
+ */
+static ints scale_of(private const pass_tensors *tensors, ulong place, uint count, uint stride,
+                     pass_line line, real faint)
+{
+    real largest = 0.0f, highest = 0.0f;
+    for (uint i = 0; i < count; ++i) {
+        const ulong at = place + (ulong)i * stride;
+        pass_tensors own = *tensors;
+        pass_skip(&own, i);
+        const real v = pass_summed_row(&own, at, line);
+        largest = larger(fabs(v), largest);
+        highest = larger(larger(pass_term(&own, at, v, line), fabs(v)), highest);
+    }
+    const ints wide = reaches(largest, PASS_LIMIT_PIVOT) | ((largest < faint) & (largest > 0.0f));
+    return wide & (highest < INFINITY) & ((AS(int, highest) >> 23) - (127 + 6));
+}
+#endif
+
 /*
  * Planes of one element: adds the rows from `begin` to before `stop` of `width` channels from c on;
  * each element is a block.
@@ -169,7 +191,14 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
             ints own_flags = 0;
             wides own_wide[WIDE_LIMBS];
 #if SUMS_DOUBLES
-            added = pass_add_ones(own, &of_rows, lines[v], from + v * WIDTH, count, stride, faint);
+            const ulong place = from + v * WIDTH;
+            added = pass_add_ones(own, own_wide, 0, &of_rows, lines[v], place, count, stride, faint);
+            const ints scale = added ? 0 : scale_of(&of_rows, place, count, stride, lines[v], faint);
+            if (ANY(scale)) {
+                zero_limbs(own_wide, WIDE_LIMBS);
+                added = pass_add_ones(own, own_wide, scale, &of_rows, lines[v], place, count, stride, faint);
+                own_flags = (scale != 0) & (added ? FLAG_WIDE : 0);
+            }
 #endif
             for (uint i = 0; i < count && !added; ++i) {
                 const ulong at = from + (ulong)i * stride + v * WIDTH;
@@ -190,7 +219,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                 own_flags |= sum_blocks_wide(out, 1, pivot, &sums, own_wide);
             }
             if (ANY(own_flags))
-                store_wide(own_wide, first, 0, 1, wide);
+                store_wide(own_wide, width - v * WIDTH, first, 0, 1, wide);
             flags[v] |= own_flags;
             carry_sums(own);
         }

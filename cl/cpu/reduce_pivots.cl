@@ -101,13 +101,14 @@ static ints sum_blocks_wide(ints mask, uints n, real pivots, private const pass_
     return (flags | (pass_add_wide(limbs, n, pivots, none, sums) & (flags == 0))) & mask;
 }
 
-/* Adds each component to the wide accumulator of the channel of its block, t, t + 1, ... */
-static void store_wide(private const wides *limbs, uint c, uint t, uint blocks, global long *wide)
+/* Adds `count` components to the wide accumulators of the channels of their blocks, t, t + 1, ... */
+static void store_wide(private const wides *limbs, uint count, uint c, uint t, uint blocks,
+                       global long *wide)
 {
     for (uint k = 0; k < WIDE_LIMBS; ++k) {
         long each[WIDTH];
         vstore16(limbs[k], 0, each);
-        for (uint j = 0; j < WIDTH; ++j)
+        for (uint j = 0; j < WIDTH && j < count; ++j)
             if (each[j] != 0)
                 add_word(wide_of(wide, channel_of_block(c, t + j, blocks)) + k, each[j]);
     }
@@ -120,6 +121,6 @@ static ints add_blocks_wide(ints mask, uints n, real pivots, private const pass_
     wides limbs[WIDE_LIMBS];
     zero_limbs(limbs, WIDE_LIMBS);
     const ints flags = sum_blocks_wide(mask, n, pivots, sums, limbs);
-    store_wide(limbs, c, t, blocks, wide);
+    store_wide(limbs, WIDTH, c, t, blocks, wide);
     return flags;
 }

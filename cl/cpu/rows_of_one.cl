@@ -4,8 +4,9 @@
  * dy (x - mean).
  *
  * With doubles, ONES_AT_ONCE rows of WIDTH channels are summed as integers of fewer limbs than the
- * format has, if all elements lie in a range in which this is exact (forward_add_ones,
- * backward_add_ones). The accumulators are the same.
+ * format has, if all elements lie in a range in which this is exact (pass_add_ones): first in a range of the
+ * narrow format, then in one below a channel's largest element, where no element fits the narrow format. The
+ * accumulators are the same.
  */
 /*
  * So few rows that they stay in the L2 cache while they are summed, and that doubles hold the sums.
@@ -23,23 +24,38 @@ static void touch_lines(global const stored *p, uint count, uint width, ulong st
 }
 
 #if SUMS_DOUBLES
-/* Whether a magnitude is neither 0 nor in [2^least, 2^most). */
-static ints strays(uints magnitude, int least, int most)
+/* Whether a magnitude is neither 0 nor a number in [2^least, 2^most). */
+static ints strays(uints magnitude, ints least, ints most)
 {
-    const uint from = (uint)(least + 127) << 23, to = (uint)(most + 127) << 23;
+    const uints to = AS(uint, (min(most, (ints)128) + 127) << 23);
+    const uints from = min(AS(uint, (least + 127) << 23), to);
     return (magnitude - from >= to - from) & (magnitude != 0);
 }
 
-/* Adds `sum`, in units of 2^shift of limb 0, to the two lowest limbs. */
-static void add_integers(private wides *limbs, int shift, wides sum)
+/*
+ * Adds integers in units of 2^shift of limb 0 to the two lowest limbs, and where `scale` is not 0, 2^(place + scale)
+ * times as many units to wide limbs.
+ */
+static void add_integers(private wides *limbs, int shift, private wides *wide, int count, int place,
+                         ints scale, wides sum)
 {
-    limbs[0] += (sum << shift) & LIMB_MASK;
-    limbs[1] += sum >> (LIMB_BITS - shift);
+    const wides scaled = convert_long16(scale != 0), own = sum & ~scaled, sign = sum >> 63;
+    limbs[0] += (own << shift) & LIMB_MASK;
+    limbs[1] += own >> (LIMB_BITS - shift);
+    if (ANY(scale))
+        add_digits(wide, count, as_ulong16((sum ^ sign) - sign) & as_ulong16(scaled), place + scale,
+                   sign);
 }
 
-/* A double that is a multiple of 2^-low, as a number of these. */
-static wides in_units(double16 v, int low)
+/* v 2^n, of which neither is 0. */
+static double16 scaled_double(double v, ints n)
 {
-    return convert_long16(v * as_double((1023L + low) << 52));
+    return as_double16(as_long(v) + (convert_long16(n) << 52));
+}
+
+/* A double that is a multiple of 2^(scale - low), as a number of these. */
+static wides in_units(double16 v, int low, ints scale)
+{
+    return convert_long16(v * scaled_double(1.0, low - scale));
 }
 #endif

@@ -155,17 +155,32 @@ static bool fits_doubles(real pivot, real e, real d, real product)
 }
 
 /*
- * As forward_add_ones. The range is 2^-55 to 2^7 for dy, and 2^-49 to 2^7 for dy (x - mean), whose
+ * Of one element, whose dy is g: the magnitude of its term of the second sum, twice, as the range of these ends an
+ * exponent lower.
+ */
+static real pass_term(private const pass_tensors *tensors, ulong place, real g, pass_line line)
+{
+    return fabs(2.0f * g * centred(tensors, load_row(tensors->x + place, tensors->x_end), line));
+}
+
+/*
+ * As in sums_forward.cl. The range is 2^-55 to 2^7 for dy, and 2^-49 to 2^7 for dy (x - mean), whose
  * lowest bit is up to 46 below its highest.
  */
-static int pass_add_ones(private wides *limbs, private const pass_tensors *tensors,
-                         pass_line line, ulong place, uint rows, uint stride, real faint)
+static int pass_add_ones(private wides *limbs, private wides *wide, ints scale,
+                         private const pass_tensors *tensors, pass_line line, ulong place,
+                         uint rows, uint stride, real faint)
 {
     /* In units of 2^4 of limb 1, so that more rows fit. */
-    const double high = SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0);
-    const double low = SPLITTER(PASS_LOW1, 0);
+    const double16 high = scaled_double(SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0), scale);
+    const double16 low = scaled_double(SPLITTER(PASS_LOW1, 0), scale);
     /* The splitters are added `rows` times. */
-    const ulong highs = rows * as_ulong(high), lows = rows * as_ulong(low);
+    const uwides highs = rows * as_ulong16(high), lows = rows * as_ulong16(low);
+    const ints bound = select((ints)-126, (ints)20, scale > 0);
+    const ints least = max(scale - 55, select(bound, (ints)-55, scale == 0));
+    const uints faintest = select(AS(uint, faint), (uints)0, scale < 0);
+    const uints to = AS(uint, scale + 260) << 22;
+    const uints from = min(AS(uint, max(scale + 205, (ints)140)) << 22, to);
     uwides first_high = -highs, first_low = -lows, second_high = -highs, second_low = -lows;
     ints stray = 0;
     for (uint i = 0; i < rows; ++i) {
@@ -186,16 +201,20 @@ static int pass_add_ones(private wides *limbs, private const pass_tensors *tenso
          * one exponent too low.
          */
         const uints size = (size_g >> 1) + (size_d >> 1);
-        stray |= strays(size_g, -55, 7) | strays(size_d, -100, 20) |
-                 ((size - (205u << 22) >= (55u << 22)) & (size_g != 0) & (size_d != 0)) |
-                 ((size_g < AS(uint, faint)) & (size_g != 0));
+        stray |= strays(size_g, least, scale + 7) | strays(size_d, -100, 20) |
+                 ((size - from >= to - from) & (size_g != 0) & (size_d != 0)) |
+                 ((size_g < faintest) & (size_g != 0));
     }
     if (any(stray))
         return 0;
-    add_integers(limbs, 0, as_long16(first_low));
-    add_integers(limbs + 1, 4, as_long16(first_high));
-    add_integers(limbs + PASS_LIMBS1, 0, as_long16(second_low));
-    add_integers(limbs + PASS_LIMBS1 + 1, 4, as_long16(second_high));
+    private wides *second = limbs + PASS_LIMBS1, *wide_second = wide + WIDE_LIMBS1;
+    add_integers(limbs, 0, wide, WIDE_LIMBS1, WIDE_LOW1 - PASS_LOW1, scale, as_long16(first_low));
+    add_integers(limbs + 1, 4, wide, WIDE_LIMBS1, WIDE_LOW1 - PASS_LOW1 + LIMB_BITS + 4, scale,
+                 as_long16(first_high));
+    add_integers(second, 0, wide_second, WIDE_LIMBS2, WIDE_LOW2 - PASS_LOW1, scale,
+                 as_long16(second_low));
+    add_integers(second + 1, 4, wide_second, WIDE_LIMBS2, WIDE_LOW2 - PASS_LOW1 + LIMB_BITS + 4,
+                 scale, as_long16(second_high));
     return 1;
 }
 #endif

@@ -139,12 +139,16 @@ static bool fits_doubles(real pivot, real a, real q)
 /*
  * Planes of one element: adds `rows` rows. Does nothing and returns 0 if the magnitude of an
  * element is outside 2^-17 to 2^7. ONES_AT_ONCE elements within this range add up exactly in
- * doubles: x in units of 2^-40, and each limb of x^2 in its own unit.
+ * doubles: x in units of 2^-40, and each limb of x^2 in its own unit. Where `scale` is not 0 the range is 2^scale
+ * times as large, less what fits the narrow format and whose squares the wide one cuts, and the sums are wide.
  */
-static int pass_add_ones(private wides *limbs, private const pass_tensors *tensors,
-                         pass_line line, ulong place, uint rows, uint stride, real faint)
+static int pass_add_ones(private wides *limbs, private wides *wide, ints scale,
+                         private const pass_tensors *tensors, pass_line line, ulong place,
+                         uint rows, uint stride, real faint)
 {
-    const double splitter = SPLITTER(PASS_LOW2, 1);
+    const double16 splitter = scaled_double(SPLITTER(PASS_LOW2, 1), 2 * scale);
+    const ints bound = select((ints)-57, (ints)18, scale > 0);
+    const ints least = max(scale - 17, select(bound, (ints)-17, scale == 0));
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
     ints stray = 0;
     for (uint i = 0; i < rows; ++i) {
@@ -155,16 +159,23 @@ static int pass_add_ones(private wides *limbs, private const pass_tensors *tenso
         x_sum += wide_x;
         high_sum += high;
         low_sum += fma(wide_x, wide_x, -high);
-        stray |= strays(magnitude_of(x), -17, 7);
+        stray |= strays(magnitude_of(x), least, scale + 7);
     }
     if (any(stray))
         return 0;
-    add_integers(limbs, PASS_LOW1 - 40, in_units(x_sum, 40));
-    add_integers(limbs + PASS_LIMBS1, 0, in_units(low_sum, PASS_LOW2));
-    add_integers(limbs + PASS_LIMBS1 + 1, 0, in_units(high_sum, PASS_LOW2 - LIMB_BITS));
+    private wides *second = limbs + PASS_LIMBS1, *wide_second = wide + WIDE_LIMBS1;
+    add_integers(limbs, PASS_LOW1 - 40, wide, WIDE_LIMBS1, WIDE_LOW1 - 40, scale,
+                 in_units(x_sum, 40, scale));
+    add_integers(second, 0, wide_second, WIDE_LIMBS2, WIDE_LOW2 - PASS_LOW2, 2 * scale,
+                 in_units(low_sum, PASS_LOW2, 2 * scale));
+    add_integers(second + 1, 0, wide_second, WIDE_LIMBS2, WIDE_LOW2 - PASS_LOW2 + LIMB_BITS,
+                 2 * scale, in_units(high_sum, PASS_LOW2 - LIMB_BITS, 2 * scale));
     return 1;
 }
 #endif
+
+/* What scale_of looks at besides the element. */
+#define pass_term(tensors, place, x, line) fabs(x)
 
 /*
  * Adds a block to each component; n is 0 for components without one. Blocks that do not fit the

@@ -1,8 +1,9 @@
 /*
  * Planes of one element at the ends of what their sums hold (cl/cpu/rows_of_one.cl): x from 2^-17 and
  * dy to 2^7, their products from 2^-49 to 2^6, with full mantissas, so that 64 rows need every
- * bit; and a step beyond, where bits are cut. What remains where sums cancel must be that of
- * exact sums in integers, here of 128 bits. On every usable device.
+ * bit; and a step beyond, where bits are cut; and all of them times a power of two with which no element fits the
+ * narrow format. What remains where sums cancel must be that of exact sums in integers, here of 128 bits. On every
+ * usable device.
  */
 #include <math.h>
 #include <stdio.h>
@@ -117,39 +118,45 @@ static const char *const lines[] = {
     "mb256ic19,r1,form=gpu,eps=0,global,passes=fb",
 };
 
+/* By which powers of two x is larger, and by which dy. */
+static const int x_powers[] = {0, 40, -31}, dy_powers[] = {0, 80, -64};
+enum { POWERS = sizeof x_powers / sizeof *x_powers };
+
 /* In units of 2^-42, and of 2^-84; differences of products of sums in units of 2^-84 too. */
-static int has_moments(const trial *t, size_t c, char *why, size_t size)
+static int has_moments(const trial *t, size_t c, int power, char *why, size_t size)
 {
     const int64_t n = (int64_t)t->g.samples;
     __int128 sum = 0, squares = 0;
     for (size_t row = 0; row < t->g.samples; ++row) {
         const __int128 x = (__int128)ldexp((double)t->in.x[placement_plane_start(&t->g, row, c)],
-                                           42);
+                                           42 - power);
         sum += x;
-        squares += t->p.eps > 0 ? x * x / 16 * 16 : x * x;
+        squares += t->p.eps > 0 && power == 0 ? x * x / 16 * 16 : x * x;
     }
-    const double mean = ldexp((double)sum, -42) / (double)n;
-    const double var = ldexp((double)(n * squares - sum * sum), -84) / (double)n / (double)n;
+    const double mean = ldexp((double)sum, power - 42) / (double)n;
+    const double var = ldexp((double)(n * squares - sum * sum), 2 * power - 84) / (double)n /
+                       (double)n;
     const double came[] = {t->out.of[OUT_MEAN].data[c], t->out.of[OUT_VAR].data[c]};
     snprintf(why, size, "channel %zu: expected mean %a, variance %a, got %a, %a", c, mean, var,
              came[0], came[1]);
     return came[0] == (float)mean && came[1] == (float)var;
 }
 
-/* dy in units of 2^-79, products in units of 2^-103, cut at 2^-96; squares of x in units of 2^-48. */
-static int has_gradients(const trial *t, size_t c, char *why, size_t size)
+/* dy in units of 2^-79, products in units of 2^-103, cut at 2^-96 or 2^-160; squares of x in units of 2^-48. */
+static int has_gradients(const trial *t, size_t c, int power, char *why, size_t size)
 {
     __int128 sum = 0, product = 0, squares = 0;
     for (size_t row = 0; row < t->g.samples; ++row) {
         const size_t at = placement_plane_start(&t->g, row, c);
-        const __int128 dy = (__int128)ldexp((double)t->in.dy[at], 79);
+        const __int128 dy = (__int128)ldexp((double)t->in.dy[at], 79 - power);
         const __int128 x = (__int128)ldexp((double)t->in.x[at], 24);
         sum += dy;
-        product += dy * x / 128 * 128;
+        product += power <= 0 ? dy * x / 128 * 128 : dy * x;
         squares += x * x;
     }
     const double invstd = 1 / sqrt(ldexp((double)squares, -48) / (double)t->g.samples + t->p.eps);
-    const double expected[] = {ldexp((double)sum, -79), ldexp((double)product, -103) * invstd};
+    const double expected[] = {ldexp((double)sum, power - 79),
+                               ldexp((double)product, power - 103) * invstd};
     const double came[] = {t->out.of[OUT_BIAS_GRAD].data[c], t->out.of[OUT_WEIGHT_GRAD].data[c]};
     snprintf(why, size, "channel %zu: expected bias_grad %a, weight_grad %a, got %a, %a", c,
              expected[0], expected[1], came[0], came[1]);
@@ -158,7 +165,7 @@ static int has_gradients(const trial *t, size_t c, char *why, size_t size)
 
 /* With dy the gradients are judged, else the moments. */
 static void check(queues *r, const char *device, const char *line, const pattern *x,
-                  const pattern *dy)
+                  const pattern *dy, int power)
 {
     char why[RUNNER_ERROR];
     trial t;
@@ -166,23 +173,25 @@ static void check(queues *r, const char *device, const char *line, const pattern
     for (size_t row = 0; row < t.g.samples; ++row)
         for (size_t c = 0; c < t.g.channels; ++c) {
             const size_t at = placement_plane_start(&t.g, row, c);
-            t.in.x[at] = value_of(x, row, c);
-            t.in.dy[at] = dy ? value_of(dy, row, c) : t.in.dy[at];
+            t.in.x[at] = ldexpf(value_of(x, row, c), dy ? 0 : power);
+            t.in.dy[at] = dy ? ldexpf(value_of(dy, row, c), power) : t.in.dy[at];
         }
     int good = !trial_run(&t, r, why);
     for (size_t c = 0; c < t.g.channels && good; ++c)
-        good = dy ? has_gradients(&t, c, why, sizeof why) : has_moments(&t, c, why, sizeof why);
-    tap_ok(good, "%s: %s, %s: %s", device, line, dy ? dy->what : x->what, why);
+        good = dy ? has_gradients(&t, c, power, why, sizeof why)
+                  : has_moments(&t, c, power, why, sizeof why);
+    tap_ok(good, "%s: %s, %s times 2^%d: %s", device, line, dy ? dy->what : x->what, power, why);
     trial_free(&t);
 }
 
 static void check_device(queues *r, const device_info *device)
 {
-    for (size_t k = 0; k < sizeof lines / sizeof *lines; ++k) {
+    for (size_t k = 0; k < POWERS * (sizeof lines / sizeof *lines); ++k) {
+        const char *line = lines[k / POWERS];
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i)
-            check(r, device->name, lines[k], &patterns[i], NULL);
+            check(r, device->name, line, &patterns[i], NULL, x_powers[k % POWERS]);
         for (size_t i = 0; i < sizeof gradients / sizeof *gradients; ++i)
-            check(r, device->name, lines[k], &gradients[i].x, &gradients[i].dy);
+            check(r, device->name, line, &gradients[i].x, &gradients[i].dy, dy_powers[k % POWERS]);
     }
 }
 
