@@ -1,8 +1,7 @@
 /*
- * What kernels take, each list once: kernels make their parameters of it (PARAMETERS), C makes a struct
- * with a member for each argument, and the arguments that it sets (src/launch/arguments.h). A list
- * consists of BUFFER(type, name) and VALUE(type, name), with AND() in between. All offsets are in
- * elements of the buffer before them.
+ * What kernels take, each list once: kernels make their parameters of it (PARAMETERS), C makes a struct with a member
+ * for each argument, and the arguments that it sets (src/launch/arguments.h). A list consists of BUFFER(type, name)
+ * and VALUE(type, name), with AND() in between. All offsets are in elements of the buffer before them.
  */
 
 /* A pass's mask: cl/common/fusion.cl. */

@@ -1,9 +1,8 @@
 /* Step 3, both passes, both forms: how a result is stored. */
 
 /*
- * A zero is stored as +0: its sign depends on how the compiler implements negation, and Mesa's
- * differs from IEEE 754. Adding +0 does it, with one instruction less, where the compiler is known
- * not to leave that out.
+ * A zero is stored as +0: its sign depends on how the compiler implements negation, and Mesa's differs from IEEE 754.
+ * Adding +0 does it, with one instruction less, where the compiler is known not to leave that out.
  */
 static real plus_zero(real v)
 {

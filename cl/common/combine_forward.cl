@@ -46,9 +46,8 @@ static void track_row(global float *row, doubles values, number weight, uint som
 }
 
 /*
- * With `tracks` updates the running statistics of the channels from `begin` to before `end`:
- * `weight` is that of the new moments, `unbiased` is n / (n - 1). With `counts` sets the layer's
- * count of batches.
+ * With `tracks` updates the running statistics of the channels from `begin` to before `end`: `weight` is that of the
+ * new moments, `unbiased` is n / (n - 1). With `counts` sets the layer's count of batches.
  */
 static void track(uint begin, uint end, uint channels, global const number *moments,
                   PARAMETERS(TRACKING_ARGUMENTS))

@@ -1,17 +1,16 @@
 /*
  * What every kernel shares: the two forms and the vector types.
  *
- * The order (doc/order.md): a plane, one channel of one sample, is cut into
- * blocks of BLOCK elements; element i of a block belongs to lane i mod LANES;
- * a lane adds its elements in ascending order; lanes are folded 8, 4, 2, 1.
- * Which work-item holds which lane is free: both forms give the same bits.
+ * The order (doc/order.md): a plane, one channel of one sample, is cut into blocks of BLOCK elements; element i of a
+ * block belongs to lane i mod LANES; a lane adds its elements in ascending order; lanes are folded 8, 4, 2, 1. Which
+ * work-item holds which lane is free: both forms give the same bits.
  *
- * CPU_FORM 1: one work-item per work-group, vectors of WIDTH = 16. CPU_FORM 0: work-groups whose
- * work-items are one element wide and share local memory. A `real` holds the part of a block's
- * lanes that a work-item has, or one value of each of its WIDTH blocks.
+ * CPU_FORM 1: one work-item per work-group, vectors of WIDTH = 16. CPU_FORM 0: work-groups whose work-items are one
+ * element wide and share local memory. A `real` holds the part of a block's lanes that a work-item has, or one value
+ * of each of its WIDTH blocks.
  *
- * Sizes, flags and rows of tables are macros that the library defines when it builds a program:
- * src/exact/format.c and src/program/kernel_constants.c.
+ * Sizes, flags and rows of tables are macros that the library defines when it builds a program: src/exact/format.c
+ * and src/program/kernel_constants.c.
  */
 #pragma OPENCL FP_CONTRACT OFF
 #if CPU_FORM && defined(__clang__)
@@ -80,9 +79,7 @@
 #define __has_builtin(name) 0
 #endif
 
-/*
- * Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it.
- */
+/* Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it. */
 #if NATIVE && __has_builtin(__builtin_reduce_or)
 #define ANY(mask) (__builtin_reduce_or(mask) != 0)
 #elif CPU_FORM
@@ -107,10 +104,7 @@ typedef VECTOR(long) wides;
 typedef VECTOR(ulong) uwides;
 
 #if CPU_FORM
-/*
- * WIDTH floats at any address. PoCL splits vload16 and vstore16 into parts that LLVM does not
- * always join again.
- */
+/* WIDTH floats at any address. PoCL splits vload16 and vstore16 into parts that LLVM does not always join again. */
 #if NATIVE
 typedef real __attribute__((aligned(4))) unaligned_real;
 

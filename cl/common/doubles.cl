@@ -1,7 +1,6 @@
 /*
- * Arithmetic of doubles, which statistics are made of: the device's, or in integers
- * (soft_doubles.cl). A `number` is one, `doubles` are those of ABREAST channels (channels.cl). The
- * macros take either.
+ * Arithmetic of doubles, which statistics are made of: the device's, or in integers (soft_doubles.cl). A `number` is
+ * one, `doubles` are those of ABREAST channels (channels.cl). The macros take either.
  */
 #if COMBINES
 

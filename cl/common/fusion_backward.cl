@@ -1,8 +1,7 @@
 /*
- * Step 3 of the backward pass, both forms: what is fused into it (fusion.cl), and the arguments
- * that kernels and functions have for it. BACKWARD_FINISHED is dx, with the gradient of z in the
- * place of dy; that of the residual is stored besides. z is p (x - mean) + b, as p is the forward
- * pass's a.
+ * Step 3 of the backward pass, both forms: what is fused into it (fusion.cl), and the arguments that kernels and
+ * functions have for it. BACKWARD_FINISHED is dx, with the gradient of z in the place of dy; that of the residual is
+ * stored besides. z is p (x - mean) + b, as p is the forward pass's a.
  *
  * From the output (inversion.cl) x is y, INVERTED to z, and what stands for the mean is the bias.
  */

@@ -1,7 +1,6 @@
 /*
- * The gradients of weight and bias, which the caller may not want: out = gradient, or, with
- * `accumulate`, out += gradient. gradients: rows ROW_WEIGHT_GRAD and ROW_BIAS_GRAD, one float per
- * channel.
+ * The gradients of weight and bias, which the caller may not want: out = gradient, or, with `accumulate`, out +=
+ * gradient. gradients: rows ROW_WEIGHT_GRAD and ROW_BIAS_GRAD, one float per channel.
  */
 static void store_gradient(float gradient, global float *out, uint accumulate)
 {

@@ -7,10 +7,7 @@
 
 #define SUM_WORDS 3
 
-/*
- * Three or four limbs, possibly not carried, as the magnitude of an integer. Returns its sign as a
- * mask.
- */
+/* Three or four limbs, possibly not carried, as the magnitude of an integer. Returns its sign as a mask. */
 static words words_of(private const signed_words *limbs, int count, private words *sum)
 {
     const signed_words second = limbs[1] + (limbs[0] >> LIMB_BITS);

@@ -1,7 +1,6 @@
 /*
- * Integers of several 64-bit words as doubles, rounded once: what the formats' integers
- * (integers_narrow.cl, integers_wide.cl) have in common. ABREAST channels at once (channels.cl);
- * conditions are masks.
+ * Integers of several 64-bit words as doubles, rounded once: what the formats' integers (integers_narrow.cl,
+ * integers_wide.cl) have in common. ABREAST channels at once (channels.cl); conditions are masks.
  */
 #if COMBINES
 

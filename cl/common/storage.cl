@@ -1,12 +1,11 @@
 /*
- * Elements of x, y, dy and dx: `stored` in memory, and floats in all arithmetic. Loads widen
- * exactly, stores round once, to the nearest, ties to even. STORES_F16 and STORES_BF16 come from
- * src/program/program_text.c: 1 of the type that the program is for, else 0.
+ * Elements of x, y, dy and dx: `stored` in memory, and floats in all arithmetic. Loads widen exactly, stores round
+ * once, to the nearest, ties to even. STORES_F16 and STORES_BF16 come from src/program/program_text.c: 1 of the type
+ * that the program is for, else 0.
  *
- * Halves are converted by the processor where it is known to do it right: F16C's instructions keep
- * subnormal halves whatever its modes are. In the GPU form OpenCL's functions convert, unless the
- * device's self-test has found them wrong (HALF_BY_BITS, src/program/build.c); elsewhere integer
- * arithmetic does.
+ * Halves are converted by the processor where it is known to do it right: F16C's instructions keep subnormal halves
+ * whatever its modes are. In the GPU form OpenCL's functions convert, unless the device's self-test has found them
+ * wrong (HALF_BY_BITS, src/program/build.c); elsewhere integer arithmetic does.
  */
 #if STORES_F16 || STORES_BF16
 typedef ushort stored;

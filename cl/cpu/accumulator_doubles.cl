@@ -1,10 +1,9 @@
 /*
- * The sums of accumulator.cl in double arithmetic, for the CPU form on devices that have doubles:
- * several times as fast, with the same limbs. It is used if no bit of a term would be cut, which is
- * nearly always the case.
+ * The sums of accumulator.cl in double arithmetic, for the CPU form on devices that have doubles: several times as
+ * fast, with the same limbs. It is used if no bit of a term would be cut, which is nearly always the case.
  *
- * To split a double into a limb and a rest, 1.5 2^52 units of the limb are added: the low bits of
- * the sum are then the limb, rounded to an integer, and the difference, the rest, is exact.
+ * To split a double into a limb and a rest, 1.5 2^52 units of the limb are added: the low bits of the sum are then
+ * the limb, rounded to an integer, and the difference, the rest, is exact.
  */
 #if SUMS_DOUBLES
 

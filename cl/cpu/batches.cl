@@ -69,10 +69,7 @@ static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
     }
 }
 
-/*
- * Folds the lanes of every block of the batch: their sum in the order of doc/order.md, or the
- * largest.
- */
+/* Folds the lanes of every block of the batch: their sum in the order of doc/order.md, or the largest. */
 #ifdef REVERSED_LANES
 /* For tests: folding in another order, 1, 2, 4, 8, must give other bits. */
 #define LANES_IN_ORDER(v) ((v).s084c2a6e195d3b7f)

@@ -23,10 +23,7 @@ static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong
     *at += rows * (stride + tensors->summed_gap);
 }
 
-/*
- * What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the
- * backward pass.
- */
+/* What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the backward pass. */
 typedef real pass_line;
 #define pass_mean(line) (line)
 

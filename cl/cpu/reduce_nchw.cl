@@ -7,10 +7,9 @@
  * partial[(slice * channels + c) * PASS_LENGTH]; add_slices.cl adds the slices.
  */
 /*
- * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes
- * begin at `now`; those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the
- * first to channel c; 0: all to c. `again`: only those that are `marked`, whose pivots are known,
- * or become the blocks' means.
+ * The lanes, pivots and means of the blocks t, t + 1, ..., `count` of them, whose places and sizes begin at `now`;
+ * those `ahead_of` them are prefetched. `blocks` of them belong to a channel, the first to channel c; 0: all to c.
+ * `again`: only those that are `marked`, whose pivots are known, or become the blocks' means.
  */
 enum { FIRST_TIME, WITH_PIVOTS, WITH_MEANS, LAST_TIME };
 

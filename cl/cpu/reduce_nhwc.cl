@@ -1,14 +1,13 @@
 /*
- * CPU form, step 1, channels last: sums x, or x and dy, into accumulators. The kernels are in
- * reduce.cl; batches.cl lists what the pass's files give.
+ * CPU form, step 1, channels last: sums x, or x and dy, into accumulators. The kernels are in reduce.cl; batches.cl
+ * lists what the pass's files give.
  *
- * Work-group (strip of `strip` <= NHWC_STRIP channels; slice of `per_slice` blocks). Wide strips
- * are faster: they read enough of a row for the hardware to prefetch the next line. Accumulators
- * are written as in reduce_nchw.cl.
+ * Work-group (strip of `strip` <= NHWC_STRIP channels; slice of `per_slice` blocks). Wide strips are faster: they
+ * read enough of a row for the hardware to prefetch the next line. Accumulators are written as in reduce_nchw.cl.
  *
- * A block is read in tiles of PASS_TILE_STEPS rows per lane, so that a tile and the lanes' sums
- * stay in the core's L2 cache whatever the stride of the rows. A tile is summed vector by vector
- * and lane by lane, while the lines of the next tile are prefetched in the order of memory.
+ * A block is read in tiles of PASS_TILE_STEPS rows per lane, so that a tile and the lanes' sums stay in the core's L2
+ * cache whatever the stride of the rows. A tile is summed vector by vector and lane by lane, while the lines of the
+ * next tile are prefetched in the order of memory.
  */
 #define TILE_ROWS (LANES * PASS_TILE_STEPS)
 #if VECTORS > 32

@@ -1,7 +1,6 @@
 /*
- * CPU form, step 1: pivots of blocks, and blocks that do not fit the narrow format, which are
- * summed around the mean of all their elements. The mean cannot overflow: it is finite if and only
- * if all elements are.
+ * CPU form, step 1: pivots of blocks, and blocks that do not fit the narrow format, which are summed around the mean
+ * of all their elements. The mean cannot overflow: it is finite if and only if all elements are.
  */
 
 /* --- channels first: reduce_nchw.cl --- */
@@ -90,9 +89,8 @@ static real faints_of(private const pass_tensors *tensors, uint c, uint t, uint 
 }
 
 /*
- * Adds the blocks under the mask, of n elements each, to WIDE_LIMBS limbs and returns their flags.
- * `pivots` are the means around which they were summed; those that are not finite say what the
- * elements are.
+ * Adds the blocks under the mask, of n elements each, to WIDE_LIMBS limbs and returns their flags. `pivots` are the
+ * means around which they were summed; those that are not finite say what the elements are.
  */
 static ints sum_blocks_wide(ints mask, uints n, real pivots, private const pass_sums *sums,
                             private wides *limbs)

@@ -1,21 +1,15 @@
 /*
- * CPU form, channels last, planes of one element, as after a dense layer: each element is a block.
- * Its pivot is the element itself, so that only the terms x and x^2 are left, or dy and
- * dy (x - mean).
+ * CPU form, channels last, planes of one element, as after a dense layer: each element is a block. Its pivot is the
+ * element itself, so that only the terms x and x^2 are left, or dy and dy (x - mean).
  *
- * With doubles, ONES_AT_ONCE rows of WIDTH channels are summed as integers of fewer limbs than the
- * format has, if all elements lie in a range in which this is exact (pass_add_ones): first in a range of the
- * narrow format, then in one below a channel's largest element, where no element fits the narrow format. The
- * accumulators are the same.
+ * With doubles, ONES_AT_ONCE rows of WIDTH channels are summed as integers of fewer limbs than the format has, if all
+ * elements lie in a range in which this is exact (pass_add_ones): first in a range of the narrow format, then in one
+ * below a channel's largest element, where no element fits the narrow format. The accumulators are the same.
  */
-/*
- * So few rows that they stay in the L2 cache while they are summed, and that doubles hold the sums.
- */
+/* So few rows that they stay in the L2 cache while they are summed, and that doubles hold the sums. */
 #define ONES_AT_ONCE 64
 
-/*
- * Reads each cache line of `count` rows once, in the order of memory, so that hardware prefetches.
- */
+/* Reads each cache line of `count` rows once, in the order of memory, so that hardware prefetches. */
 static void touch_lines(global const stored *p, uint count, uint width, ulong stride)
 {
     for (uint row = 0; row < count; ++row)

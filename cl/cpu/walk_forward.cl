@@ -4,9 +4,8 @@
  */
 
 /*
- * Elements from `begin` to before `end` of a run of `extent` elements. `coefficients`, `weight`
- * and `bias` point to the run's first channel. Element `begin` is element `within` of a plane of
- * channel `at`.
+ * Elements from `begin` to before `end` of a run of `extent` elements. `coefficients`, `weight` and `bias` point to
+ * the run's first channel. Element `begin` is element `within` of a plane of channel `at`.
  */
 static void forward_apply_run(global const stored *px, global stored *py, ulong begin, ulong end,
                               ulong extent, uint at, uint within, uint channels, uint plane,

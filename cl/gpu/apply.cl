@@ -1,24 +1,21 @@
 /*
- * GPU form, step 3: how the apply kernels map work-items to a tensor; src/plan/gpu.c
- * chooses one of two ways. Work-groups have APPLY_ITEMS work-items. A work-item reads coefficients
- * before elements and issues VECTORS loads before its first store. Both ways begin at the tensor's
- * end, which the reduction has left in the caches.
+ * GPU form, step 3: how the apply kernels map work-items to a tensor; src/plan/gpu.c chooses one of two ways.
+ * Work-groups have APPLY_ITEMS work-items. A work-item reads coefficients before elements and issues VECTORS loads
+ * before its first store. Both ways begin at the tensor's end, which the reduction has left in the caches.
  *
- * Planes (channels first, few samples): work-group (channel, part of `share` elements, sample)
- * stays within a plane; all of its work-items use the same coefficients.
+ * Planes (channels first, few samples): work-group (channel, part of `share` elements, sample) stays within a plane;
+ * all of its work-items use the same coefficients.
  *
- * Rows (all else): the tensor has `rows` rows of `width` = channels x plane elements; element i of
- * a row belongs to channel i / plane. plane is 1 if channels are last. A work-group takes TILE
- * elements of `share` rows; a work-item keeps the coefficients of its 4 elements for all
- * rows. From one row to the next are less than 2^32 elements; VECTORS - 1 rows have less where
- * `share` is VECTORS or more.
+ * Rows (all else): the tensor has `rows` rows of `width` = channels x plane elements; element i of a row belongs to
+ * channel i / plane. plane is 1 if channels are last. A work-group takes TILE elements of `share` rows; a work-item
+ * keeps the coefficients of its 4 elements for all rows. From one row to the next are less than 2^32 elements;
+ * VECTORS - 1 rows have less where `share` is VECTORS or more.
  *
- * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it
- * is dense.
+ * `x_gap`, `y_gap`, ...: elements of others between the rows, or samples, of a tensor, 0 where it is dense.
  *
- * If the size of rows or planes, the gaps and the offsets of the buffers are multiples of 4, a
- * work-item loads 4 neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart, or
- * neighbours too, one by one, where a word of a mask has their bits.
+ * If the size of rows or planes, the gaps and the offsets of the buffers are multiples of 4, a work-item loads 4
+ * neighbouring elements at once; otherwise its elements are APPLY_ITEMS apart, or neighbours too, one by one, where a
+ * word of a mask has their bits.
  */
 #if MASKED
 #define FIRST_ELEMENT(item) (4 * (item))

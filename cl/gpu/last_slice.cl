@@ -1,10 +1,9 @@
 /*
- * GPU form: which of the work-groups that have the slices of a strip is the last to come here. It sees
- * what the others wrote, by a fence of the device's scope, which OpenCL 1.2 lacks: DEVICE_FENCE is
- * defined where the compiler has one. A device that fails the self-test of it does without
- * (WITHOUT_FENCE, src/program/build.c), and so do CDNA 3, whose fence writes back a whole cache, and
- * NVIDIA's GPUs before Volta, to which PTX's memory model does not apply: membar.gl leaves what a unit
- * has in its own cache, a line of which may hold words of two strips.
+ * GPU form: which of the work-groups that have the slices of a strip is the last to come here. It sees what the
+ * others wrote, by a fence of the device's scope, which OpenCL 1.2 lacks: DEVICE_FENCE is defined where the compiler
+ * has one. A device that fails the self-test of it does without (WITHOUT_FENCE, src/program/build.c), and so do CDNA
+ * 3, whose fence writes back a whole cache, and NVIDIA's GPUs before Volta, to which PTX's memory model does not
+ * apply: membar.gl leaves what a unit has in its own cache, a line of which may hold words of two strips.
  */
 #if WITHOUT_FENCE || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
 #elif defined(NO_FENCE) /* a test */

@@ -1,12 +1,11 @@
 /*
  * GPU form, step 1: what the reductions of large and small planes share.
  *
- * Work-group (strip of 2^log2_strip channels, at most SLOTS; slice): a slice is `per_slice` of each
- * channel's `units` blocks, over all samples. Each block is a task. Tasks are numbered channel by
- * channel within a unit, so that small planes are read in the order of memory. A work-item sums a
- * lane of 2^LOG2_AT_ONCE blocks at once, of at most MOST_LOADS elements: of one block of a large
- * plane, of 2^LOG2_SMALL_PLANES planes of up to SMALL_PLANE elements. Neighbouring work-items have
- * neighbouring lanes, or, where channels are last, neighbouring channels.
+ * Work-group (strip of 2^log2_strip channels, at most SLOTS; slice): a slice is `per_slice` of each channel's `units`
+ * blocks, over all samples. Each block is a task. Tasks are numbered channel by channel within a unit, so that small
+ * planes are read in the order of memory. A work-item sums a lane of 2^LOG2_AT_ONCE blocks at once, of at most
+ * MOST_LOADS elements: of one block of a large plane, of 2^LOG2_SMALL_PLANES planes of up to SMALL_PLANE elements.
+ * Neighbouring work-items have neighbouring lanes, or, where channels are last, neighbouring channels.
  */
 #define LOG2_SMALL_PLANES 2
 #define SLOTS (ITEMS >> LOG2_LANES)

@@ -1,9 +1,8 @@
 /*
- * GPU form, step 1: its kernels. They have the same arguments and differ in how
- * work-items map to the tensor's blocks, which the file of each body says: reduce_planes.cl, and
- * reduce_rows.cl for planes of one element, whose programs are those of channels last. Large
- * planes are the last of planes: Intel's compiler has 2 of 16 loads in flight for those before them.
- * The pass's file has the arithmetic, of rows in pass_add_run.
+ * GPU form, step 1: its kernels. They have the same arguments and differ in how work-items map to the tensor's
+ * blocks, which the file of each body says: reduce_planes.cl, and reduce_rows.cl for planes of one element, whose
+ * programs are those of channels last. Large planes are the last of planes: Intel's compiler has 2 of 16 loads in
+ * flight for those before them. The pass's file has the arithmetic, of rows in pass_add_run.
  */
 /* forward_reduce_small_planes, backward_reduce_small_planes */
 kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) OF_SUB_GROUP

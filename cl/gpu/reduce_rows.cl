@@ -1,12 +1,11 @@
 /*
- * GPU form, step 1, planes of one element: sums x, or x and dy, into accumulators. Each element is
- * a block, and its pivot: only the terms x and x^2 are left, or dy and dy (x - mean). The kernels
- * are in reduce.cl; work_group.cl lists what the pass's file gives.
+ * GPU form, step 1, planes of one element: sums x, or x and dy, into accumulators. Each element is a block, and its
+ * pivot: only the terms x and x^2 are left, or dy and dy (x - mean). The kernels are in reduce.cl; work_group.cl
+ * lists what the pass's file gives.
  *
- * Work-group (strip of 2^log2_strip channels; slice of `per_slice` rows). A work-item has one
- * channel; the work-items of a channel take runs of RUN rows in turn. The elements of a run within
- * SPAN bits of its largest are summed in int64s, in units of the lowest bit; others, which are
- * rare, are added as blocks. The accumulators are the same.
+ * Work-group (strip of 2^log2_strip channels; slice of `per_slice` rows). A work-item has one channel; the work-items
+ * of a channel take runs of RUN rows in turn. The elements of a run within SPAN bits of its largest are summed in
+ * int64s, in units of the lowest bit; others, which are rare, are added as blocks. The accumulators are the same.
  */
 /* Sums an element as a block, and returns whether it does not fit. */
 static bool sum_one(private const pass_tensors *tensors, block_place column, uint row, pass_line line,

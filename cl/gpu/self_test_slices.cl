@@ -1,10 +1,9 @@
 /*
- * GPU form: tests that the last work-group of a strip sees what the others wrote (last_slice.cl), also
- * where it has read that memory before.
+ * GPU form: tests that the last work-group of a strip sees what the others wrote (last_slice.cl), also where it has
+ * read that memory before.
  *
- * Work-group (strip; slice), of SLICES. A work-item reads its place in all slices, writes to that of
- * its own, and in the last work-group adds up all slices. The sums are what src/program/self_test.c
- * expects.
+ * Work-group (strip; slice), of SLICES. A work-item reads its place in all slices, writes to that of its own, and in
+ * the last work-group adds up all slices. The sums are what src/program/self_test.c expects.
  */
 #ifdef DEVICE_FENCE
 static uint self_test_sum_slices(global const uint *slots, uint at, uint stride)

@@ -41,9 +41,8 @@ typedef struct pass_tensors {
      coefficients ACTIVATION_OF(channels)}
 
 /*
- * What the elements of a channel are summed with: its mean; where z is computed again, as
- * a (x - mean) + b, its a and b, or where x - mean is computed from z, 1 / a and b; of a mask the
- * bit of the work-item's elements in their words.
+ * What the elements of a channel are summed with: its mean; where z is computed again, as a (x - mean) + b, its a and
+ * b, or where x - mean is computed from z, 1 / a and b; of a mask the bit of the work-item's elements in their words.
  */
 #if FUSED_SUMS
 typedef struct pass_line {

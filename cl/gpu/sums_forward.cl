@@ -145,9 +145,8 @@ static void pass_add_part(private long *limbs, uint part, uint n, float pivot,
 /* --- a run of planes of one element: reduce_rows.cl --- */
 
 /*
- * Adds x and x^2 of the elements of a run whose exponents are among the SPAN + 1 largest of the run
- * and that are below the format's limit. Returns a mask of the others. x^2 is added in two halves
- * of 24 bits.
+ * Adds x and x^2 of the elements of a run whose exponents are among the SPAN + 1 largest of the run and that are
+ * below the format's limit. Returns a mask of the others. x^2 is added in two halves of 24 bits.
  */
 static uint pass_add_run(private long *limbs, private const pass_elements *elements, uint count,
                          pass_line line, float faint)

@@ -1,16 +1,15 @@
 /*
- * GPU form, step 1: a block that does not fit the narrow format is summed again by one work-item,
- * around the mean of all its elements, and added to its channel's wide accumulator. The mean cannot
- * overflow: it is finite if and only if all elements are.
+ * GPU form, step 1: a block that does not fit the narrow format is summed again by one work-item, around the mean of
+ * all its elements, and added to its channel's wide accumulator. The mean cannot overflow: it is finite if and only
+ * if all elements are.
  *
- * A work-item remembers which blocks of a *sweep* did not fit, one bit for each of its batches, and
- * sums them again behind the sweep's loops, which have no registers to spare. Limbs are carried
- * there, too.
+ * A work-item remembers which blocks of a *sweep* did not fit, one bit for each of its batches, and sums them again
+ * behind the sweep's loops, which have no registers to spare. Limbs are carried there, too.
  *
- * Sums come one after the other, each from all elements, which takes few registers. Lanes come in
- * the order 0, 8, 4, 12, 2, ..., so that a lane's sum is folded with its neighbour's as soon as both
- * are there, and four of them wait at most. Lanes and elements are one loop, whose trips no compiler
- * can count: Intel's unrolls two loops, whatever it is told.
+ * Sums come one after the other, each from all elements, which takes few registers. Lanes come in the order 0, 8, 4,
+ * 12, 2, ..., so that a lane's sum is folded with its neighbour's as soon as both are there, and four of them wait at
+ * most. Lanes and elements are one loop, whose trips no compiler can count: Intel's unrolls two loops, whatever it is
+ * told.
  */
 #ifndef SWEEP /* a test has shorter ones */
 #define SWEEP 32

@@ -115,9 +115,8 @@ static float largest_of_row(local const float *row)
 #endif
 
 /*
- * A tree sum of WORDS_AT_ONCE words per work-item, over work-items `apart` from each other, down to
- * `least`. The sums are in words[k * ITEMS + item] for item < least. The whole work-group must call
- * this.
+ * A tree sum of WORDS_AT_ONCE words per work-item, over work-items `apart` from each other, down to `least`. The sums
+ * are in words[k * ITEMS + item] for item < least. The whole work-group must call this.
  */
 static void add_words(local long *words, uint item, uint apart, uint least)
 {

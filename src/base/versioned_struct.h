@@ -1,11 +1,10 @@
 /*
- * The structs of the public headers begin with `size_t size`, the caller's sizeof. The library
- * works on complete structs of its own version: input is copied, with zeros for the fields that the
- * caller's version lacks, and output is cut to the caller's size. In arrays the elements are as far
- * apart as the first one's size says.
+ * The structs of the public headers begin with `size_t size`, the caller's sizeof. The library works on complete
+ * structs of its own version: input is copied, with zeros for the fields that the caller's version lacks, and output
+ * is cut to the caller's size. In arrays the elements are as far apart as the first one's size says.
  *
- * A new field goes to the end, where 0 means off. It must not go into padding, which has any
- * content in an older program.
+ * A new field goes to the end, where 0 means off. It must not go into padding, which has any content in an older
+ * program.
  */
 #pragma once
 

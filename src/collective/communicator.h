@@ -18,10 +18,7 @@
 #include "base/error.h"
 #include "collective/forecast.h"
 
-/*
- * The words of a request and the transport's handle, in one block, so that abandoning it allocates
- * nothing.
- */
+/* The words of a request and the transport's handle, in one block, so that abandoning it allocates nothing. */
 typedef struct sbn_request_block {
     struct sbn_request_block *next; /* abandoned */
     void *handle;
@@ -63,9 +60,7 @@ int sbn__communicator_name(const sbn_communicator *communicator, int rank);
 void sbn__communicator_name_ranks(const sbn_communicator *communicator, int *ranks, int count,
                                   char *out, size_t size);
 
-/*
- * Tests abandoned requests, so that other ranks' requests progress, and frees those that are done.
- */
+/* Tests abandoned requests, so that other ranks' requests progress, and frees those that are done. */
 void sbn__communicator_sweep(sbn_communicator *communicator);
 
 /* Marks it as failed, unless it is already; the last sentence is the reason. Returns `status`. */
@@ -75,15 +70,13 @@ int sbn__communicator_fail(sbn_communicator *communicator, int status);
 int sbn__communicator_die(sbn_communicator *communicator, int status);
 
 /*
- * The other ranks cannot be reached after a timeout: dead or, as configured, alone. The last
- * sentence is the reason.
+ * The other ranks cannot be reached after a timeout: dead or, as configured, alone. The last sentence is the reason.
  */
 int sbn__communicator_part(sbn_communicator *communicator, int status);
 
 /*
- * Without memory to take part in a collective the rank cannot tell the others: the communicator is
- * dead with SBN_OUT_OF_MEMORY. (Where it can take part, the collective carries that status
- * instead.)
+ * Without memory to take part in a collective the rank cannot tell the others: the communicator is dead with
+ * SBN_OUT_OF_MEMORY. (Where it can take part, the collective carries that status instead.)
  */
 int sbn__communicator_die_of_memory(sbn_communicator *communicator, const char *what);
 
@@ -97,7 +90,5 @@ int sbn__communicator_die_of_transport(sbn_communicator *communicator, int code,
 /* 1 if a thread has called sbn_group_abort. Checked wherever ranks are waited for. */
 int sbn__communicator_is_aborted(const sbn_communicator *communicator);
 
-/*
- * SBN_SUCCESS, or SBN_GROUP_FAILED: "rank 1: the group failed earlier: ...". Also notices an abort.
- */
+/* SBN_SUCCESS, or SBN_GROUP_FAILED: "rank 1: the group failed earlier: ...". Also notices an abort. */
 int sbn__communicator_check(sbn_communicator *communicator, const char *what);

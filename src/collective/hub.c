@@ -1,8 +1,7 @@
 /*
- * The in-memory transport. Each tag has a ring of meetings; the n-th start
- * of a rank joins the n-th meeting, adds its words, and a meeting is over
- * when every rank has taken the sum. Ranks may run ahead of each other by
- * the ring's length.
+ * The in-memory transport. Each tag has a ring of meetings; the n-th start of a rank joins the n-th meeting, adds its
+ * words, and a meeting is over when every rank has taken the sum. Ranks may run ahead of each other by the ring's
+ * length.
  */
 #include <pthread.h>
 #include <string.h>

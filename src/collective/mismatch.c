@@ -103,10 +103,7 @@ static void write_trait(char *out, int trait, int64_t word)
     }
 }
 
-/*
- * "eps 0.001 on rank 1, 1e-05 on ranks 0, 2; ...": the settings in which one set of `calls`
- * differs.
- */
+/* "eps 0.001 on rank 1, 1e-05 on ranks 0, 2; ...": the settings in which one set of `calls` differs. */
 static void write_traits(char *out, const int64_t *words, sbn_rank_sets *calls, int set,
                          sbn_rank_sets *values)
 {

@@ -28,18 +28,15 @@ int sbn__request_reserve(sbn_request *request, size_t count, const char *what);
 void sbn__request_free(sbn_request *request);
 
 /*
- * Begins to add the first `count` words; does nothing without other ranks. After an error of the
- * transport the communicator is dead: SBN_TRANSPORT_ERROR, or SBN_OUT_OF_MEMORY if the transport
- * reported that.
+ * Begins to add the first `count` words; does nothing without other ranks. After an error of the transport the
+ * communicator is dead: SBN_TRANSPORT_ERROR, or SBN_OUT_OF_MEMORY if the transport reported that.
  */
 int sbn__request_start(sbn_communicator *communicator, sbn_request *request, int tag, size_t count);
 
 /* Sets *done to 1 when the sum is complete. Never blocks. Errors as of sbn__request_start. */
 int sbn__request_poll(sbn_communicator *communicator, sbn_request *request, int *done);
 
-/*
- * Waits for the sum: SBN_TIMEOUT "rank 0 waited 10 s in `what` for rank 1". An error abandons it.
- */
+/* Waits for the sum: SBN_TIMEOUT "rank 0 waited 10 s in `what` for rank 1". An error abandons it. */
 int sbn__request_wait(sbn_communicator *communicator, sbn_request *request, const char *what);
 
 /* Leaves the words of a request in flight to the communicator. */

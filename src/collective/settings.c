@@ -57,9 +57,7 @@ const char *sbn__setting_name(int setting)
     return names[setting];
 }
 
-/*
- * The fewest digits that read back as the same number, so that different values print differently.
- */
+/* The fewest digits that read back as the same number, so that different values print differently. */
 static void print_number(int64_t word, char *out, size_t size)
 {
     double value;

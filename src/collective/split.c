@@ -174,10 +174,7 @@ int sbn__next_colour(const int *colours, size_t count, int last)
     return next;
 }
 
-/*
- * In the order of colours, so that ranks with several subsets do not wait for each other in a
- * cycle.
- */
+/* In the order of colours, so that ranks with several subsets do not wait for each other in a cycle. */
 static int connect_all(splitting *s)
 {
     int status = SBN_SUCCESS, colour = SBN_NO_COLOUR;

@@ -1,8 +1,7 @@
 /*
- * A table of a few floats per channel, on the host and on every replica's device: saved statistics,
- * running statistics for evaluation, sums of gradients. Commands on a replica's copy are chained,
- * each waiting for the one before, so that queues of any kind neither overwrite what is still read
- * nor read what is not yet written.
+ * A table of a few floats per channel, on the host and on every replica's device: saved statistics, running
+ * statistics for evaluation, sums of gradients. Commands on a replica's copy are chained, each waiting for the one
+ * before, so that queues of any kind neither overwrite what is still read nor read what is not yet written.
  */
 #pragma once
 
@@ -40,10 +39,9 @@ int sbn__channel_table_await(sbn_channel_table *table);
 int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica);
 
 /*
- * Adds to `wait` what a command that reads the device's copy must wait for on a queue without order:
- * the last command, unless it has failed (for instance by an event of the caller's list) and is over.
- * A copy whose write failed is an error. Once enqueued, the command becomes the last one; if that
- * fails, it has been waited for.
+ * Adds to `wait` what a command that reads the device's copy must wait for on a queue without order: the last
+ * command, unless it has failed (for instance by an event of the caller's list) and is over. A copy whose write
+ * failed is an error. Once enqueued, the command becomes the last one; if that fails, it has been waited for.
  */
 int sbn__channel_table_wait(sbn_channel_table *table, const sbn_replica *replica, sbn_wait *wait);
 int sbn__channel_table_touched(sbn_channel_table *table, const sbn_replica *replica,

@@ -40,9 +40,8 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
 void sbn__replica_close(sbn_replica *replica);
 
 /*
- * Makes the kernels of a variant for tensors of a type, unless they are there: floats' first variant
- * before all others, because it has the kernels that do not touch tensors, and a type's first one
- * before its others.
+ * Makes the kernels of a variant for tensors of a type, unless they are there: floats' first variant before all
+ * others, because it has the kernels that do not touch tensors, and a type's first one before its others.
  */
 int sbn__replica_load(sbn_replica *replica, sbn_type type, int fusion, int part,
                       const sbn_group_config *config);

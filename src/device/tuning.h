@@ -28,10 +28,7 @@ enum { SBN_TUNING_LEAST = 1, SBN_TUNING_MOST = 10000, SBN_TUNING_TEXT = 128 };
 /* A number of the plan on this device, at least 1. */
 size_t sbn__tuned(const sbn_tuning *tuning, sbn_tuned which, size_t planned);
 
-/*
- * Reads "groups=200,cache=50"; what is not named is the plan's. 1, or 0 after a sentence: "expected ...,
- * got ...".
- */
+/* Reads "groups=200,cache=50"; what is not named is the plan's. 1, or 0 after a sentence: "expected ..., got ...". */
 int sbn__tuning_parse(const char *text, sbn_tuning *tuning, char *sentence, size_t size);
 
 /* Writes what differs from the plan, as it is read; "" if nothing does. */

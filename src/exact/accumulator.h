@@ -1,9 +1,8 @@
 /*
- * A channel's accumulator: the first sum's limbs, the second sum's limbs, then flags, each an
- * int64. Limbs are signed, and may exceed SBN_LIMB_BITS where slices of a tensor have been added.
+ * A channel's accumulator: the first sum's limbs, the second sum's limbs, then flags, each an int64. Limbs are
+ * signed, and may exceed SBN_LIMB_BITS where slices of a tensor have been added.
  *
- * Added over replicas and ranks, accumulators are the whole group's; every rank computes the same
- * results from them.
+ * Added over replicas and ranks, accumulators are the whole group's; every rank computes the same results from them.
  */
 #pragma once
 

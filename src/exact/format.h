@@ -1,12 +1,11 @@
 /*
- * The order of summation and the fixed-point formats: which terms are added in floats, and which
- * bits of a sum are kept (cl/common/accumulator.cl says how terms enter them). The kernels get the
- * same numbers as macros, from here alone.
+ * The order of summation and the fixed-point formats: which terms are added in floats, and which bits of a sum are
+ * kept (cl/common/accumulator.cl says how terms enter them). The kernels get the same numbers as macros, from here
+ * alone.
  *
- * A pass has a narrow format, which holds what training produces. A block that does not fit it is
- * added to the channel's other accumulator, in the wide format, which holds every float. The order
- * of summation, block size included, is the library's promise of equal bits: any change in this
- * file changes results.
+ * A pass has a narrow format, which holds what training produces. A block that does not fit it is added to the
+ * channel's other accumulator, in the wide format, which holds every float. The order of summation, block size
+ * included, is the library's promise of equal bits: any change in this file changes results.
  */
 #pragma once
 
@@ -53,9 +52,6 @@ typedef struct sbn_format {
 
 extern const sbn_format sbn_forward_narrow, sbn_backward_narrow, sbn_wide;
 
-/*
- * Write build options (-D): what all programs share, and the narrow format of the pass for which a
- * program sums.
- */
+/* Write build options (-D): what all programs share, and the narrow format of the pass for which a program sums. */
 void sbn__summation_macros(char *out, size_t size);
 void sbn__format_macros(const sbn_format *format, char *out, size_t size);

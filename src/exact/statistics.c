@@ -16,9 +16,7 @@ static double special(int64_t flags)
     return 0.0;
 }
 
-/*
- * The exact remainder of the mean's upper float: the kernels' mean_low has too few bits for a sum.
- */
+/* The exact remainder of the mean's upper float: the kernels' mean_low has too few bits for a sum. */
 static inline double mean_low_of(double mean)
 {
     return mean - (double)(float)mean;

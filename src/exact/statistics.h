@@ -1,9 +1,8 @@
 /*
- * Mean, variance and sums of gradients from the accumulators of all channels. No OpenCL and no
- * communication.
+ * Mean, variance and sums of gradients from the accumulators of all channels. No OpenCL and no communication.
  *
- * If `only` is not NULL, it selects channels: the accumulators are those of these alone, and
- * results of other channels are not changed.
+ * If `only` is not NULL, it selects channels: the accumulators are those of these alone, and results of other
+ * channels are not changed.
  */
 #pragma once
 
@@ -35,10 +34,7 @@ static inline double sbn__invstd(double var, sbn_eps eps)
 void sbn__moments_of(const sbn_accumulators *accumulators, size_t channels,
                      const unsigned char *only, uint64_t count, double *mean, double *var);
 
-/*
- * sum dy and sum dy (x - mean), corrected for the lower part of the mean, which the kernels leave
- * out.
- */
+/* sum dy and sum dy (x - mean), corrected for the lower part of the mean, which the kernels leave out. */
 void sbn__gradient_sums_of(const sbn_accumulators *accumulators, size_t channels,
                            const unsigned char *only, const double *mean, double *dy,
                            double *dy_xmu);
@@ -57,9 +53,8 @@ sbn_gradient_sums sbn__bigint_gradient_sums(const sbn_accumulators *accumulators
                                             double mean);
 
 /*
- * Sets `wide` to 1 for each channel with terms in a wide accumulator, unless its sums are not
- * finite, and returns how many there are. All ranks get the same result, as they have the same
- * flags.
+ * Sets `wide` to 1 for each channel with terms in a wide accumulator, unless its sums are not finite, and returns how
+ * many there are. All ranks get the same result, as they have the same flags.
  */
 size_t sbn__needs_wide(const sbn_accumulators *accumulators, size_t channels, unsigned char *wide);
 

@@ -68,10 +68,7 @@ static int make_groups(splitting *s)
     return status;
 }
 
-/*
- * Connects the groups to other ranks. After a timeout, if this rank may go on alone, they are alone
- * too.
- */
+/* Connects the groups to other ranks. After a timeout, if this rank may go on alone, they are alone too. */
 static int join_groups(splitting *s, int status)
 {
     sbn_communicator *parent = &s->group->communicator;

@@ -106,9 +106,8 @@ static void commit(sbn_layer_pass *lp)
 /* --- kinds ---------------------------------------------------------------------------------- */
 
 /*
- * With constant mean and variance dx = weight invstd dy: the scaling of the forward kernel applied to dy,
- * with the coefficients that the forward pass left on the device. With a fusion the backward kernel
- * does it.
+ * With constant mean and variance dx = weight invstd dy: the scaling of the forward kernel applied to dy, with the
+ * coefficients that the forward pass left on the device. With a fusion the backward kernel does it.
  */
 static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 {

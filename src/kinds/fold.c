@@ -1,7 +1,6 @@
 /*
- * Folds batch norm into the preceding layer, with the forward kernel and the running statistics:
- * the bias is normalised like an activation of one sample, and the weights, of shape (outer,
- * channels, inner), are only scaled.
+ * Folds batch norm into the preceding layer, with the forward kernel and the running statistics: the bias is
+ * normalised like an activation of one sample, and the weights, of shape (outer, channels, inner), are only scaled.
  */
 #include <syncbn/fold.h>
 

@@ -1,7 +1,4 @@
-/*
- * Step 3 of a pass: what its kernels have in common. They walk over a tensor as cl/cpu/apply_walk.cl
- * describes.
- */
+/* Step 3 of a pass: what its kernels have in common. They walk over a tensor as cl/cpu/apply_walk.cl describes. */
 #pragma once
 
 #include "launch/arguments.h"

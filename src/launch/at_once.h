@@ -13,10 +13,7 @@ size_t sbn__whole_strip(const sbn_layer_pass *lp);
 /* 1 if the reduction can combine. */
 int sbn__reduction_combines(const sbn_layer_pass *lp);
 
-/*
- * Enqueues all steps, or the first two, of a pass that is made at once, as sbn__device_combine does
- * step 2.
- */
+/* Enqueues all steps, or the first two, of a pass that is made at once, as sbn__device_combine does step 2. */
 int sbn__whole(sbn_layer_pass *lp, sbn_replica *replica);
 int sbn__reduce_and_combine(sbn_layer_pass *lp, sbn_replica *replica);
 

@@ -1,7 +1,6 @@
 /*
- * Step 2 on the devices of one context, in launches of its own: each replica's device adds all
- * replicas' accumulators and writes its own tables (cl/common/combine.cl), so that nothing but events
- * lies between the steps.
+ * Step 2 on the devices of one context, in launches of its own: each replica's device adds all replicas' accumulators
+ * and writes its own tables (cl/common/combine.cl), so that nothing but events lies between the steps.
  */
 #pragma once
 

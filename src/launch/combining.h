@@ -34,8 +34,7 @@ int sbn__combine_by(sbn_combine_launch *launch, sbn_layer_pass *lp, sbn_replica 
                     sbn_wait *wait);
 
 /*
- * Of a reduction that does not combine, with another tail; `any`: a buffer in the place of all that it does
- * not use.
+ * Of a reduction that does not combine, with another tail; `any`: a buffer in the place of all that it does not use.
  */
 sbn_combining sbn__combining_none(cl_mem any, int tail);
 

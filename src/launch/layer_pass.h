@@ -67,9 +67,7 @@ struct sbn_layer_pass {
     int pending; /* its accumulators are to be combined, or the wide ones to be added */
     size_t at;   /* where they stand among the words of the pass, or 0: src/pass/sums.h */
     sbn_result result;
-    /*
-     * What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing.
-     */
+    /* What was enqueued last in its memory without waiting for it, for a sentence; NULL: nothing. */
     const char *enqueued;
     char enqueued_of[64];
     int may_fail; /* as sbn__layer_pass_may_fail of that pass */

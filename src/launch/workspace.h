@@ -1,7 +1,6 @@
 /*
- * What a layer's part of a pass keeps for each replica: the accumulators of steps 1 and 2, on the
- * device and on the host, whose memory is kept from pass to pass, and what ends with the pass. The
- * functions take the replicas' array.
+ * What a layer's part of a pass keeps for each replica: the accumulators of steps 1 and 2, on the device and on the
+ * host, whose memory is kept from pass to pass, and what ends with the pass. The functions take the replicas' array.
  */
 #pragma once
 

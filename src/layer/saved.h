@@ -47,10 +47,7 @@ int sbn__saved_follow(sbn_saved *saved);
  */
 int sbn__saved_read(const sbn_saved *saved);
 
-/*
- * Checks saved statistics that a pass of `layer` is to read: filled by that layer, and not being
- * filled.
- */
+/* Checks saved statistics that a pass of `layer` is to read: filled by that layer, and not being filled. */
 int sbn__check_filled(const sbn_saved *saved, const sbn_batchnorm *layer);
 
 /* The shards must have the shapes of the forward that filled `saved`. */

@@ -24,10 +24,7 @@ struct sbn_checkpoint {
     found *layers;
 };
 
-/*
- * Compares numbers within names by value, wherever they differ: "bn1_a" before "bn2", and that before
- * "bn10".
- */
+/* Compares numbers within names by value, wherever they differ: "bn1_a" before "bn2", and that before "bn10". */
 static int compare_names(const char *one, const char *two)
 {
     static const char digits[] = "0123456789";

@@ -1,7 +1,4 @@
-/*
- * Loading a file into a model: keys are checked first, then all values are read; only then does
- * anything change.
- */
+/* Loading a file into a model: keys are checked first, then all values are read; only then does anything change. */
 #include <stdio.h>
 #include <string.h>
 
@@ -118,9 +115,7 @@ static int take(load *l, const sbn_entry *entry, values *v)
     for (int which = 0; which < SBN_KEYS && !status; ++which)
         if (sbn__key_expected(which, layer->affine, layer->tracks))
             status = take_tensor(l, entry, which, v);
-    /*
-     * A file of version 1 has no count of batches; a file without statistics says nothing about it.
-     */
+    /* A file of version 1 has no count of batches; a file without statistics says nothing about it. */
     if (v->of[SBN_MEAN] && v->of[SBN_VAR])
         v->count = &v->batches;
     return status;

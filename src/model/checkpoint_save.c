@@ -99,9 +99,7 @@ static void add_base(save *s)
 
 static int write_file(save *s, const char *path)
 {
-    /*
-     * The metadata that the reference implementation writes for PyTorch and some readers require.
-     */
+    /* The metadata that the reference implementation writes for PyTorch and some readers require. */
     static const sbn_tensor_metadata usual = {"format\0pt", 1};
     const size_t most = SBN_KEYS * s->model->size, others = s->base ? s->base->header.count : 0;
     s->tensors = sbn__allocate(sizeof *s->tensors * (most + others));

@@ -13,9 +13,7 @@ typedef struct sbn_mpi_slot {
     struct sbn_mpi_slot *next;
 } sbn_mpi_slot;
 
-/*
- * One duplicate of the communicator for each tag, as reductions on a communicator match by order.
- */
+/* One duplicate of the communicator for each tag, as reductions on a communicator match by order. */
 struct sbn_mpi {
     MPI_Comm tags[SBN_TAGS];
     MPI_Comm roll; /* questions and answers after a timeout */

@@ -7,17 +7,16 @@
 /* --- who is missing ----------------------------------------------------------------------- */
 
 /*
- * The ranks that have not begun a reduction are found when a timeout is near; nothing is sent for
- * this in normal operation.
+ * The ranks that have not begun a reduction are found when a timeout is near; nothing is sent for this in normal
+ * operation.
  *
- * A rank whose timeout is about to expire sends the other ranks its progress and asks for theirs;
- * ranks that wait in syncbn answer from sbn__mpi_test. A rank that is not known to have begun the
- * reduction when the timeout expires, up to a second later, is missing. The question also tells
- * late ranks that the asking rank was there.
+ * A rank whose timeout is about to expire sends the other ranks its progress and asks for theirs; ranks that wait in
+ * syncbn answer from sbn__mpi_test. A rank that is not known to have begun the reduction when the timeout expires, up
+ * to a second later, is missing. The question also tells late ranks that the asking rank was there.
  *
- * Some ranks may have the sum of a reduction while others still wait for it. Those that have it
- * continue with the next one and must not report the others as missing: a rank that answered is
- * waiting itself, and is reported only if no other rank can be.
+ * Some ranks may have the sum of a reduction while others still wait for it. Those that have it continue with the
+ * next one and must not report the others as missing: a rank that answered is waiting itself, and is reported only if
+ * no other rank can be.
  */
 
 enum { QUESTION, ANSWER };

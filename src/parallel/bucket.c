@@ -145,10 +145,7 @@ static size_t source_of(const sbn_exchange *e)
 
 enum { TO_HOST, TO_DEVICE };
 
-/*
- * Enqueues a copy for each piece. Each waits for the one before, so that the last event covers all
- * of them.
- */
+/* Enqueues a copy for each piece. Each waits for the one before, so that the last event covers all of them. */
 static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
 {
     const sbn_exchange *e = bucket->exchange;

@@ -1,7 +1,6 @@
 /*
- * One bucket: complete blocks of an exchange's tensors, copied from devices, added, and copied
- * back. Blocks have a range each. All ranks cut alike: they agree on the tensors' sizes. No requests to
- * other ranks here.
+ * One bucket: complete blocks of an exchange's tensors, copied from devices, added, and copied back. Blocks have a
+ * range each. All ranks cut alike: they agree on the tensors' sizes. No requests to other ranks here.
  */
 #pragma once
 

@@ -1,9 +1,8 @@
 /*
- * The distributed sampler. The order is a permutation of 0 ... N - 1 that is computed place by
- * place. A Feistel network permutes the numbers of 2 h bits, where 4^h is the least such power not
- * below N and at least 4^3; it is applied again while its result is N or more (cycle walking, Black
- * & Rogaway 2002), on average less than four times from 17 samples on. Each round mixes in a key
- * drawn from seed and epoch.
+ * The distributed sampler. The order is a permutation of 0 ... N - 1 that is computed place by place. A Feistel
+ * network permutes the numbers of 2 h bits, where 4^h is the least such power not below N and at least 4^3; it is
+ * applied again while its result is N or more (cycle walking, Black & Rogaway 2002), on average less than four times
+ * from 17 samples on. Each round mixes in a key drawn from seed and epoch.
  */
 #include <syncbn/sampler.h>
 

@@ -1,6 +1,5 @@
 /*
- * How a pass begins. It waits here for earlier uses of its working memory, besides in sbn_pass_end and
- * sbn__pass_run.
+ * How a pass begins. It waits here for earlier uses of its working memory, besides in sbn_pass_end and sbn__pass_run.
  */
 #pragma once
 

@@ -84,10 +84,7 @@ static int complete_replica(sbn_pass *pass, sbn_replica *replica)
     return status;
 }
 
-/*
- * Enqueues step 3 on every replica. From here on, an error of a pass that the host combines fails the
- * group.
- */
+/* Enqueues step 3 on every replica. From here on, an error of a pass that the host combines fails the group. */
 static int finish(sbn_pass *pass)
 {
     sbn_group *group = pass->group;

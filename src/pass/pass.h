@@ -47,10 +47,7 @@ void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status);
 int sbn__pass_is_joined(const sbn_pass *pass);
 int sbn__pass_is_local(const sbn_pass *pass);
 
-/*
- * Settles a pass. An error keeps the last sentence, except that an error of this rank itself has
- * priority.
- */
+/* Settles a pass. An error keeps the last sentence, except that an error of this rank itself has priority. */
 void sbn__pass_settle(sbn_pass *pass, int status);
 
 /*

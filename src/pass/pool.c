@@ -36,9 +36,7 @@ static int acquire_layer_passes(sbn_group *group, size_t count, sbn_layer_pass *
     return SBN_SUCCESS;
 }
 
-/*
- * They keep their order, so that the next call of as many layers finds memory of the right sizes.
- */
+/* They keep their order, so that the next call of as many layers finds memory of the right sizes. */
 static void release_layer_passes(sbn_group *group, sbn_layer_pass *layer_passes)
 {
     sbn_layer_pass **end = &layer_passes;

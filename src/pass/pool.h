@@ -1,7 +1,4 @@
-/*
- * The passes of a group: those under way, in the order they began, and ended ones, kept for their
- * memory.
- */
+/* The passes of a group: those under way, in the order they began, and ended ones, kept for their memory. */
 #pragma once
 
 #include "pass/pass.h"

@@ -9,10 +9,7 @@
  */
 typedef const sbn_layer_pass_kind *sbn__choose(sbn_branch *branch, int *status);
 
-/*
- * Chooses the kind, fills the call, and marks the saved statistics as used unless there is an
- * error.
- */
+/* Chooses the kind, fills the call, and marks the saved statistics as used unless there is an error. */
 int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_branch *branch);
 
 /* Resets what is combined. */

@@ -22,9 +22,7 @@ void sbn__pass_start_alone(sbn_pass *pass);
  */
 void sbn__start_on_host(sbn_pass *pass);
 
-/*
- * Enqueues steps 1 and 2 of the pending layer passes and settles the pass, or keeps an error in it.
- */
+/* Enqueues steps 1 and 2 of the pending layer passes and settles the pass, or keeps an error in it. */
 void sbn__start_on_devices(sbn_pass *pass);
 
 /* 1 if the accumulators have arrived on the host or an error is kept. Never blocks. */

@@ -11,9 +11,8 @@
 #include "launch/layer_pass.h"
 
 /*
- * Functions are for the pending layer passes of the list from `lp` on, and for their narrow accumulators
- * of all channels or, `wide`, the wide ones of the channels of lp->wide, to which this rank's narrow ones
- * are added.
+ * Functions are for the pending layer passes of the list from `lp` on, and for their narrow accumulators of all
+ * channels or, `wide`, the wide ones of the channels of lp->wide, to which this rank's narrow ones are added.
  */
 
 /*
@@ -22,16 +21,11 @@
  */
 size_t sbn__sums_lay_out(sbn_layer_pass *lp, int wide, size_t *sent);
 
-/*
- * Enqueues the copy of a replica's accumulators to the host, after its reduction; of the wide ones.
- */
+/* Enqueues the copy of a replica's accumulators to the host, after its reduction; of the wide ones. */
 int sbn__sums_read(sbn_layer_pass *lp, sbn_replica *replica);
 int sbn__sums_read_wide(sbn_layer_pass *lp, sbn_replica *replica);
 
-/*
- * Clears *done where the copies of some replica are not complete. Never blocks; a failed command is
- * an error.
- */
+/* Clears *done where the copies of some replica are not complete. Never blocks; a failed command is an error. */
 int sbn__sums_arrived(const sbn_layer_pass *lp, int *done);
 
 /* Adds the replicas' accumulators to the words, of those that have a place there. */

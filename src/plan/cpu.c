@@ -23,9 +23,8 @@ enum {
 #define RANGE_STEP (4 * SBN_CACHE_LINE)
 
 /*
- * Channels first: several channels at once, so that a work-group reads one long run of each
- * sample, while their blocks of a sample have integers of their own; fewer where that would leave
- * units idle.
+ * Channels first: several channels at once, so that a work-group reads one long run of each sample, while their
+ * blocks of a sample have integers of their own; fewer where that would leave units idle.
  */
 static size_t nchw_strip(const sbn_shape *shape, size_t wanted)
 {
@@ -128,9 +127,8 @@ int sbn__walks_flat(const sbn_shape *shape)
 }
 
 /*
- * A store into the caches first reads the line; for small results that costs less than reading the
- * result from memory later. The last-level cache that a device tells of may be that of a whole host,
- * of which other guests have most.
+ * A store into the caches first reads the line; for small results that costs less than reading the result from memory
+ * later. The last-level cache that a device tells of may be that of a whole host, of which other guests have most.
  */
 size_t sbn__cached_result(const sbn_replica *replica)
 {

@@ -1,11 +1,10 @@
 /*
- * What is kept on disk by a key, so that later processes need not find it out again: compiled programs,
- * tuned numbers. A file is named by a hash of its key and by what it keeps, "program", and holds the whole
- * key, a checksum and the value; a file that does not match is ignored. Errors are silent: what is not
- * found is made anew.
+ * What is kept on disk by a key, so that later processes need not find it out again: compiled programs, tuned
+ * numbers. A file is named by a hash of its key and by what it keeps, "program", and holds the whole key, a checksum
+ * and the value; a file that does not match is ignored. Errors are silent: what is not found is made anew.
  *
- * Only this user can write to the folder, and a file that others could have written is not read. Files
- * are written by rename, so that several processes may write the same one.
+ * Only this user can write to the folder, and a file that others could have written is not read. Files are written by
+ * rename, so that several processes may write the same one.
  */
 #pragma once
 

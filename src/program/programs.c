@@ -54,10 +54,7 @@ static sbn_program *find_or_make(const sbn_program *wanted, int *made)
     return found;
 }
 
-/*
- * No other thread uses a program before it is built. If this build fails, a waiting thread builds
- * it.
- */
+/* No other thread uses a program before it is built. If this build fails, a waiting thread builds it. */
 static int build_made(sbn_program *made, const sbn_group_config *config)
 {
     const int status = sbn__program_build(made, config);

@@ -1,7 +1,6 @@
 /*
- * Built programs, shared by all groups of the process: one for each context, device, form, type,
- * fusion, kind of tensors and options, released by its last user. While one thread builds a program,
- * others that need it wait.
+ * Built programs, shared by all groups of the process: one for each context, device, form, type, fusion, kind of
+ * tensors and options, released by its last user. While one thread builds a program, others that need it wait.
  */
 #pragma once
 

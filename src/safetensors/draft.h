@@ -22,7 +22,5 @@ int sbn__draft_open(sbn_draft *d, const char *path);
 
 int sbn__draft_write(const sbn_draft *d, const void *from, size_t size);
 
-/*
- * With SBN_SUCCESS renames the draft to the file, else removes it. Returns that status or an error.
- */
+/* With SBN_SUCCESS renames the draft to the file, else removes it. Returns that status or an error. */
 int sbn__draft_close(sbn_draft *d, int status);

@@ -64,10 +64,7 @@ static int check_keys(const parsing *p)
     return SBN_SUCCESS;
 }
 
-/*
- * Appends the reader's string to those before it; there is room, as its quotation marks are
- * dropped.
- */
+/* Appends the reader's string to those before it; there is room, as its quotation marks are dropped. */
 static void pack(const parsing *p, char **to)
 {
     memmove(*to, p->parse.reader.string, p->parse.reader.size);
@@ -196,12 +193,11 @@ static int parse_root(parsing *p)
 }
 
 /*
- * One block, little larger than the text, holds the tensors from its beginning and, until they have
- * been checked, the keys of the metadata from its end. Tensors fit: none has a shorter text than
- * `"":{"dtype":"U8","shape":[],"data_offsets":[0,1]},` but for the last one's comma, which the
- * braces around make up for. Keys, of 8 bytes each, fit as long as they differ: only `"":"",` has 6
- * bytes, and each of the less than 128 keys of one byte has 7. SLACK, in keys, is for those, and for a
- * tensor that is cut short.
+ * One block, little larger than the text, holds the tensors from its beginning and, until they have been checked, the
+ * keys of the metadata from its end. Tensors fit: none has a shorter text than
+ * `"":{"dtype":"U8","shape":[],"data_offsets":[0,1]},` but for the last one's comma, which the braces around make up
+ * for. Keys, of 8 bytes each, fit as long as they differ: only `"":"",` has 6 bytes, and each of the less than 128
+ * keys of one byte has 7. SLACK, in keys, is for those, and for a tensor that is cut short.
  */
 enum { SLACK = 32 };
 _Static_assert(sizeof(sbn_tensor) <= 50 && sizeof(metadata_key) == 8, "shorter than the text");

@@ -1,7 +1,6 @@
 /*
- * The header of a safetensors file. The file begins with 8 bytes, little-endian, that say the
- * header's length; the header is a JSON object that maps tensors' names to type, shape and place;
- * the data follow without gaps.
+ * The header of a safetensors file. The file begins with 8 bytes, little-endian, that say the header's length; the
+ * header is a JSON object that maps tensors' names to type, shape and place; the data follow without gaps.
  */
 #pragma once
 

@@ -31,10 +31,7 @@ static int read_hex(sbn_json_reader *r, uint32_t *value)
     return length == 4;
 }
 
-/*
- * Reads the digits after "\u"; characters above 0xffff are two escapes. Returns NULL or what is
- * wrong.
- */
+/* Reads the digits after "\u"; characters above 0xffff are two escapes. Returns NULL or what is wrong. */
 static const char *read_code(sbn_json_reader *r, char **to)
 {
     uint32_t code, low;

@@ -84,9 +84,8 @@ static void keep_first(const sbn_claim *a, const sbn_claim *b, const sbn_claim *
 }
 
 /*
- * Claims are sorted by their place. A written one is compared with the following ones that begin
- * before its end, and with earlier reads, if the one that ends last reaches it. (Not with that one
- * alone: views may interleave with it.)
+ * Claims are sorted by their place. A written one is compared with the following ones that begin before its end, and
+ * with earlier reads, if the one that ends last reaches it. (Not with that one alone: views may interleave with it.)
  */
 int sbn__claims_find(const sbn_claims *claims, const sbn_claim **earlier, const sbn_claim **later)
 {

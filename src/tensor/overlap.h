@@ -1,7 +1,6 @@
 /*
- * The buffers of one call, of all its layers and replicas: none may overlap one that is written.
- * Exception: gradients that several layers of a replica add up, if the later layer accumulates on
- * an in-order queue.
+ * The buffers of one call, of all its layers and replicas: none may overlap one that is written. Exception: gradients
+ * that several layers of a replica add up, if the later layer accumulates on an in-order queue.
  */
 #pragma once
 

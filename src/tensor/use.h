@@ -41,9 +41,8 @@ sbn_use sbn__use_dense(const char *name, const sbn_buffer *buffer, size_t elemen
 int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned needs);
 
 /*
- * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there
- * are. An input that an output replaces is left out: the output stands for both. The shape's
- * in_place is set.
+ * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there are. An input
+ * that an output replaces is left out: the output stands for both. The shape's in_place is set.
  */
 #define SBN_MAX_USES 8
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
@@ -68,9 +67,7 @@ int sbn__uses_meet(const sbn_use *a, const sbn_use *b);
 int sbn__uses_overlap(const sbn_use *a, const sbn_use *b);
 const char *sbn__overlap_note(const sbn_use *a, const sbn_use *b);
 
-/*
- * Checks buffers of one replica: none may overlap one that is written. The shard gives the shape.
- */
+/* Checks buffers of one replica: none may overlap one that is written. The shard gives the shape. */
 int sbn__check_uses(const sbn_use *uses, size_t count, const sbn_shard *shard,
                     const sbn_replica *replica, const char *who);
 
