@@ -147,11 +147,11 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
 
 #if SUMS_DOUBLES
 /*
- * Where no element of a channel fits the narrow format, by its limit or because all are too small: what makes the
- * largest term of `count` elements less than 2^7; else 0.
+ * The channels of `count` rows of which no element may fit the narrow format, because the largest one or its term does
+ * not, or all are too small; the largest terms are less than 2^7 times their ranges.
  */
-static ints scale_of(private const pass_tensors *tensors, ulong place, uint count, uint stride,
-                     pass_line line, real faint)
+static void find_wide_ones(private wide_ones *wide, private const pass_tensors *tensors, ulong place,
+                           uint count, uint stride, pass_line line, real faint)
 {
     real largest = 0.0f, highest = 0.0f;
     for (uint i = 0; i < count; ++i) {
@@ -160,10 +160,13 @@ static ints scale_of(private const pass_tensors *tensors, ulong place, uint coun
         pass_skip(&own, i);
         const real v = pass_summed_row(&own, at, line);
         largest = larger(fabs(v), largest);
-        highest = larger(larger(pass_term(&own, at, v, line), fabs(v)), highest);
+        highest = larger(pass_term(&own, at, v, line), highest);
     }
-    const ints wide = reaches(largest, PASS_LIMIT_PIVOT) | ((largest < faint) & (largest > 0.0f));
-    return wide & (highest < INFINITY) & ((AS(int, highest) >> 23) - (127 + 6));
+    wide->mask = (reaches(largest, PASS_LIMIT_PIVOT) | reaches(highest, 2.0f * PASS_LIMIT_SECOND) |
+                  ((largest < faint) & (largest > 0.0f))) &
+                 (largest < INFINITY) & (highest < INFINITY);
+    wide->first = wide->mask & ((AS(int, largest) >> 23) - (127 + 6));
+    wide->second = wide->mask & ((AS(int, highest) >> 23) - (127 + 6));
 }
 #endif
 
@@ -191,12 +194,14 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
             wides own_wide[WIDE_LIMBS];
 #if SUMS_DOUBLES
             const ulong place = from + v * WIDTH;
-            added = pass_add_ones(own, own_wide, 0, &of_rows, lines[v], place, count, stride, faint);
-            const ints scale = added ? 0 : scale_of(&of_rows, place, count, stride, lines[v], faint);
-            if (ANY(scale)) {
+            wide_ones ones = {0, 0, 0, own_wide};
+            added = pass_add_ones(own, &ones, &of_rows, lines[v], place, count, stride, faint);
+            if (!added)
+                find_wide_ones(&ones, &of_rows, place, count, stride, lines[v], faint);
+            if (ANY(ones.mask)) {
                 zero_limbs(own_wide, WIDE_LIMBS);
-                added = pass_add_ones(own, own_wide, scale, &of_rows, lines[v], place, count, stride, faint);
-                own_flags = (scale != 0) & (added ? FLAG_WIDE : 0);
+                added = pass_add_ones(own, &ones, &of_rows, lines[v], place, count, stride, faint);
+                own_flags = ones.mask & (added ? FLAG_WIDE : 0);
             }
 #endif
             for (uint i = 0; i < count && !added; ++i) {

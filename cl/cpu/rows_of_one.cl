@@ -27,18 +27,26 @@ static ints strays(uints magnitude, ints least, ints most)
 }
 
 /*
- * Adds integers in units of 2^shift of limb 0 to the two lowest limbs, and where `scale` is not 0, 2^(place + scale)
- * times as many units to wide limbs.
+ * The channels of which no element fits the narrow format, a mask; the ranges of their terms are 2^first and 2^second
+ * times as large. `limbs` are WIDE_LIMBS, for their sums.
  */
-static void add_integers(private wides *limbs, int shift, private wides *wide, int count, int place,
-                         ints scale, wides sum)
+typedef struct wide_ones {
+    ints mask, first, second;
+    private wides *limbs;
+} wide_ones;
+
+/*
+ * Adds integers in units of 2^shift of limb 0 to the two lowest limbs; those under the mask to wide limbs, in units of
+ * 2^place.
+ */
+static void add_integers(private wides *limbs, int shift, ints mask, private wides *wide, int count,
+                         ints place, wides sum)
 {
-    const wides scaled = convert_long16(scale != 0), own = sum & ~scaled, sign = sum >> 63;
+    const wides is_wide = convert_long16(mask), own = sum & ~is_wide, sign = sum >> 63;
     limbs[0] += (own << shift) & LIMB_MASK;
     limbs[1] += own >> (LIMB_BITS - shift);
-    if (ANY(scale))
-        add_digits(wide, count, as_ulong16((sum ^ sign) - sign) & as_ulong16(scaled), place + scale,
-                   sign);
+    if (ANY(mask))
+        add_digits(wide, count, as_ulong16((sum ^ sign) - sign) & as_ulong16(is_wide), place, sign);
 }
 
 /* v 2^n, of which neither is 0. */

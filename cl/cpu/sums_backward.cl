@@ -165,23 +165,26 @@ static real pass_term(private const pass_tensors *tensors, ulong place, real g, 
 
 /*
  * As in sums_forward.cl. The range is 2^-55 to 2^7 for dy, and 2^-49 to 2^7 for dy (x - mean), whose
- * lowest bit is up to 46 below its highest.
+ * lowest bit is up to 46 below its highest. What is wide is so by dy or else by the product.
  */
-static int pass_add_ones(private wides *limbs, private wides *wide, ints scale,
+static int pass_add_ones(private wides *limbs, private const wide_ones *wide,
                          private const pass_tensors *tensors, pass_line line, ulong place,
                          uint rows, uint stride, real faint)
 {
+    const ints mask = wide->mask, is_large = wide->first + 6 >= 20;
     /* In units of 2^4 of limb 1, so that more rows fit. */
-    const double16 high = scaled_double(SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0), scale);
-    const double16 low = scaled_double(SPLITTER(PASS_LOW1, 0), scale);
+    const double high = SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0), low = SPLITTER(PASS_LOW1, 0);
+    const double16 high1 = scaled_double(high, wide->first), low1 = scaled_double(low, wide->first);
+    const double16 high2 = scaled_double(high, wide->second), low2 = scaled_double(low, wide->second);
+    const ints least = max(wide->first - 55, select((ints)-126, (ints)20, is_large));
+    const ints least_d = select((ints)-100, (ints)-126, mask), most_d = select((ints)20, (ints)128, mask);
+    const ints bound = select((ints)(254 - 114), (ints)(254 + 31), ~is_large & (wide->second + 6 > 31));
+    const uints to = AS(uint, wide->second + 260) << 22;
+    const uints from = min(AS(uint, max(wide->second + 205, bound)) << 22, to);
+    const uints faintest = select(AS(uint, faint), (uints)0, mask);
     /* The splitters are added `rows` times. */
-    const uwides highs = rows * as_ulong16(high), lows = rows * as_ulong16(low);
-    const ints bound = select((ints)-126, (ints)20, scale > 0);
-    const ints least = max(scale - 55, select(bound, (ints)-55, scale == 0));
-    const uints faintest = select(AS(uint, faint), (uints)0, scale < 0);
-    const uints to = AS(uint, scale + 260) << 22;
-    const uints from = min(AS(uint, max(scale + 205, (ints)140)) << 22, to);
-    uwides first_high = -highs, first_low = -lows, second_high = -highs, second_low = -lows;
+    uwides first_high = -(rows * as_ulong16(high1)), first_low = -(rows * as_ulong16(low1));
+    uwides second_high = -(rows * as_ulong16(high2)), second_low = -(rows * as_ulong16(low2));
     ints stray = 0;
     for (uint i = 0; i < rows; ++i) {
         const ulong at = place + (ulong)i * stride;
@@ -190,31 +193,30 @@ static int pass_add_ones(private wides *limbs, private wides *wide, ints scale,
         const real g = pass_summed_row(&own, at, line);
         const real d = centred(&own, load_row(own.x + at, own.x_end), line);
         const double16 wide_g = convert_double16(g), wide_d = convert_double16(d);
-        const double16 sum1 = wide_g + high, sum2 = fma(wide_g, wide_d, high);
+        const double16 sum1 = wide_g + high1, sum2 = fma(wide_g, wide_d, high2);
         first_high += as_ulong16(sum1);
-        first_low += as_ulong16((wide_g - (sum1 - high)) + low);
+        first_low += as_ulong16((wide_g - (sum1 - high1)) + low1);
         second_high += as_ulong16(sum2);
-        second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high)) + low);
+        second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high2)) + low2);
         const uints size_g = magnitude_of(g), size_d = magnitude_of(d);
         /*
          * A float's bits approximate its logarithm, so that this is half of the product's, at most
          * one exponent too low.
          */
         const uints size = (size_g >> 1) + (size_d >> 1);
-        stray |= strays(size_g, least, scale + 7) | strays(size_d, -100, 20) |
+        stray |= strays(size_g, least, wide->first + 7) | strays(size_d, least_d, most_d) |
                  ((size - from >= to - from) & (size_g != 0) & (size_d != 0)) |
                  ((size_g < faintest) & (size_g != 0));
     }
     if (any(stray))
         return 0;
-    private wides *second = limbs + PASS_LIMBS1, *wide_second = wide + WIDE_LIMBS1;
-    add_integers(limbs, 0, wide, WIDE_LIMBS1, WIDE_LOW1 - PASS_LOW1, scale, as_long16(first_low));
-    add_integers(limbs + 1, 4, wide, WIDE_LIMBS1, WIDE_LOW1 - PASS_LOW1 + LIMB_BITS + 4, scale,
-                 as_long16(first_high));
-    add_integers(second, 0, wide_second, WIDE_LIMBS2, WIDE_LOW2 - PASS_LOW1, scale,
-                 as_long16(second_low));
-    add_integers(second + 1, 4, wide_second, WIDE_LIMBS2, WIDE_LOW2 - PASS_LOW1 + LIMB_BITS + 4,
-                 scale, as_long16(second_high));
+    private wides *second = limbs + PASS_LIMBS1, *wide_second = wide->limbs + WIDE_LIMBS1;
+    const ints place1 = wide->first + (WIDE_LOW1 - PASS_LOW1), up = (ints)(LIMB_BITS + 4);
+    const ints place2 = wide->second + (WIDE_LOW2 - PASS_LOW1);
+    add_integers(limbs, 0, mask, wide->limbs, WIDE_LIMBS1, place1, as_long16(first_low));
+    add_integers(limbs + 1, 4, mask, wide->limbs, WIDE_LIMBS1, place1 + up, as_long16(first_high));
+    add_integers(second, 0, mask, wide_second, WIDE_LIMBS2, place2, as_long16(second_low));
+    add_integers(second + 1, 4, mask, wide_second, WIDE_LIMBS2, place2 + up, as_long16(second_high));
     return 1;
 }
 #endif

@@ -139,16 +139,17 @@ static bool fits_doubles(real pivot, real a, real q)
 /*
  * Planes of one element: adds `rows` rows. Does nothing and returns 0 if the magnitude of an
  * element is outside 2^-17 to 2^7. ONES_AT_ONCE elements within this range add up exactly in
- * doubles: x in units of 2^-40, and each limb of x^2 in its own unit. Where `scale` is not 0 the range is 2^scale
- * times as large, less what fits the narrow format and whose squares the wide one cuts, and the sums are wide.
+ * doubles: x in units of 2^-40, and each limb of x^2 in its own unit. In the range of `wide` there is nothing that fits
+ * the narrow format, or whose square has bits that the wide one cuts.
  */
-static int pass_add_ones(private wides *limbs, private wides *wide, ints scale,
+static int pass_add_ones(private wides *limbs, private const wide_ones *wide,
                          private const pass_tensors *tensors, pass_line line, ulong place,
                          uint rows, uint stride, real faint)
 {
-    const double16 splitter = scaled_double(SPLITTER(PASS_LOW2, 1), 2 * scale);
-    const ints bound = select((ints)-57, (ints)18, scale > 0);
-    const ints least = max(scale - 17, select(bound, (ints)-17, scale == 0));
+    const ints twice = 2 * wide->first;
+    const double16 splitter = scaled_double(SPLITTER(PASS_LOW2, 1), twice);
+    const ints bound = select(select((ints)-17, (ints)-57, wide->mask), (ints)18, wide->first > 0);
+    const ints least = max(wide->first - 17, bound);
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
     ints stray = 0;
     for (uint i = 0; i < rows; ++i) {
@@ -159,17 +160,18 @@ static int pass_add_ones(private wides *limbs, private wides *wide, ints scale,
         x_sum += wide_x;
         high_sum += high;
         low_sum += fma(wide_x, wide_x, -high);
-        stray |= strays(magnitude_of(x), least, scale + 7);
+        stray |= strays(magnitude_of(x), least, wide->first + 7);
     }
     if (any(stray))
         return 0;
-    private wides *second = limbs + PASS_LIMBS1, *wide_second = wide + WIDE_LIMBS1;
-    add_integers(limbs, PASS_LOW1 - 40, wide, WIDE_LIMBS1, WIDE_LOW1 - 40, scale,
-                 in_units(x_sum, 40, scale));
-    add_integers(second, 0, wide_second, WIDE_LIMBS2, WIDE_LOW2 - PASS_LOW2, 2 * scale,
-                 in_units(low_sum, PASS_LOW2, 2 * scale));
-    add_integers(second + 1, 0, wide_second, WIDE_LIMBS2, WIDE_LOW2 - PASS_LOW2 + LIMB_BITS,
-                 2 * scale, in_units(high_sum, PASS_LOW2 - LIMB_BITS, 2 * scale));
+    private wides *second = limbs + PASS_LIMBS1, *wide_second = wide->limbs + WIDE_LIMBS1;
+    add_integers(limbs, PASS_LOW1 - 40, wide->mask, wide->limbs, WIDE_LIMBS1,
+                 wide->first + (WIDE_LOW1 - 40), in_units(x_sum, 40, wide->first));
+    add_integers(second, 0, wide->mask, wide_second, WIDE_LIMBS2, twice + (WIDE_LOW2 - PASS_LOW2),
+                 in_units(low_sum, PASS_LOW2, twice));
+    add_integers(second + 1, 0, wide->mask, wide_second, WIDE_LIMBS2,
+                 twice + (WIDE_LOW2 - PASS_LOW2 + LIMB_BITS),
+                 in_units(high_sum, PASS_LOW2 - LIMB_BITS, twice));
     return 1;
 }
 #endif
