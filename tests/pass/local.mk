@@ -20,11 +20,10 @@ tests_pass_storage_LDFLAGS = $(wraps)
 # few channels at a time, several layers in one call, sums that travel with the header, what passes
 # promise (their order, running statistics, events, no allocation), frozen layers, folding, buffers that
 # overlap, objects destroyed in any order, the last bits of saved statistics and eps 0.
-asan_programs += tests/pass/arguments tests/pass/arguments_buffers tests/pass/arguments_pass \
-	tests/pass/branches tests/pass/branches_refused tests/pass/fold tests/pass/from_output_refused \
-	tests/pass/frozen tests/pass/host_memory tests/pass/lifetimes tests/pass/on_device tests/pass/one_request \
-	tests/pass/overlaps tests/pass/passes tests/pass/requests tests/pass/saved tests/pass/saved_store \
-	tests/pass/soak
+asan_programs += tests/pass/arguments tests/pass/arguments_buffers tests/pass/arguments_pass tests/pass/branches \
+	tests/pass/branches_refused tests/pass/fold tests/pass/frozen tests/pass/host_memory tests/pass/lifetimes \
+	tests/pass/on_device tests/pass/one_request tests/pass/overlaps tests/pass/passes tests/pass/requests \
+	tests/pass/saved tests/pass/saved_store tests/pass/soak
 tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_host_memory_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_host_memory_SOURCES = tests/pass/host_memory.c tests/support/wraps_queries.c
