@@ -1,7 +1,7 @@
 /*
  * Every half and every bfloat16, evaluated with mean 0, variance 1, eps 0 and weights that make
  * results exact, ties, subnormal and too large: y is the product, rounded as checkpoints are
- * (tests/model/half.c). On every device, in both forms and layouts.
+ * (tests/model/checkpoint.c). On every device, in both forms and layouts.
  */
 #include <math.h>
 #include <stdio.h>
