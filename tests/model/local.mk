@@ -1,7 +1,7 @@
 # Models and their files, which PyTorch wrote (tests/model/data/make_files.py): what lies is
 # refused; half and bfloat; checkpoints of whole networks.
-asan_programs += tests/model/checkpoint tests/model/checkpoint_files tests/model/convert \
-	tests/model/draft tests/model/hostile tests/model/model tests/model/safetensors
+asan_programs += tests/model/checkpoint tests/model/checkpoint_files tests/model/draft tests/model/hostile \
+	tests/model/model tests/model/safetensors
 tests_model_draft_SOURCES = tests/model/draft.c tests/support/system_calls.c tests/support/system_calls.h
 tests_model_draft_LDFLAGS = $(system_wraps)
 tests_model_model_LDFLAGS = $(wraps)
