@@ -90,10 +90,10 @@ build_in = test '$(srcdir)' != . || { \
 # A kernel cache of its own: PoCL must compile for the CPU that valgrind shows. First valgrind runs
 # without its memory checker, in which compiling takes a fifth of the time, what needs most of the
 # kernels. Scripts that launch ranks put SBN_TEST_TOOL before each.
-VALGRIND_TESTS = tests/base/statuses tests/collective/agreement tests/exact/accumulator \
-	tests/exact/statistics tests/model/checkpoint tests/model/checkpoint_files tests/model/safetensors \
-	$(filter tests/mpi/groups.sh,$(TESTS)) tests/parallel/arguments \
-	tests/parallel/average tests/parallel/sampler tests/pass/passes tests/tools/bench_timing tests/tools/problem
+VALGRIND_TESTS = tests/base/statuses tests/collective/agreement tests/exact/accumulator tests/model/checkpoint \
+	tests/model/checkpoint_files tests/model/safetensors $(filter tests/mpi/groups.sh,$(TESTS)) \
+	tests/parallel/arguments tests/parallel/average tests/parallel/sampler tests/pass/passes \
+	tests/tools/bench_timing tests/tools/problem
 under_valgrind = $(VALGRIND) --quiet --error-exitcode=99 --leak-check=full \
   --show-leak-kinds=definite --errors-for-leak-kinds=definite \
   --suppressions=$(abs_srcdir)/tests/support/drivers.supp
