@@ -12,6 +12,9 @@
 enum { CHANNELS = 3, PLANE = 33, ROOM = 4096 };
 
 static unsigned char bytes[ROOM];
+static slice data;
+/* dy serves as the residual, and its gradient is not asked for. */
+static sbn_shard shard;
 
 /* With a residual and a ReLU, whose signs are saved, too. */
 static life live(sbn_group *group, int is_masked, size_t channels)
@@ -20,23 +23,12 @@ static life live(sbn_group *group, int is_masked, size_t channels)
                      .activation = is_masked ? SBN_RELU : SBN_IDENTITY);
 }
 
-/* dy serves as the residual, and its gradient is not asked for. */
-static sbn_shard open_shard(slice *s)
-{
-    slice_open(s, &device, queue, 0, 4, CHANNELS, PLANE, 90);
-    sbn_shard shard = s->shard;
-    shard.residual = shard.dy;
-    return shard;
-}
-
 /* Two passes over the same batch leave the same bytes, but for the number of the pass. */
 static void check_pass_number(void)
 {
     static unsigned char of[2][ROOM];
     const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 0, CHANNELS);
-    slice data;
     size_t size = 0;
-    const sbn_shard shard = open_shard(&data);
     for (int i = 0; i < 2; ++i) {
         must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
         must(sbn_saved_store(l.saved, of[i], ROOM, &size), "sbn_saved_store");
@@ -46,7 +38,6 @@ static void check_pass_number(void)
         memset(of[i] + SBN_SAVED_PASS, 0, SBN_SAVED_PASS_SIZE);
     tap_ok(differ && memcmp(of[0], of[1], size) == 0,
            "the bytes of two passes differ in SBN_SAVED_PASS alone");
-    slice_close(&data);
     fixture_die(&l);
 }
 
@@ -55,9 +46,8 @@ static void check_mask_of_failed_pass(void)
 {
     const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 1, CHANNELS);
     sbn_saved *from = fixture_saved(l.layer);
-    slice data;
     size_t size = 0;
-    sbn_shard shard = open_shard(&data), little = shard;
+    sbn_shard little = shard;
     little.shape[0] = little.shape[2] = 1;
     expect(sbn_forward(l.layer, &little, l.saved, 0, NULL), SBN_TOO_FEW_VALUES, "got 1",
            "one value");
@@ -67,7 +57,6 @@ static void check_mask_of_failed_pass(void)
     must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
     expect(sbn_saved_store(l.saved, bytes, ROOM, &size), SBN_SUCCESS, "",
            "a mask behind a pass that failed and a load");
-    slice_close(&data);
     must(sbn_saved_destroy(from), "sbn_saved_destroy");
     fixture_die(&l);
 }
@@ -105,9 +94,7 @@ static void check_refused(void)
     sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
     const life l = live(group, 1, CHANNELS), wide = live(group, 1, CHANNELS + 1),
                plain = live(group, 0, CHANNELS);
-    slice data;
     size_t size = 0;
-    const sbn_shard shard = open_shard(&data);
     REFUSED(sbn_saved_store(NULL, bytes, ROOM, &size), "saved: |got NULL");
     REFUSED(sbn_saved_store(l.saved, bytes, ROOM, &size),
             "saved: no forward pass has filled it yet");
@@ -178,7 +165,6 @@ static void check_refused(void)
     must(sbn_saved_load(target, bytes, size), "sbn_saved_load");
     must(sbn_saved_store(target, back, ROOM, &size), "sbn_saved_store");
     tap_ok(memcmp(back, bytes, size) == 0, "what is loaded is stored as it was");
-    slice_close(&data);
     sbn_saved_destroy(target);
     fixture_end(wide.layer, wide.saved);
     fixture_end(plain.layer, plain.saved);
@@ -224,9 +210,13 @@ static void check_disagreement(void)
 
 void checks(void)
 {
+    slice_open(&data, &device, queue, 0, 4, CHANNELS, PLANE, 90);
+    shard = data.shard;
+    shard.residual = shard.dy;
     check_pass_number();
     check_mask_of_failed_pass();
     check_refused();
     ranks_same_bits(&device, train, "backward from bytes");
     check_disagreement();
+    slice_close(&data);
 }
