@@ -1,13 +1,17 @@
 /*
  * What doc/order.md says of saved statistics, their last bits, and what <syncbn/batchnorm.h> and
  * <syncbn/pass.h> say of NaN: where it comes from, and where it stays. Planes of one element, so that sums
- * are exact but for what is cut off.
+ * are exact but for what is cut off. Saved statistics as bytes: which bytes are refused; ranks. Backward and
+ * recomputation from loaded ones: tests/pass/same.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "group/group.h"
 #include "support/main.h"
+#include "support/ranks.h"
+#include "support/refused.h"
 #include "support/wraps.h"
 
 enum { SAMPLES = 8 };
@@ -134,6 +138,207 @@ static void check_clamped(setting as)
     fixture_die(&l);
 }
 
+/* --- as bytes --- */
+
+enum { CHANNELS = 3, PLANE = 33, ROOM = 4096 };
+
+static unsigned char bytes[ROOM];
+static slice batch;
+/* dy serves as the residual, and its gradient is not asked for. */
+static sbn_shard shard;
+
+/* With a residual and a ReLU, whose signs are saved, too. */
+static life live(sbn_group *group, int is_masked, size_t channels)
+{
+    return LIVE_WITH(group, .name = "first", .channels = channels, .residual = is_masked,
+                     .activation = is_masked ? SBN_RELU : SBN_IDENTITY);
+}
+
+/* Two passes over the same batch leave the same bytes, but for the number of the pass. */
+static void check_pass_number(void)
+{
+    static unsigned char of[2][ROOM];
+    const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 0, CHANNELS);
+    size_t size = 0;
+    for (int i = 0; i < 2; ++i) {
+        must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
+        must(sbn_saved_store(l.saved, of[i], ROOM, &size), "sbn_saved_store");
+    }
+    const int differ = memcmp(of[0], of[1], size) != 0;
+    for (int i = 0; i < 2; ++i)
+        memset(of[i] + SBN_SAVED_PASS, 0, SBN_SAVED_PASS_SIZE);
+    tap_ok(differ && memcmp(of[0], of[1], size) == 0,
+           "the bytes of two passes differ in SBN_SAVED_PASS alone");
+    fixture_die(&l);
+}
+
+/* What a pass that failed had prepared for its own shape is not what a later one writes. */
+static void check_mask_of_failed_pass(void)
+{
+    const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 1, CHANNELS);
+    sbn_saved *from = fixture_saved(l.layer);
+    size_t size = 0;
+    sbn_shard little = shard;
+    little.shape[0] = little.shape[2] = 1;
+    expect(sbn_forward(l.layer, &little, l.saved, 0, NULL), SBN_TOO_FEW_VALUES, "got 1",
+           "one value");
+    must(sbn_forward(l.layer, &shard, from, 0, NULL), "sbn_forward");
+    must(sbn_saved_store(from, bytes, ROOM, &size), "sbn_saved_store");
+    must(sbn_saved_load(l.saved, bytes, size), "sbn_saved_load");
+    must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
+    expect(sbn_saved_store(l.saved, bytes, ROOM, &size), SBN_SUCCESS, "",
+           "a mask behind a pass that failed and a load");
+    must(sbn_saved_destroy(from), "sbn_saved_destroy");
+    fixture_die(&l);
+}
+
+/* --- bytes that are refused ------------------------------------------------------------ */
+
+/* A load of these bytes, of which one is changed. */
+typedef struct arguments {
+    sbn_saved *saved;
+    const unsigned char *memory;
+    size_t size, at;
+    unsigned char change;
+} arguments;
+
+static int load(const void *of)
+{
+    const arguments *a = of;
+    bytes[a->at] ^= a->change;
+    const int status = sbn_saved_load(a->saved, a->memory, a->size);
+    bytes[a->at] ^= a->change;
+    return status;
+}
+
+/* What is loaded into stays empty until the right bytes come. */
+static sbn_saved *target;
+
+static uint64_t state(void)
+{
+    float mean[CHANNELS];
+    return (uint64_t)sbn_saved_stats(target, mean, NULL, NULL);
+}
+
+static void check_refused(void)
+{
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
+    const life l = live(group, 1, CHANNELS), wide = live(group, 1, CHANNELS + 1),
+               plain = live(group, 0, CHANNELS);
+    size_t size = 0;
+    REFUSED(sbn_saved_store(NULL, bytes, ROOM, &size), "saved: |got NULL");
+    REFUSED(sbn_saved_store(l.saved, bytes, ROOM, &size),
+            "saved: no forward pass has filled it yet");
+    must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_forward(plain.layer, &shard, plain.saved, 0, NULL), "sbn_forward");
+    must(sbn_saved_store(plain.saved, bytes, ROOM, &size), "sbn_saved_store");
+    bytes[88 + 7] = 1;
+    REFUSED(sbn_saved_load(plain.saved, bytes, size), "memory: replica 0: expected a shape and");
+    tap_ok(size == 88 + 40 + 24 * CHANNELS, "the bytes of one replica: %zu", size);
+    REFUSED(sbn_saved_store(l.saved, bytes, ROOM, NULL), "size: expected a place");
+    must(sbn_saved_store(l.saved, NULL, 0, &size), "sbn_saved_store");
+    memset(bytes, 7, sizeof bytes);
+    REFUSED(sbn_saved_store(l.saved, bytes, size - 1, &size), "room: expected at least");
+    tap_ok(bytes[0] == 7, "it writes nothing");
+    must(sbn_saved_store(l.saved, bytes, size, &size), "sbn_saved_store");
+    tap_ok(bytes[size] == 7, "nothing behind its bytes");
+    sbn_pass *pass;
+    must(sbn_backward_begin(l.layer, &shard, l.saved, 0, &pass), "sbn_backward_begin");
+    REFUSED(sbn_saved_load(l.saved, bytes, size),
+            "saved: expected no pass under way that uses it, got 1");
+    must(sbn_pass_end(pass, NULL), "sbn_pass_end");
+    target = l.saved;
+    must(sbn_forward_begin(l.layer, &shard, target, 0, &pass), "sbn_forward_begin");
+    tap_ok(state() == (uint64_t)SBN_INVALID_ARGUMENT, "no statistics while a pass fills them");
+    must(sbn_pass_end(pass, NULL), "sbn_pass_end");
+    target = fixture_saved(l.layer);
+    const arguments right = {.saved = target, .memory = bytes, .size = size};
+    const refusal rows[] = {
+        ROW(saved, NULL, "saved: |got NULL"),
+        ROW(memory, NULL, "memory: expected an address, got NULL"),
+        ROW(size, 87, "size: expected at least the 88 bytes of a header, got 87"),
+        ROW(size, right.size - 1, "size: expected the 258 bytes that were written, got 257"),
+        ROW(saved, wide.saved, "memory: channels: expected 4 as of layer \"first\", got 3"),
+        ROW(saved, plain.saved, "memory: activation: expected 0 as of layer \"first\", got 1"),
+        ROW(at, 12, NULL),
+        ROW(change, 3, "memory: version: expected 1, got 2"),
+        ROW(change, 1, "memory: expected what sbn_saved_store has written, got other"),
+        ROW(at, 112, NULL),
+        ROW(change, 1, "memory: replica 0: expected a mask of the CPU form of kernels, got one"),
+    };
+    REFUSE("load", load, right, state, rows);
+    /* A header alone, which says so. */
+    unsigned char short_of[88];
+    memcpy(short_of, bytes, sizeof short_of);
+    short_of[16] = sizeof short_of;
+    short_of[17] = 0;
+    REFUSED(sbn_saved_load(target, short_of, sizeof short_of),
+            "size: expected at least 200 bytes, got 88");
+    bytes[16] += 8;
+    REFUSED(sbn_saved_load(target, bytes, size + 8), "memory: expected no more masks, got 8 bytes");
+    bytes[16] -= 8;
+    /* Each byte matters but those of frozen, pass, place and count; nothing beyond is touched. */
+    int odd = 0, refused = 0;
+    for (size_t at = 0; at < 128; ++at)
+        for (int bit = 0; bit <= 8; ++bit) {
+            unsigned char *copy = malloc(size);
+            memcpy(copy, bytes, size);
+            copy[at] = bit < 8 ? (unsigned char)(copy[at] ^ 1 << bit) : 0;
+            const int status = sbn_saved_load(target, copy, size);
+            refused += status == SBN_INVALID_ARGUMENT;
+            odd += status && status != SBN_INVALID_ARGUMENT;
+            free(copy);
+        }
+    tap_ok(!odd && refused == 864, "%d of 1152 changed bytes of the headers are refused", refused);
+    /* Frozen, and of another pass, place and count. */
+    static unsigned char back[ROOM];
+    ++bytes[SBN_SAVED_PASS - 4], ++bytes[SBN_SAVED_PASS], ++bytes[SBN_SAVED_PASS + 4], ++bytes[80];
+    must(sbn_saved_load(target, bytes, size), "sbn_saved_load");
+    must(sbn_saved_store(target, back, ROOM, &size), "sbn_saved_store");
+    tap_ok(memcmp(back, bytes, size) == 0, "what is loaded is stored as it was");
+    sbn_saved_destroy(target);
+    fixture_end(wide.layer, wide.saved);
+    fixture_end(plain.layer, plain.saved);
+    fixture_die(&l);
+}
+
+/* --- ranks ------------------------------------------------------------------------------- */
+
+/* Backward from the bytes of the first of two forward passes, or, on rank 1, of the second one. */
+static int train_with(test_rank *m, int of_second)
+{
+    unsigned char own[2][ROOM];
+    size_t size;
+    for (int i = 0; i < 2; ++i) {
+        if (rank_forward(m))
+            return m->status;
+        must(sbn_saved_store(m->saved, own[i], ROOM, &size), "sbn_saved_store");
+    }
+    must(sbn_saved_load(m->saved, own[of_second && m->rank == 1], size), "sbn_saved_load");
+    return rank_says(m, sbn_backward(m->layer, m->shards, m->saved, SBN_GLOBAL_GRADIENTS, NULL));
+}
+
+static int train_from_bytes(test_rank *m)
+{
+    return train_with(m, 0);
+}
+
+static int train_mixed(test_rank *m)
+{
+    return train_with(m, 1);
+}
+
+static void check_disagreement(void)
+{
+    const size_t ones[] = {1, 1};
+    test_ranks all;
+    ranks_open(&all, &device, 2, ones, ones, NULL);
+    ranks_do(&all, train_mixed);
+    rank_expect(&all.of[1], SBN_DISAGREEMENT, "all ranks called backward|",
+                "ranks load different passes");
+    ranks_close(&all);
+}
+
 void checks(void)
 {
     wraps_build_once();
@@ -150,4 +355,13 @@ void checks(void)
         check_clamped(as);
     }
     slice_close(&data);
+    slice_open(&batch, &device, queue, 0, 4, CHANNELS, PLANE, 90);
+    shard = batch.shard;
+    shard.residual = shard.dy;
+    check_pass_number();
+    check_mask_of_failed_pass();
+    check_refused();
+    ranks_same_bits(&device, train_from_bytes, "backward from bytes");
+    check_disagreement();
+    slice_close(&batch);
 }
