@@ -164,8 +164,8 @@ static real pass_term(private const pass_tensors *tensors, ulong place, real g, 
 }
 
 /*
- * As in sums_forward.cl. The range is 2^-55 to 2^7 for dy, and 2^-49 to 2^7 for dy (x - mean), whose
- * lowest bit is up to 46 below its highest. What is wide is so by dy or else by the product.
+ * As in sums_forward.cl. The range is 2^-55 to 2^7 for dy, and 2^-49 to 2^7 for dy (x - mean), whose lowest bit is up to
+ * 47 below its highest. What is wide is so by dy or else by the product.
  */
 static int pass_add_ones(private wides *limbs, private const wide_ones *wide,
                          private const pass_tensors *tensors, pass_line line, ulong place,
@@ -178,7 +178,7 @@ static int pass_add_ones(private wides *limbs, private const wide_ones *wide,
     const double16 high2 = scaled_double(high, wide->second), low2 = scaled_double(low, wide->second);
     const ints least = max(wide->first - 55, select((ints)-126, (ints)20, is_large));
     const ints least_d = select((ints)-100, (ints)-126, mask), most_d = select((ints)20, (ints)128, mask);
-    const ints bound = select((ints)(254 - 114), (ints)(254 + 31), ~is_large & (wide->second + 6 > 31));
+    const ints bound = select((ints)(254 - 113), (ints)(254 + 31), ~is_large & (wide->second + 6 > 31));
     const uints to = AS(uint, wide->second + 260) << 22;
     const uints from = min(AS(uint, max(wide->second + 205, bound)) << 22, to);
     const uints faintest = select(AS(uint, faint), (uints)0, mask);
@@ -234,7 +234,8 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
         e = zero_where(e, out);
         d = zero_where(d, out);
         product = zero_where(product, out);
-        if (!ANY((pivot != 0.0f) | (e != 0.0f) | (product != 0.0f)))
+        /* By magnitudes, as a device may flush denormals. */
+        if (!ANY((magnitude_of(pivot) | magnitude_of(e) | magnitude_of(product)) != 0))
             return out;
     }
 #if SUMS_DOUBLES

@@ -1,7 +1,7 @@
 /*
  * Planes of one element at the ends of what their sums hold (cl/cpu/rows_of_one.cl): x from 2^-17 and
  * dy to 2^7, their products from 2^-49 to 2^6, with full mantissas, so that 64 rows need every
- * bit; and a step beyond, where bits are cut; and all of them times a power of two with which no element fits the
+ * bit; and a step beyond, where bits are cut; and all of them times powers of two, with which none or not all fit the
  * narrow format. What remains where sums cancel must be that of exact sums in integers, here of 128 bits. On every
  * usable device.
  */
@@ -73,6 +73,19 @@ static float cut_neighbours(size_t row, size_t c)
     return row % 2 ? 0x1.6a09e6p-19f : 0x1.6a09f6p-19f;
 }
 
+/* dy and x whose products have 48 bits, and cancel but for what is cut of them. */
+static float longest_dy(size_t row, size_t c)
+{
+    const float v = (row + c) % 4 < 2 ? 0x1.800002p6f : -0x1.8p6f;
+    return (row + c) % 2 ? -v : v;
+}
+
+static float longest_x(size_t row, size_t c)
+{
+    const float v = (row + c) % 4 < 2 ? 0x1.800002p0f : 0x1.800004p0f;
+    return (row + c) % 2 ? -v : v;
+}
+
 static const pattern patterns[] = {
     {"sums that cancel", .large = LARGEST, .tiny = LEAST_ODD},
     {"larger ones", .large = 4 * LARGEST, .tiny = LEAST_ODD},
@@ -103,6 +116,7 @@ static const struct {
     {{"products that cancel to more", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-38f,
       .beside = -0x1p-38f, .balanced = 1},
      {.large = 1.0f, .balanced = 1}},
+    {{"products of 48 bits", .value = longest_dy}, {.value = longest_x}},
     {{"dy that is x - mean", .large = 0.5f, .balanced = 1}, {.large = 0.5f, .balanced = 1}},
     {{"products with 0", .large = 0.5f}, {.value = half_zero}},
     {{"products too large", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
@@ -128,10 +142,21 @@ static const char *const lines[] = {
 typedef struct larger {
     int alone, dy, x;
 } larger;
-static const larger powers[] = {{0, 0, 0}, {40, 80, 0}, {20, 12, 58}, {-31, -64, 0}};
+static const larger powers[] = {{0, 0, 0},
+                                {40, 80, 0},
+                                {20, 12, 58},
+                                {-31, -64, 0},
+                                {-40, -64, -57}};
 enum { POWERS = sizeof powers / sizeof *powers };
 
-/* In units of 2^-42, and of 2^-84; differences of products of sums in units of 2^-84 too. */
+/* A term without its lowest bits, which a format cuts toward zero. */
+static __int128 cut(__int128 term, int bits)
+{
+    const __int128 unit = (__int128)1 << (bits > 0 ? bits : 0);
+    return term / unit * unit;
+}
+
+/* In units of 2^-42 times the power, and of 2^-84 times its square, as are differences of products of sums. */
 static int has_moments(const trial *t, size_t c, int power, char *why, size_t size)
 {
     const int64_t n = (int64_t)t->g.samples;
@@ -140,7 +165,7 @@ static int has_moments(const trial *t, size_t c, int power, char *why, size_t si
         const __int128 x = (__int128)ldexp((double)t->in.x[placement_plane_start(&t->g, row, c)],
                                            42 - power);
         sum += x;
-        squares += t->p.eps > 0 && power == 0 ? x * x / 16 * 16 : x * x;
+        squares += cut(x * x, power != 0 ? -76 - 2 * power : t->p.eps > 0 ? 4 : 0);
     }
     const double mean = ldexp((double)sum, power - 42) / (double)n;
     const double var = ldexp((double)(n * squares - sum * sum), 2 * power - 84) / (double)n /
@@ -151,7 +176,7 @@ static int has_moments(const trial *t, size_t c, int power, char *why, size_t si
     return came[0] == (float)mean && came[1] == (float)var;
 }
 
-/* dy in units of 2^-79, products in units of 2^-103, cut at 2^-96 or 2^-160; squares of x in units of 2^-48. */
+/* dy in units of 2^-79, products of 2^-103, squares of x of 2^-48, all times the powers. Products are cut at 2^-96 or 2^-160. */
 static int has_gradients(const trial *t, size_t c, const larger *by, char *why, size_t size)
 {
     __int128 sum = 0, product = 0, squares = 0;
@@ -160,7 +185,7 @@ static int has_gradients(const trial *t, size_t c, const larger *by, char *why, 
         const __int128 dy = (__int128)ldexp((double)t->in.dy[at], 79 - by->dy);
         const __int128 x = (__int128)ldexp((double)t->in.x[at], 24 - by->x);
         sum += dy;
-        product += by->dy + by->x <= 0 ? dy * x / 128 * 128 : dy * x;
+        product += cut(dy * x, by->dy == 0 ? 7 : -57 - by->dy - by->x);
         squares += x * x;
     }
     const double invstd = 1 / sqrt(ldexp((double)squares, 2 * by->x - 48) / (double)t->g.samples +
