@@ -21,7 +21,7 @@ check_PROGRAMS += $(asan_programs) $(plain_programs)
 dist_check_SCRIPTS += $(test_scripts)
 
 # make starts tests in this order; those that take longest are the first.
-TESTS += tests/pass/same.sh tests/tools/demo.sh $(test_scripts) $(asan_programs) $(plain_programs)
+TESTS += tests/pass/same.sh tests/tools/demo.sh $(faults_tests) $(plain_programs) $(test_scripts) $(asan_programs)
 include $(srcdir)/tests/support/local.mk
 include $(srcdir)/tests/base/local.mk
 include $(srcdir)/tests/exact/local.mk

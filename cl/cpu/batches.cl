@@ -29,7 +29,8 @@
  *                               pass_fold_lanes
  *   pass_is_poor, pass_sum      whether a block is summed once more, around its mean
  *   pass_add_block              adds a block to the narrow accumulators; pass_add_ones adds many of
- *                               one element; pass_add_wide adds those that do not fit
+ *                               one element, whose terms pass_term bounds; pass_add_wide adds blocks
+ *                               that do not fit
  *   pass_faint                  from where on a channel's blocks fit
  */
 /* Lanes of a batch: for each sum of a block, a vector for each block. */

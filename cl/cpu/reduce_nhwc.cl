@@ -147,8 +147,8 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
 
 #if SUMS_DOUBLES
 /*
- * The channels of `count` rows of which no element may fit the narrow format, because the largest one or its term does
- * not, or all are too small; the largest terms are less than 2^7 times their ranges.
+ * Of `count` rows: the channels whose largest element or term does not fit the narrow format, or whose elements are all
+ * too small for it, and the ranges, in which the largest terms are less than 2^7.
  */
 static void find_wide_ones(private wide_ones *wide, private const pass_tensors *tensors, ulong place,
                            uint count, uint stride, pass_line line, real faint)

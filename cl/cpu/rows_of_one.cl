@@ -27,8 +27,8 @@ static ints strays(uints magnitude, ints least, ints most)
 }
 
 /*
- * The channels of which no element fits the narrow format, a mask; the ranges of their terms are 2^first and 2^second
- * times as large. `limbs` are WIDE_LIMBS, for their sums.
+ * The channels, a mask, all of whose elements are added to wide limbs: those that do not fit the narrow format, and such
+ * as neither format cuts. The ranges of their terms are 2^first and 2^second times as large. `limbs` are WIDE_LIMBS.
  */
 typedef struct wide_ones {
     ints mask, first, second;
@@ -49,7 +49,7 @@ static void add_integers(private wides *limbs, int shift, ints mask, private wid
         add_digits(wide, count, as_ulong16((sum ^ sign) - sign) & as_ulong16(is_wide), place, sign);
 }
 
-/* v 2^n, of which neither is 0. */
+/* v 2^n, both of which are normal. */
 static double16 scaled_double(double v, ints n)
 {
     return as_double16(as_long(v) + (convert_long16(n) << 52));

@@ -137,10 +137,10 @@ static bool fits_doubles(real pivot, real a, real q)
 }
 
 /*
- * Planes of one element: adds `rows` rows. Does nothing and returns 0 if the magnitude of an
- * element is outside 2^-17 to 2^7. ONES_AT_ONCE elements within this range add up exactly in
- * doubles: x in units of 2^-40, and each limb of x^2 in its own unit. In the range of `wide` there is nothing that fits
- * the narrow format, or whose square has bits that the wide one cuts.
+ * Planes of one element: adds `rows` rows. Does nothing and returns 0 if the magnitude of an element is neither 0 nor in
+ * 2^-17 to 2^7, or in this range times 2^first in the channels of `wide`, less what fits the narrow format and squares
+ * of which the wide one cuts bits. ONES_AT_ONCE elements within a range add up exactly in doubles: x in units of 2^-40,
+ * and each limb of x^2 in its own unit.
  */
 static int pass_add_ones(private wides *limbs, private const wide_ones *wide,
                          private const pass_tensors *tensors, pass_line line, ulong place,
@@ -176,7 +176,7 @@ static int pass_add_ones(private wides *limbs, private const wide_ones *wide,
 }
 #endif
 
-/* What scale_of looks at besides the element. */
+/* What find_wide_ones looks at besides the element. */
 #define pass_term(tensors, place, x, line) fabs(x)
 
 /*
@@ -192,7 +192,8 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
         pivot = zero_where(pivot, out);
         a = zero_where(a, out);
         q = zero_where(q, out);
-        if (!ANY((pivot != 0.0f) | (a != 0.0f) | (q != 0.0f)))
+        /* By magnitudes, as a device may flush denormals. */
+        if (!ANY((magnitude_of(pivot) | magnitude_of(a) | magnitude_of(q)) != 0))
             return out;
     }
 #if SUMS_DOUBLES

@@ -1,4 +1,5 @@
-# Devices that cannot run the kernels, compiled programs on disk and between groups, what is allocated, and plans.
+# Devices that cannot run the kernels, compiled programs on disk and between groups, what is allocated, plans, and
+# options that are refused.
 asan_programs += tests/device/cache tests/device/device_memory tests/device/embedded tests/device/shared_programs \
 	tests/device/tuned_plans tests/device/tuning
 plain_programs += tests/device/combine tests/device/host_queue tests/device/programs tests/device/soft_doubles
@@ -16,7 +17,7 @@ tests_device_tuning_LDFLAGS = $(wraps)
 # What the kernels' source must not say, and that each program compiles.
 test_scripts += tests/device/source.sh tests/device/syntax.sh
 
-# Options that compilers are asked for, or must not be; devices that break the contract.
+# Options that compilers are asked for; devices that break the contract.
 plain_programs += tests/device/compiler_options tests/device/self_test
 tests_device_self_test_SOURCES = tests/device/self_test.c tests/device/self_test_faults.h
 tests_device_compiler_options_LDFLAGS = $(wraps)

@@ -23,7 +23,6 @@ check_PROGRAMS += $(faults_mpi_programs)
 faults_tests += tests/faults/mpi.sh
 TIMED_TESTS += tests/faults/mpi.sh
 endif
-TESTS += $(faults_tests)
 tests_faults_faults_mpi_SOURCES = tests/faults/mpi.c tests/support/wraps_memory.c tests/support/wraps_mpi.c \
 	$(faults_driver)
 tests_faults_faults_mpi_CPPFLAGS = $(mpi_cppflags)

@@ -1,7 +1,7 @@
 /*
  * Tensors that overlap: each pair of two replicas' buffers of which one is written is refused, with both names, in
  * every pass and in folding; so are two layers' of a call, and views of one buffer that share an element, in one
- * replica and of two. Pitches below a row and buffers that are too small for a view; sizes of halves and bfloat16s are
+ * replica and of two; so are pitches below a row and buffers that are too small for a view. Sizes of halves and bfloat16s are
  * counted in bytes. What interleaves or only touches is accepted. Dense buffers of one replica: arguments_buffers.c;
  * what is in place has the bits of what is apart: tests/pass/same.
  */

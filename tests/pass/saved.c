@@ -1,8 +1,8 @@
 /*
  * What doc/order.md says of saved statistics, their last bits, and what <syncbn/batchnorm.h> and
  * <syncbn/pass.h> say of NaN: where it comes from, and where it stays. Planes of one element, so that sums
- * are exact but for what is cut off. Saved statistics as bytes: which bytes are refused; ranks. Backward and
- * recomputation from loaded ones: tests/pass/same.
+ * are exact but for what is cut off. Saved statistics as bytes: which are refused, and that ranks must load those of
+ * one pass. Backward and recomputation from loaded ones: tests/pass/same.
  */
 #include <math.h>
 #include <stdlib.h>
