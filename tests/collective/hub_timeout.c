@@ -160,8 +160,11 @@ static int blocks_of(const sbn_request_block *block)
 static void check_on_time(test_ranks *all)
 {
     char words[2][160];
-    ranks_reset(all);
-    const uint64_t before = ranks_state(all);
+    uint64_t before[3];
+    for (int rank = 0; rank < 3; ++rank) {
+        rank_reset(&all->of[rank]);
+        before[rank] = rank_state(&all->of[rank]);
+    }
     expect_status(all, 0, SBN_SUCCESS, "", "a new group");
     ranks_do_some(all, ON_TIME, under_watch);
     for (int rank = 0; rank < 2; ++rank) {
@@ -169,22 +172,16 @@ static void check_on_time(test_ranks *all)
         snprintf(words[rank], sizeof *words, "rank %d%s waited%s in %s for rank 2", rank,
                  aborted ? ": sbn_group_abort was called while it" : "", aborted ? "" : " 0.5 s",
                  now.of->in);
-        expect_rank(&all->of[rank],
-                    aborted     ? SBN_ABORTED
-                    : now.local ? SBN_SUCCESS
-                                : SBN_TIMEOUT,
-                    words[rank], now.what);
-        expect_status(all, rank,
-                      aborted                      ? SBN_ABORTED
-                      : now.local || now.exchanges ? SBN_SUCCESS
-                                                   : SBN_TIMEOUT,
-                      !now.exchanges ? words[rank]
-                      : aborted      ? "sbn_group_abort was called"
-                                     : "",
-                      now.what);
+        const int own = aborted ? SBN_ABORTED : now.local ? SBN_SUCCESS : SBN_TIMEOUT;
+        const char *reason = aborted ? "sbn_group_abort was called" : "";
+        expect_rank(&all->of[rank], own, words[rank], now.what);
+        expect_status(all, rank, aborted || !now.exchanges ? own : SBN_SUCCESS,
+                      now.exchanges ? reason : words[rank], now.what);
     }
     expect_status(all, 2, SBN_SUCCESS, "", "the rank that stayed away");
-    tap_ok(now.local || ranks_state(all) == before, "%s: nothing has changed", now.what);
+    for (int rank = 0; rank < 3; ++rank)
+        tap_ok(now.local || rank_state(&all->of[rank]) == before[rank],
+               "%s: nothing has changed on rank %d", now.what, rank);
     tap_ok(now.aborts ? now.waited >= ABORT / 2 && now.waited < TIMEOUT : now.waited >= TIMEOUT,
            "%s: rank 0 waited %g s of 0.5", now.what, now.waited);
     /* Of a rank that computes nothing. */
@@ -219,11 +216,8 @@ static void check_late(test_ranks *all)
              : now.aborts  ? "rank 0 called %.24s|reported SBN_ABORTED; rank 1 called"
                            : "ranks 0, 1 called %.24s|reported SBN_TIMEOUT",
              now.of->in);
-    expect_rank(&all->of[2],
-                now.local      ? SBN_SUCCESS
-                : now.of->told ? SBN_REMOTE_ERROR
-                               : SBN_TIMEOUT,
-                words, "the late rank");
+    const int own = now.local ? SBN_SUCCESS : now.of->told ? SBN_REMOTE_ERROR : SBN_TIMEOUT;
+    expect_rank(&all->of[2], own, words, "the late rank");
     tap_ok(!now.of->told || waited < TIMEOUT, "%s: the late rank waits %g s", now.what, waited);
     ranks_do(all, now.exchanges ? exchange_average : join);
     for (int rank = 0; rank < 3; ++rank)

@@ -222,25 +222,6 @@ uint64_t rank_state(test_rank *m)
     return digest_untouched(digest_statistics(SBN_DIGEST_START, m), m->slices, m->replicas);
 }
 
-void ranks_reset(test_ranks *all)
-{
-    for (int rank = 0; rank < all->count; ++rank)
-        if (rank_is_here(&all->of[rank]))
-            rank_reset(&all->of[rank]);
-}
-
-uint64_t ranks_state(test_ranks *all)
-{
-    uint64_t digest = SBN_DIGEST_START;
-    for (int rank = 0; rank < all->count; ++rank) {
-        test_rank *m = &all->of[rank];
-        uint64_t own = rank_is_here(m) ? rank_state(m) : 0;
-        ranks_broadcast(rank, &own, sizeof own);
-        digest = sbn__digest(digest, &own, sizeof own);
-    }
-    return digest;
-}
-
 void rank_expect(const test_rank *m, int status, const char *words, const char *what)
 {
     tap_ok(m->status == status && holds_words(m->sentence, words) && (status || !*m->sentence),

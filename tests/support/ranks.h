@@ -86,8 +86,6 @@ uint64_t ranks_digest_of(const fixture *f, int count, const size_t *replicas, co
 void ranks_same_bits(const fixture *f, int (*work)(test_rank *m), const char *what);
 
 /* Outputs to the pattern; a digest of all that a refused pass must leave alone. */
-void ranks_reset(test_ranks *all);
-uint64_t ranks_state(test_ranks *all);
 void rank_reset(test_rank *m);
 uint64_t rank_state(test_rank *m);
 
