@@ -23,6 +23,7 @@
 enum { WARM_UP = 300 };
 
 static int rounds;
+static uint64_t first_round, end_round; /* of the part that runs */
 
 static uint64_t draw(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -95,11 +96,11 @@ static const char *take_round(test_rank *m, uint64_t round, sbn_shard *shard)
     return draw(1, round, 3) % 3 ? take_passes(m, round, shard) : take_branches(m, round, shard);
 }
 
-static int soak(test_rank *m, uint64_t from, uint64_t to)
+static int soak(test_rank *m)
 {
     sbn_shard shard = m->shards[0];
     const char *wrong = NULL;
-    for (uint64_t round = from; round < to && !wrong; ++round) {
+    for (uint64_t round = first_round; round < end_round && !wrong; ++round) {
         wrong = take_round(m, round, &shard);
         m->digest = digest_layer(digest_layer(m->digest, m->layer, m->saved), m->second,
                                  m->second_saved);
@@ -111,16 +112,6 @@ static int soak(test_rank *m, uint64_t from, uint64_t to)
     snprintf(m->sentence, sizeof m->sentence, "%s: %s", wrong ? wrong : "no error",
              sbn_last_error());
     return 0;
-}
-
-static int warm_up(test_rank *m)
-{
-    return soak(m, 0, WARM_UP);
-}
-
-static int go_on(test_rank *m)
-{
-    return soak(m, WARM_UP, WARM_UP + (uint64_t)rounds);
 }
 
 /* Resident pages; 0 where the system does not say. */
@@ -151,11 +142,14 @@ void checks(void)
         samples[rank] = 4;
     }
     ranks_open(&all, &device, RANKS, ones, samples, NULL);
-    ranks_do(&all, warm_up);
+    end_round = WARM_UP;
+    ranks_do(&all, soak);
     const long handles = sbn__handles_open(), pages = resident();
     for (int i = 0; i < MAKING; ++i)
         made[i] = wraps_calls(making[i]);
-    ranks_do(&all, go_on);
+    first_round = WARM_UP;
+    end_round = WARM_UP + (uint64_t)rounds;
+    ranks_do(&all, soak);
     for (int i = 0; i < MAKING; ++i) {
         made[i] = wraps_calls(making[i]) - made[i];
         /* A sum for every meeting that the fastest rank is ahead, on each of two streams. */
