@@ -172,7 +172,7 @@ static const member *worst(void)
 static int step(int number)
 {
     wraps_pause();
-    prepare(number);
+    prepare(trying->variant && number ? LAST_CALL : number);
     for (int rank = 0; rank < RANKS; ++rank)
         if (rank != FAULTY)
             must(pthread_create(&members[rank].thread, NULL, run, &members[rank]),
@@ -185,11 +185,6 @@ static int step(int number)
     judge_others();
     const member *m = worst();
     return sbn_set_last_error(m->status, m->sentence);
-}
-
-static int step_disagree(int number)
-{
-    return step(number ? LAST_CALL : 0);
 }
 
 static uint64_t statistics(void)
@@ -219,11 +214,6 @@ static uint64_t kept(int number)
     return usable ? stand_outputs(statistics(), at.slices, RANKS) : 0;
 }
 
-static uint64_t kept_disagree(int number)
-{
-    return kept(number ? LAST_CALL : 0);
-}
-
 static int may_leak(void)
 {
     return timed_out;
@@ -238,8 +228,8 @@ static const int survived_sentence[] = {WRAP_ALLOCATE, WRAP_EVENT_INFO,   WRAP_W
 const scenario rank_scenarios[] = {
     SCENARIO("three ranks", .begin = begin, .step = step, .steps = 7, .kept = kept,
              .result = result, .end = end, .survived = survived, .may_leak = may_leak, .waits = 1),
-    SCENARIO("three ranks that disagree", .begin = begin, .step = step_disagree, .steps = 2,
-             .kept = kept_disagree, .result = result, .end = end, .survived = survived_sentence,
+    SCENARIO("three ranks that disagree", .variant = "disagree", .begin = begin, .step = step,
+             .steps = 2, .kept = kept, .result = result, .end = end, .survived = survived_sentence,
              .may_leak = may_leak, .waits = 1),
     {.name = NULL},
 };
