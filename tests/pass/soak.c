@@ -89,19 +89,14 @@ static const char *take_passes(test_rank *m, uint64_t round, const sbn_shard *sh
     return NULL;
 }
 
-static const char *take_round(test_rank *m, uint64_t round, sbn_shard *shard)
-{
-    shard->shape[2] = 1 + draw(1, round, 0) % 9;
-    shard->shape[0] = draw(2, round, (uint64_t)m->rank + 10) % 4;
-    return draw(1, round, 3) % 3 ? take_passes(m, round, shard) : take_branches(m, round, shard);
-}
-
 static int soak(test_rank *m)
 {
     sbn_shard shard = m->shards[0];
     const char *wrong = NULL;
     for (uint64_t round = first_round; round < end_round && !wrong; ++round) {
-        wrong = take_round(m, round, &shard);
+        shard.shape[2] = 1 + draw(1, round, 0) % 9;
+        shard.shape[0] = draw(2, round, (uint64_t)m->rank + 10) % 4;
+        wrong = (draw(1, round, 3) % 3 ? take_passes : take_branches)(m, round, &shard);
         m->digest = digest_layer(digest_layer(m->digest, m->layer, m->saved), m->second,
                                  m->second_saved);
         if (round % 64 == 0)
