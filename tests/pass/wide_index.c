@@ -65,13 +65,6 @@ static float invstd(size_t channel)
     return (float)(1 + channel % 7);
 }
 
-static void set_tables(size_t first, size_t channels, size_t total)
-{
-    for (size_t c = 0; c < channels; ++c)
-        fields[COEFFICIENTS].at[SBN_ROW_INVSTD * total + first + c] =
-            fields[GRADIENTS].at[SBN_ROW_K * total + first + c] = invstd(c);
-}
-
 /* y = x invstd, dx = invstd dy - invstd invstd x: whole numbers. The first element is the `within`-th of its plane. */
 static int right(size_t from, size_t count, size_t within, size_t plane, int back)
 {
@@ -123,7 +116,10 @@ static void check(const char *what, int back, int which, const sbn_walk_argument
     const size_t rows = 3 * (size_t)walk->channels;
     if (!open_fields((const size_t[SPACES]){elements, elements, elements, rows, rows}))
         return;
-    set_tables(of.channel, of.channels, walk->channels);
+    const size_t table = SBN_ROW_INVSTD * (size_t)walk->channels + of.channel,
+                 gradients = SBN_ROW_K * (size_t)walk->channels + of.channel;
+    for (size_t c = 0; c < of.channels; ++c)
+        fields[COEFFICIENTS].at[table + c] = fields[GRADIENTS].at[gradients + c] = invstd(c);
     for (size_t n = 0; n < of.count; ++n)
         fill(n * of.apart + of.first, of.length);
     apply(which, walk, dimensions, groups, back);
