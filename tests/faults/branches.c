@@ -2,8 +2,6 @@
 #include "faults/scenario.h"
 #include "faults/stand.h"
 
-enum { STEPS = 4 };
-
 static sbn_shard shards[LAYERS][REPLICAS];
 static sbn_result results[LAYERS];
 
@@ -62,7 +60,7 @@ static uint64_t kept(int number)
 }
 
 const scenario branch_scenarios[] = {
-    SCENARIO("passes of three layers", .may_track = 2, .begin = begin, .step = step, .steps = STEPS,
+    SCENARIO("passes of three layers", .may_track = 2, .begin = begin, .step = step, .steps = 4,
              .kept = kept, .result = result, .end = stand_end, .survived = survived_waits),
     {.name = NULL},
 };

@@ -106,12 +106,6 @@ static int note_failures(run *r, int step)
     return (wraps_failed() >= 0) + (wraps_failed_again() >= 0);
 }
 
-/* Is it what comes after a pass's last command? */
-static int is_last_word(int function)
-{
-    return function == WRAP_RETAIN_EVENT || function == WRAP_FLUSH;
-}
-
 /* Nothing is promised of bits once what an error may change has changed: then the run ends. */
 static int judge_error(run *r, int step, int status, const char *sentence, uint64_t before)
 {
@@ -192,7 +186,9 @@ static int judge_success(run *r, int step)
     if (r->plan.n == 0 || (failed < 0 && step + 1 != r->plan.from && step < last_step(r)) ||
         result(r->s) == r->right->result[step])
         return 1;
-    if (r->s->may_track < 2 && (!r->s->may_track || !is_last_word(failed)))
+    /* What comes after a pass's last command. */
+    const int is_last_word = failed == WRAP_RETAIN_EVENT || failed == WRAP_FLUSH;
+    if (r->s->may_track < 2 && (!r->s->may_track || !is_last_word))
         WRONG(r, "step %d: other results than without a failure", step);
     return 0;
 }

@@ -87,11 +87,6 @@ static void begin_all(void)
     slices_reset(at.slices, 1);
 }
 
-static int pass(void)
-{
-    return sbn_forward(at.layers[0], &at.slices[0].shard, at.saved[0], 0, NULL);
-}
-
 static int make_group(void)
 {
     int status = make();
@@ -105,10 +100,9 @@ static int step_all(int number)
     const int colour = rank == 0 ? 0 : 1;
     switch (number) {
     case 0: return make_group();
-    case 1: return pass();
     case 2:
         return at.groups[1] ? SBN_SUCCESS : sbn_group_split(at.groups[0], &colour, &at.groups[1]);
-    default: return pass();
+    default: return sbn_forward(at.layers[0], &at.slices[0].shard, at.saved[0], 0, NULL);
     }
 }
 

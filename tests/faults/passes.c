@@ -115,8 +115,6 @@ static int step(int number)
 }
 
 /* Forward keeps a mask in the saved statistics, or what backward from the output needs. */
-enum { FUSED_STEPS = 3 };
-
 static int step_fused(int number)
 {
     if (number == 0)
@@ -127,8 +125,6 @@ static int step_fused(int number)
 }
 
 /* Two passes are under way at a time; the first one's error is told where both have one. */
-enum { SIDE_STEPS = 3 };
-
 static int side_by_side(int number)
 {
     const unsigned flags = SBN_KEEP_RUNNING_STATS;
@@ -185,7 +181,7 @@ static const int survived_builds[] = {WRAP_BUILD, WRAP_WAIT, WRAP_FINISH, SURVIV
 #define VARIANT(...) OF_VARIANT(__VA_ARGS__), .survived = survived_waits
 #define GPU_VARIANT(...) OF_VARIANT(.form = SBN_FORM_GPU, __VA_ARGS__), .survived = survived_builds
 #define PASSES .step = step, .steps = STEPS, .kept = kept
-#define FUSED .step = step_fused, .steps = FUSED_STEPS
+#define FUSED .step = step_fused, .steps = 3
 
 const scenario pass_scenarios[] = {
     SCENARIO("passes of one replica", .may_track = 1, PASSES, VARIANT(.replicas = 1)),
@@ -200,9 +196,8 @@ const scenario pass_scenarios[] = {
              VARIANT(.replicas = 2, .gives_running = 1)),
     SCENARIO("given running statistics, the host combines", .may_track = 2, PASSES,
              VARIANT(.replicas = 2, .host_combines = 1, .gives_running = 1)),
-    SCENARIO("passes side by side", .step = side_by_side, .steps = SIDE_STEPS,
-             VARIANT(.replicas = 3)),
-    SCENARIO("passes side by side, the host combines", .step = side_by_side, .steps = SIDE_STEPS,
+    SCENARIO("passes side by side", .step = side_by_side, .steps = 3, VARIANT(.replicas = 3)),
+    SCENARIO("passes side by side, the host combines", .step = side_by_side, .steps = 3,
              VARIANT(.replicas = 2, .host_combines = 1)),
     /* Its reductions are programs that passes build. */
     SCENARIO("passes of the GPU form", .may_track = 1, PASSES, GPU_VARIANT(.replicas = 1)),
