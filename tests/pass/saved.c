@@ -304,8 +304,10 @@ static void check_refused(void)
 
 /* --- ranks ------------------------------------------------------------------------------- */
 
+static int of_second;
+
 /* Backward from the bytes of the first of two forward passes, or, on rank 1, of the second one. */
-static int train_with(test_rank *m, int of_second)
+static int train_from_bytes(test_rank *m)
 {
     unsigned char own[2][ROOM];
     size_t size;
@@ -318,22 +320,13 @@ static int train_with(test_rank *m, int of_second)
     return rank_says(m, sbn_backward(m->layer, m->shards, m->saved, SBN_GLOBAL_GRADIENTS, NULL));
 }
 
-static int train_from_bytes(test_rank *m)
-{
-    return train_with(m, 0);
-}
-
-static int train_mixed(test_rank *m)
-{
-    return train_with(m, 1);
-}
-
 static void check_disagreement(void)
 {
     const size_t ones[] = {1, 1};
     test_ranks all;
     ranks_open(&all, &device, 2, ones, ones, NULL);
-    ranks_do(&all, train_mixed);
+    of_second = 1;
+    ranks_do(&all, train_from_bytes);
     rank_expect(&all.of[1], SBN_DISAGREEMENT, "all ranks called backward|",
                 "ranks load different passes");
     ranks_close(&all);
