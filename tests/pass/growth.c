@@ -22,11 +22,7 @@ typedef struct kind {
     size_t now, older;
 } kind;
 
-#define KIND(type, field) \
-    (kind) \
-    { \
-        sizeof(type), offsetof(type, field) \
-    }
+#define KIND(type, field) ((kind){sizeof(type), offsetof(type, field)})
 #define GROUP KIND(sbn_group_config, on_timeout)
 #define TRANSPORT KIND(sbn_transport, missing)
 #define LAYER KIND(sbn_batchnorm_config, track_running_stats)
