@@ -19,9 +19,7 @@ float exchange_value(size_t replica, size_t i)
 
 void tensors_open(exchange_tensors *t, const test_rank *m)
 {
-    memset(t, 0, sizeof *t);
-    t->replicas = m->replicas;
-    t->queue = m->queue;
+    *t = (exchange_tensors){.replicas = m->replicas, .queue = m->queue};
     for (size_t r = 0; r < t->replicas; ++r) {
         fixture of = {.context = NULL};
         must(clGetCommandQueueInfo(m->queue, CL_QUEUE_CONTEXT, sizeof of.context, &of.context,
@@ -83,17 +81,12 @@ void tensors_close(exchange_tensors *t)
         clReleaseMemObject(t->mem[r]);
 }
 
-static void read_whole(const exchange_tensors *t, size_t r, float *whole)
-{
-    buffer_read(&(slice){.queue = t->queue}, &(sbn_buffer){t->mem[r], 0}, WHOLE, whole);
-}
-
 uint64_t tensors_digest(const exchange_tensors *t, float *to)
 {
     static _Thread_local float whole[WHOLE], own[EXCHANGE_FLOATS];
     uint64_t digest = 0;
     for (size_t r = 0; r < t->replicas; ++r) {
-        read_whole(t, r, whole);
+        buffer_read(&(slice){.queue = t->queue}, &(sbn_buffer){t->mem[r], 0}, WHOLE, whole);
         const int same = decompose(whole, own);
         const uint64_t its = sbn__digest(SBN_DIGEST_START, own, sizeof own);
         if (!same || (r > 0 && its != digest))
@@ -110,7 +103,7 @@ int tensors_untouched(const exchange_tensors *t, size_t first)
     static _Thread_local float whole[WHOLE], expected[WHOLE];
     for (size_t r = 0; r < t->replicas; ++r) {
         compose(expected, first + r);
-        read_whole(t, r, whole);
+        buffer_read(&(slice){.queue = t->queue}, &(sbn_buffer){t->mem[r], 0}, WHOLE, whole);
         if (memcmp(whole, expected, sizeof whole) != 0)
             return 0;
     }
