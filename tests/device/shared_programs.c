@@ -178,8 +178,7 @@ static void check_at_once(int faulty)
     pthread_barrier_init(&start, NULL, THREADS);
     for (int i = 0; i < THREADS; ++i) {
         makers[i].faulty = i < faulty;
-        if (pthread_create(&makers[i].thread, NULL, run, &makers[i]) != 0)
-            must(-1, "pthread_create");
+        must(pthread_create(&makers[i].thread, NULL, run, &makers[i]), "pthread_create");
     }
     for (int i = 0; i < THREADS; ++i) {
         pthread_join(makers[i].thread, NULL);
