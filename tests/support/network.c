@@ -44,23 +44,16 @@ void network_open_of(network *n, const fixture *device, cl_command_queue queue, 
     }
 }
 
-static void release(sbn_parameters *p)
-{
-    if (p->weight.mem)
-        clReleaseMemObject(p->weight.mem);
-    if (p->bias.mem)
-        clReleaseMemObject(p->bias.mem);
-    *p = (sbn_parameters){sizeof(sbn_parameters), {NULL, 0}, {NULL, 0}};
-}
-
 void network_close(network *n)
 {
     clFinish(n->queue);
     sbn_model_destroy(n->model);
     for (size_t i = 0; i < LAYERS; ++i) {
         sbn_batchnorm_destroy(n->layers[i]);
-        for (size_t r = 0; r < REPLICAS; ++r)
-            release(&n->parameters[i][r]);
+        for (size_t r = 0; r < REPLICAS && n->parameters[i][r].weight.mem; ++r) {
+            clReleaseMemObject(n->parameters[i][r].weight.mem);
+            clReleaseMemObject(n->parameters[i][r].bias.mem);
+        }
     }
 }
 
