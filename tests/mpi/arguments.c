@@ -248,7 +248,7 @@ static void check_left_alone(void)
     MPI_Status statuses[3];
     const int next = (mpi_job_rank() + 1) % mpi_job_size();
     const int before = (mpi_job_rank() + mpi_job_size() - 1) % mpi_job_size();
-    int token = 100 + mpi_job_rank(), got = -1, sum = 1, same = 1;
+    int token = 100 + mpi_job_rank(), got = -1, sum = 1;
     test_ranks all;
     sbn_mpi *other;
     MPI_Comm_dup(MPI_COMM_WORLD, &mine);
@@ -264,11 +264,10 @@ static void check_left_alone(void)
     tap_ok((int)m->result.count == (5 * mpi_job_size() + 1) / 2 * RANK_PLANE,
            "values of all ranks: %d", (int)m->result.count);
     MPI_Comm_get_errhandler(mine, &found);
-    same = same && found == own;
+    const int same = found == own;
     MPI_Errhandler_free(&found);
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &found);
-    same = same && found == MPI_ERRORS_ARE_FATAL;
-    tap_ok(same, "the caller's error handlers are as they were");
+    tap_ok(same && found == MPI_ERRORS_ARE_FATAL, "the caller's error handlers are as they were");
     MPI_Isend(&token, 1, MPI_INT, next, 7, MPI_COMM_WORLD, &requests[2]);
     MPI_Waitall(3, requests, statuses);
     tap_ok(got == 100 + before && sum == mpi_job_size(),
