@@ -95,10 +95,9 @@ static void settle(call *c)
 
 static void end(void)
 {
-    int ready = !under_way.pass || below(2);
     if (!under_way.pass)
         return;
-    while (!ready)
+    for (int ready = below(2) != 0; !ready;)
         must(sbn_pass_progress(under_way.pass, &ready), "sbn_pass_progress");
     must(sbn_pass_end(under_way.pass, NULL), "sbn_pass_end");
     under_way.pass = NULL;
@@ -242,14 +241,6 @@ static void set_running(sbn_batchnorm *layer)
     must(sbn_batchnorm_set_running_stats(layer, mean, NULL, NULL), "set");
 }
 
-/* What is saved does not go with the layer. */
-static void change_group(void)
-{
-    must(sbn_batchnorm_set_group(layers[0], groups[below(2)]), "sbn_batchnorm_set_group");
-    for (size_t k = 0; k < SAVED; ++k)
-        saved[0][k].batch = BATCHES;
-}
-
 static void step(uint64_t *digest)
 {
     const size_t layer = below(LAYERS), batch = below(BATCHES);
@@ -268,7 +259,11 @@ static void step(uint64_t *digest)
         break;
     case 2: move(layer, on, &saved[layer][below(SAVED)]); break;
     case 3: *digest = train(*digest); break;
-    case 4: change_group(); break;
+    case 4:
+        must(sbn_batchnorm_set_group(layers[0], groups[below(2)]), "sbn_batchnorm_set_group");
+        for (size_t k = 0; k < SAVED; ++k)
+            saved[0][k].batch = BATCHES; /* What is saved does not go with the layer. */
+        break;
     case 5: set_running(layers[layer]); break;
     case 6: fold(batch); break;
     case 7: exchange(batch); break;

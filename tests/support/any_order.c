@@ -277,7 +277,8 @@ static cl_int hold(const command *of, cl_bool blocking, cl_command_queue queue, 
     return code;
 }
 
-/* A function that enqueues a command. */
+/* A function that enqueues a command, and its end. */
+#define HOLD(blocking, ...) hold(&(const command){__VA_ARGS__}, blocking, queue, count, list, event)
 #define ENQUEUES(name, ...) \
     static cl_int CL_API_CALL name(__VA_ARGS__, cl_uint count, const cl_event *list, \
                                    cl_event *event)
@@ -298,16 +299,14 @@ ENQUEUES(enqueue_kernel, cl_command_queue queue, cl_kernel kernel, cl_uint dimen
 ENQUEUES(enqueue_read, cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t at,
          size_t size, void *host)
 {
-    const command c = {.kind = READ, .to = buffer, .at = at, .size = size, .host = host};
-    return hold(&c, blocking, queue, count, list, event);
+    return HOLD(blocking, .kind = READ, .to = buffer, .at = at, .size = size, .host = host);
 }
 
 ENQUEUES(enqueue_write, cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t at,
          size_t size, const void *host)
 {
     void *const from = (void *)(size_t)host;
-    const command c = {.kind = WRITE, .to = buffer, .at = at, .size = size, .host = from};
-    return hold(&c, blocking, queue, count, list, event);
+    return HOLD(blocking, .kind = WRITE, .to = buffer, .at = at, .size = size, .host = from);
 }
 
 ENQUEUES(enqueue_fill, cl_command_queue queue, cl_mem buffer, const void *pattern,
@@ -323,14 +322,13 @@ ENQUEUES(enqueue_fill, cl_command_queue queue, cl_mem buffer, const void *patter
 ENQUEUES(enqueue_copy, cl_command_queue queue, cl_mem from, cl_mem to, size_t from_at, size_t at,
          size_t size)
 {
-    const command c =
-        {.kind = COPY, .from = from, .to = to, .from_at = from_at, .at = at, .size = size};
-    return hold(&c, CL_FALSE, queue, count, list, event);
+    return HOLD(CL_FALSE, .kind = COPY, .from = from, .to = to, .from_at = from_at, .at = at,
+                .size = size);
 }
 
 ENQUEUES(enqueue_marker, cl_command_queue queue)
 {
-    return hold(&(const command){.kind = MARKER}, CL_FALSE, queue, count, list, event);
+    return HOLD(CL_FALSE, .kind = MARKER);
 }
 
 /* What a buffer is a copy of; NULL: it is none. */
@@ -352,13 +350,9 @@ static void *CL_API_CALL enqueue_map(cl_command_queue queue, cl_mem buffer, cl_b
     void *place = host ? host + at
                        : real->clEnqueueMapBuffer(queue, buffer, CL_TRUE, flags, at, size, 0, NULL,
                                                   NULL, &status);
-    const command c = {.kind = host ? READ : MAP,
-                       .to = buffer,
-                       .at = at,
-                       .size = size,
-                       .host = place};
     if (place)
-        status = hold(&c, blocking, queue, count, list, event);
+        status = HOLD(blocking, .kind = host ? READ : MAP, .to = buffer, .at = at, .size = size,
+                      .host = place);
     if (code)
         *code = status;
     return place;
@@ -366,8 +360,7 @@ static void *CL_API_CALL enqueue_map(cl_command_queue queue, cl_mem buffer, cl_b
 
 ENQUEUES(enqueue_unmap, cl_command_queue queue, cl_mem buffer, void *place)
 {
-    const command c = {.kind = host_of(buffer) ? MAP : UNMAP, .to = buffer, .host = place};
-    return hold(&c, CL_FALSE, queue, count, list, event);
+    return HOLD(CL_FALSE, .kind = host_of(buffer) ? MAP : UNMAP, .to = buffer, .host = place);
 }
 
 /* The block of a copy stays allocated. */
