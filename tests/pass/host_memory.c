@@ -146,7 +146,7 @@ static void *open_late(void *gate)
 }
 
 /* 1 if the event has completed when the call returns, though its wait list does so late. */
-static int is_complete(const life *l, sbn_shard *shard, int trains)
+static int is_complete(const life *l, sbn_shard *shard, operation op)
 {
     cl_event gate = fixture_gate(&device), event = NULL;
     cl_int state = CL_QUEUED;
@@ -155,8 +155,7 @@ static int is_complete(const life *l, sbn_shard *shard, int trains)
     shard->wait_list = &gate;
     shard->event = &event;
     must(pthread_create(&thread, NULL, open_late, gate), "pthread_create");
-    must(trains ? sbn_forward(l->layer, shard, l->saved, 0, NULL) : sbn_evaluate(l->layer, shard),
-         trains ? "sbn_forward" : "sbn_evaluate");
+    must(fixture_pass(op, l->layer, shard, l->saved, 0, NULL), operation_names[op]);
     must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
          "clGetEventInfo");
     must(pthread_join(thread, NULL), "pthread_join");
@@ -174,10 +173,10 @@ static void check_empty(cl_command_queue on, const char *order)
                                 .memory = SBN_MEMORY_HOST);
     sbn_shard full = open_shard();
     full.shape[0] = 0;
-    for (int trains = 0; trains < 2; ++trains)
-        tap_ok(is_complete(&l, &bare, trains) + is_complete(&l, &full, trains) == 2,
+    for (operation op = FORWARD; op <= EVALUATE; op += EVALUATE - FORWARD)
+        tap_ok(is_complete(&l, &bare, op) + is_complete(&l, &full, op) == 2,
                "%s, %s: the event of an empty shard has completed, too", order,
-               trains ? "forward" : "evaluation");
+               operation_names[op]);
     fixture_die(&l);
 }
 
