@@ -28,24 +28,18 @@ typedef struct role {
     int written;
 } role;
 
-#define ROLE(type, field, written) \
-    { \
-#field, offsetof(type, field), written \
-    }
-static const role forward_roles[] = {ROLE(sbn_shard, x, 0), ROLE(sbn_shard, y, 1),
-                                     ROLE(sbn_shard, weight, 0), ROLE(sbn_shard, bias, 0)};
-static const role backward_roles[] = {ROLE(sbn_shard, x, 0),
-                                      ROLE(sbn_shard, dy, 0),
-                                      ROLE(sbn_shard, weight, 0),
-                                      ROLE(sbn_shard, dx, 1),
-                                      ROLE(sbn_shard, weight_grad, 1),
-                                      ROLE(sbn_shard, bias_grad, 1)};
-static const role folding_roles[] = {ROLE(sbn_folding, weight, 0),
-                                     ROLE(sbn_folding, bias, 0),
-                                     ROLE(sbn_folding, norm_weight, 0),
-                                     ROLE(sbn_folding, norm_bias, 0),
-                                     ROLE(sbn_folding, folded_weight, 1),
-                                     ROLE(sbn_folding, folded_bias, 1)};
+#define TENSOR(field) #field, offsetof(sbn_shard, field)
+#define FOLDED(field) #field, offsetof(sbn_folding, field)
+static const role forward_roles[] = {{TENSOR(x), 0},
+                                     {TENSOR(y), 1},
+                                     {TENSOR(weight), 0},
+                                     {TENSOR(bias), 0}};
+static const role backward_roles[] = {{TENSOR(x), 0},           {TENSOR(dy), 0},
+                                      {TENSOR(weight), 0},      {TENSOR(dx), 1},
+                                      {TENSOR(weight_grad), 1}, {TENSOR(bias_grad), 1}};
+static const role folding_roles[] = {{FOLDED(weight), 0},        {FOLDED(bias), 0},
+                                     {FOLDED(norm_weight), 0},   {FOLDED(norm_bias), 0},
+                                     {FOLDED(folded_weight), 1}, {FOLDED(folded_bias), 1}};
 enum {
     FORWARD_ROLES = sizeof forward_roles / sizeof *forward_roles,
     BACKWARD_ROLES = sizeof backward_roles / sizeof *backward_roles,
@@ -374,7 +368,6 @@ static void check_types(void)
     REFUSE_PASS(a, halves);
     must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
     a.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .type = SBN_BF16);
-    a.op = EVALUATE;
     REFUSE_PASS(a, bfloat16s);
     must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
 }
