@@ -139,14 +139,9 @@ static const char *const lines[] = {
  * By which powers of two x is larger where the moments are judged, and dy and x where the gradients are: with the third
  * the products are too large and not dy.
  */
-typedef struct larger {
+static const struct larger {
     int alone, dy, x;
-} larger;
-static const larger powers[] = {{0, 0, 0},
-                                {40, 80, 0},
-                                {20, 12, 58},
-                                {-31, -64, 0},
-                                {-40, -64, -57}};
+} powers[] = {{0, 0, 0}, {40, 80, 0}, {20, 12, 58}, {-31, -64, 0}, {-40, -64, -57}};
 enum { POWERS = sizeof powers / sizeof *powers };
 
 /* A term without its lowest bits, which a format cuts toward zero. */
@@ -177,7 +172,7 @@ static int has_moments(const trial *t, size_t c, int power, char *why, size_t si
 }
 
 /* dy in units of 2^-79, products of 2^-103, squares of x of 2^-48, all times the powers. Products are cut at 2^-96 or 2^-160. */
-static int has_gradients(const trial *t, size_t c, const larger *by, char *why, size_t size)
+static int has_gradients(const trial *t, size_t c, const struct larger *by, char *why, size_t size)
 {
     __int128 sum = 0, product = 0, squares = 0;
     for (size_t row = 0; row < t->g.samples; ++row) {
@@ -200,7 +195,7 @@ static int has_gradients(const trial *t, size_t c, const larger *by, char *why, 
 
 /* With dy the gradients are judged, else the moments. */
 static void check(queues *r, const char *device, const char *line, const pattern *x,
-                  const pattern *dy, const larger *by)
+                  const pattern *dy, const struct larger *by)
 {
     char why[RUNNER_ERROR];
     trial t;
