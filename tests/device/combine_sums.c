@@ -103,12 +103,6 @@ static void add_tie(int64_t *second, const sbn_format *f, size_t c)
         second[k] = -second[k];
 }
 
-static int64_t random_flags(size_t c)
-{
-    return c % 3 ? (int64_t)(next() % 4 == 0) * SBN_FLAG_WIDE
-                 : (int64_t)(next() % (1 << SBN_FLAGS));
-}
-
 /* Terms of one source and slice in channel c, of kind c mod 7; one kind has but one term. */
 static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c, int first)
 {
@@ -137,7 +131,9 @@ static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c, int fi
         add_random(accumulator, f->limb_bits, bits, (int)(next() % 2));
         add_random(second, f->limb_bits, bits2, c % 7 == 4 ? 0 : (int)(next() % 2));
     }
-    accumulator[sbn__accumulator_length(f) - 1] = random_flags(c);
+    int64_t *flags = &accumulator[sbn__accumulator_length(f) - 1];
+    *flags = c % 3 ? (int64_t)(next() % 4 == 0) * SBN_FLAG_WIDE
+                   : (int64_t)(next() % (1 << SBN_FLAGS));
 }
 
 void sums_fill(sums *s)
