@@ -129,13 +129,9 @@ static const struct {
 /* The address space of this process. */
 static size_t occupied(void)
 {
-    unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file && fscanf(file, "%lu", &pages) != 1)
-        pages = 0;
-    if (file)
-        fclose(file);
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
+    char pages[64] = "";
+    folder_read("/proc/self/statm", pages, sizeof pages - 1);
+    return strtoul(pages, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Twice the header's size, and a MB; a sanitizer takes far more. */
