@@ -12,7 +12,7 @@ for type in f32 f16; do
     "$PYTHON" "$srcdir/tests/model/data/read_files.py" "$srcdir/tests/model/data/network_$type.safetensors" \
         "$work/new" tests/model/rewrite > "$work/tap"
     status=$?
-    renumber "network_$type" "$work/tap"
+    renumber "network_$type" "$work/tap" $status
     check "network_$type: exit status $status" [ $status -eq 0 ]
 done
 echo "1..$count"

@@ -69,8 +69,8 @@ no_faults() {
     fi
 }
 
-# renumber WHAT FILE: what another program printed as TAP, as checks of this script. Succeeds if as many ran,
-# $ran, as the plan says, $planned.
+# renumber WHAT FILE STATUS: what another program printed as TAP, and its exit status, as checks of this script. A
+# crash leaves checks of the plan without a line.
 renumber() {
     while IFS= read -r line; do
         case $line in
@@ -82,7 +82,7 @@ renumber() {
     done < "$2"
     planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$2")
     ran=$(grep -cE '^(not )?ok ' "$2")
-    [ "$ran" = "$planned" ]
+    [ "$ran" = "$planned" ] || report 'not ok' "$1: $ran of ${planned:-?} checks ran, exit status $3"
 }
 
 # skip WHAT REASON: one check.
