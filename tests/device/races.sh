@@ -11,44 +11,36 @@
 # Small tensors have several slices.
 export SYNCBN_TUNING=slices=10000
 
-# watch FORM PROBLEM...: without `restrict`, for which clang leaves an intrinsic that Oclgrind 21.10 does not know.
+# watch WHAT CONDITION FORM ARGUMENTS...: with Oclgrind's options $options, and without `restrict`, for which clang
+# leaves an intrinsic that Oclgrind 21.10 does not know.
 watch() {
-    form=$1
-    shift
+    watched="form $3: $1" condition=$2 form=$3
+    shift 3
     rm -f "$work/log"
-    "$OCLGRIND" --data-races --max-errors 20 --log "$work/log" \
-        "$SYNCBN" check --form "$form" --build-options '-D restrict=' "$@" \
+    # shellcheck disable=SC2086
+    "$OCLGRIND" $options --log "$work/log" "$SYNCBN" check --form "$form" --build-options '-D restrict=' "$@" \
         > "$work/out" 2> "$work/err"
     status=$?
-    check "form $form: $# problems, status $status" \
-        eval "[ $status -eq 0 ] && grep -q '^device 0: Oclgrind' \"\$work/out\" &&
-              ! grep -q FATAL \"\$work/err\""
+    check "$watched, status $status" eval "$condition"
     check 'nothing is reported' [ ! -s "$work/log" ]
     [ ! -s "$work/log" ] || sed 's/^/# /' "$work/log"
 }
 
+options='--data-races --max-errors 20'
+ended='[ $status -eq 0 ] && grep -q "^device 0: Oclgrind" "$work/out" && ! grep -q FATAL "$work/err"'
 # Rows of one element; columns; blocks that are summed again; large planes in turns and slices; several
 # batches of small ones; the wide format; step 3 within planes, and rows, with ends.
-watch gpu mb20ic21,data=wide mb5ic19il3,last mb1ic2il300,data=step,grad=step mb16ic16il65,passes=f \
-    mb20ic5il5,passes=f mb2ic3ih9iw9,grad=huge mb3ic17il2,last,grad=huge \
+watch 'no race' "$ended" gpu mb20ic21,data=wide mb5ic19il3,last mb1ic2il300,data=step,grad=step \
+    mb16ic16il65,passes=f mb20ic5il5,passes=f mb2ic3ih9iw9,grad=huge mb3ic17il2,last,grad=huge \
     mb1ic1il4099,relu,add,passes=f mb1ic5il257 mb256ic1il65,passes=f mb1ic1il65
 # Blocks of either layout with tails, in buffers with offsets and in views; strips of all channels that one may have.
-watch cpu mb2ic2048il2,last mb3ic17ih3iw3,last,off1 mb3ic5ih15iw17,off1 mb5ic19il3,last,pitch3 mb2ic3il300,pitch1 \
-    mb3ic300,eps=0 mb1ic2il300,data=step,grad=step mb2ic3ih9iw9,grad=huge mb3ic17il2,last,grad=huge \
-    mb1ic17il64,last,pitch3 mb3ic17ih3iw3,relu,last mb3ic17ih3iw3,add,last
+watch 'no race' "$ended" cpu mb2ic2048il2,last mb3ic17ih3iw3,last,off1 mb3ic5ih15iw17,off1 \
+    mb5ic19il3,last,pitch3 mb2ic3il300,pitch1 mb3ic300,eps=0 mb1ic2il300,data=step,grad=step mb2ic3ih9iw9,grad=huge \
+    mb3ic17il2,last,grad=huge mb1ic17il64,last,pitch3 mb3ic17ih3iw3,relu,last mb3ic17ih3iw3,add,last
 
-# bits FORM REPLICAS
-bits() {
-    rm -f "$work/log"
-    "$OCLGRIND" --log "$work/log" \
-        "$SYNCBN" check --form "$1" --replicas "$2" --build-options '-D restrict=' --file "$work/tiny" \
-        > "$work/out" 2> "$work/err"
-    check "form $1, $2 replicas: the recorded bits" \
-        grep -q " 0 failed, $(grep -c . "$work/tiny") with the recorded bits;" "$work/out"
-    check 'nothing is reported' [ ! -s "$work/log" ]
-    sed 's/^/# /' "$work/log"
-}
+options=
 grep -E '^mb(8ic37|3ic33il5)(,b?f16)?(,last)?,global' "$srcdir/tests/pass/golden" > "$work/tiny"
-bits cpu 3
-bits gpu 2
+recorded=" 0 failed, $(grep -c . "$work/tiny") with the recorded bits;"
+watch 'the recorded bits' 'grep -q "$recorded" "$work/out"' cpu --replicas 3 --file "$work/tiny"
+watch 'the recorded bits' 'grep -q "$recorded" "$work/out"' gpu --replicas 2 --file "$work/tiny"
 echo "1..$count"
