@@ -33,31 +33,24 @@ for standard in c++11 c++14 c++17 c++20; do
 done
 
 # The program's OpenCL version: whichever it is, before our headers and after them.
+printf '#ifdef __APPLE__\n#include <OpenCL/opencl.h>\n#else\n#include <CL/cl.h>\n#endif\n' > "$work/opencl.h"
 for version in 120 200 300; do
-    for order in before after; do
+    for headers in 'syncbn.h opencl.h' 'opencl.h syncbn.h'; do
         {
             echo "#define CL_TARGET_OPENCL_VERSION $version"
-            [ $order = after ] || echo '#include <syncbn.h>'
-            printf '#ifdef __APPLE__\n#include <OpenCL/opencl.h>\n#else\n#include <CL/cl.h>\n#endif\n'
-            [ $order = before ] || echo '#include <syncbn.h>'
+            printf '#include <%s>\n' $headers
             echo "#if CL_TARGET_OPENCL_VERSION != $version"
             echo '#error "the version is another one"'
             echo '#endif'
-            echo 'int use(sbn_shard *shard, cl_mem mem, cl_event *event);'
             echo 'int use(sbn_shard *shard, cl_mem mem, cl_event *event)'
             echo '{ shard->x.mem = mem; shard->event = event; shard->wait_list = event; return 0; }'
         } > "$work/version.c"
         # shellcheck disable=SC2086
-        compile "OpenCL $version, our headers $order OpenCL's" "$CC" -std=c11 ${OPENCL_CFLAGS-} "$work/version.c"
+        compile "OpenCL $version, $headers" "$CC" -std=c11 ${OPENCL_CFLAGS-} -I"$work" "$work/version.c"
     done
 done
-{
-    echo '#include <syncbn.h>'
-    echo '#if defined CL_TARGET_OPENCL_VERSION || defined CL_VERSION_1_0'
-    echo '#error "our headers have chosen a version"'
-    echo '#endif'
-    echo 'int nothing;'
-} > "$work/version.c"
+printf '%s\n' '#include <syncbn.h>' '#if defined CL_TARGET_OPENCL_VERSION || defined CL_VERSION_1_0' \
+    '#error "our headers have chosen a version"' '#endif' 'int nothing;' > "$work/version.c"
 compile 'our headers choose no version of OpenCL' "$CC" -std=c11 "$work/version.c"
 
 # Each header alone, and no other than itself needed.
@@ -72,8 +65,7 @@ shown() {
     sed -n '/^ \* A complete program/,/^ \* The headers/s/^ \*   //p' "$srcdir/include/syncbn.h" > "$work/shown.c"
     # shellcheck disable=SC2086
     $CC -std=c99 $flags ${OPENCL_CFLAGS-} -c "$work/shown.c" -o "$work/shown.o" &&
-        ./libtool --quiet --tag=CC --mode=link $CC -o "$work/shown" "$work/shown.o" libsyncbn.la \
-            ${OPENCL_LIBS-} &&
+        ./libtool --quiet --tag=CC --mode=link $CC -o "$work/shown" "$work/shown.o" libsyncbn.la ${OPENCL_LIBS-} &&
         ./libtool --quiet --mode=execute "$work/shown" > "$work/printed" &&
         printf 'dx of replica %s\n' '0: 0.248171 -0.20999' '1: -0.13363 0.0954497' |
             cmp - "$work/printed"
