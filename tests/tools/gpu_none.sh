@@ -59,19 +59,15 @@ it_says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
 it_says '^  forward_apply_rows: work-group 256 of at most [0-9]+, multiple [0-9]+, [0-9]+ B local, [0-9]+ B private$'
 it_says '^The one file to send back: .*/any/report.tar.gz$'
 mkdir "$work/sent" && tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
-missing=
-for file in report.txt devices.json launches.txt bits.json bench.json $goals make.log; do
-    [ -s "$work/sent/$file" ] || missing="$missing $file"
-done
-check "the file to send back has all${missing:+, but for}$missing" [ -z "$missing" ]
+no_faults 'the file to send back has all' "$(
+    for file in report.txt devices.json launches.txt bits.json bench.json $goals make.log; do
+        [ -s "$work/sent/$file" ] || echo "missing: $file"
+    done)"
 check 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench.json"
 # Without --quick it measures the benchmark's lists: they are where it looks for them.
 lists=$(sed -n "s/^.*lists='\([a-z0-9_ ]*\)'$/\1/p" "$srcdir/tests/gpu.sh")
 folder=$(sed -n 's|.*--file "$top/\(.*\)/$list"$|\1|p' "$srcdir/tests/gpu.sh")
-missing=
-for list in ${lists:-none}; do
-    [ -s "$srcdir/$folder/$list" ] || missing="$missing $folder/$list"
-done
-check "the benchmark's lists are there${missing:+, but for}$missing" [ -z "$missing" ]
-
+no_faults "the benchmark's lists are there" "$(for list in ${lists:-none}; do
+    [ -s "$srcdir/$folder/$list" ] || echo "missing: $folder/$list"
+done)"
 echo "1..$count"
