@@ -63,12 +63,10 @@ done
 ln -s "$(command -v make)" "$work/bin/make"
 real_sleep=$(command -v sleep)
 echo "exec '$real_sleep' 0.05" | made_up sleep
-cat > "$tree/configure" << 'END'
-#!/bin/sh
+made_up ../tree/configure << 'END'
 echo "$@" > arguments
 cp "${0%/*}/Makefile.in" Makefile
 END
-chmod +x "$tree/configure"
 cat > "$tree/Makefile.in" << 'END'
 TESTS = quick slow
 TEST_LOGS = quick.log slow.log
@@ -80,8 +78,7 @@ check:
 	REAL_SLEEP 3; echo > tests/slow.trs; \
 	printf '# TOTAL: 3\n# PASS:  2\n# SKIP:  1\n' > test-suite.log
 END
-sed "s,REAL_SLEEP,$real_sleep," "$tree/Makefile.in" > "$work/Makefile" &&
-    mv "$work/Makefile" "$tree/Makefile.in"
+sed -i.old "s,REAL_SLEEP,$real_sleep," "$tree/Makefile.in"
 quickstart 0 check
 it_says 'running 2 test programs: about [0-9]+ minutes'
 it_says '^  tests/quick: 1 passed$'
@@ -99,8 +96,7 @@ if [ -e /proc/self/stat ]; then
 else
     skip 'a shell that is killed' 'there is no /proc'
 fi
-sed 's/printf/exit 1; printf/' "$tree/Makefile.in" > "$work/Makefile" &&
-    mv "$work/Makefile" "$tree/Makefile.in" && rm -rf "$tree/build"
+sed -i.old 's/printf/exit 1; printf/' "$tree/Makefile.in" && rm -rf "$tree/build"
 quickstart 1 check
 it_says 'make check failed'
 
