@@ -40,11 +40,8 @@ export PKG_CONFIG_PATH="$work/pc" LD_LIBRARY_PATH="$libdir"
 flags() { # MODULE
     pkg-config --cflags --libs "$@"
 }
-in_stage() { # what pkg-config finds is the stage's
-    flags syncbn | grep -q "$stage"
-}
 program=$srcdir/examples/minimal.c
-if has pkg-config && check_run 'pkg-config: it finds the stage' in_stage; then
+if has pkg-config && check_run 'pkg-config: it finds the stage' eval 'flags syncbn | grep -q "$stage"'; then
     check_run 'pkg-config: a program in C' eval '$CC "$program" -o "$work/c" $(flags syncbn) && "$work/c"'
     if $CXX --version > "$work/out" 2>&1; then
         check_run 'pkg-config: a program in C++' eval '$CXX -DRUN -x c++ \
@@ -146,9 +143,11 @@ if [ -e doc/man/stamp ] || [ -e "$srcdir/doc/man/stamp" ]; then
 else
     skip 'man pages' 'configured without doxygen or help2man'
 fi
-# completed WORDS...: what bash offers for the last word.
-completed() {
-    bash -c '
+# offers EXPECTED WORDS...: what bash offers for the last word.
+offers() {
+    expected=$1
+    shift
+    came=$(bash -c '
         . /usr/share/bash-completion/bash_completion
         . "$1"
         shift
@@ -156,19 +155,13 @@ completed() {
         COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
         _syncbn
         printf "%s\n" "${COMPREPLY[@]}"' bash \
-        "$prefix/share/bash-completion/completions/syncbn" "$@" | sort
-}
-offers() { # EXPECTED WORDS...
-    expected=$1
-    shift
-    came=$(completed "$@" | paste -s -d ' ' -)
+        "$prefix/share/bash-completion/completions/syncbn" "$@" | sort | paste -s -d ' ' -)
     echo "offered: $came; expected: $expected"
     [ "$came" = "$expected" ]
 }
 if [ -e /usr/share/bash-completion/bash_completion ]; then
     command=$prefix/bin/syncbn
-    check_run 'completion: subcommands' offers 'bench check devices help inspect tune version' \
-        "$command" ''
+    check_run 'completion: subcommands' offers 'bench check devices help inspect tune version' "$command" ''
     for name in devices check bench tune inspect; do
         options=$("$command" help $name | sed -n 's/^  \(-[a-z], \)*\(--[a-z-]*\).*/\2/p; $s/.*/--help/p' |
             sort -u | paste -s -d ' ' -)
