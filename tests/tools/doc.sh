@@ -1,8 +1,38 @@
 #!/bin/sh
-# make doc: no link is dead, each document and header has a page, and the first page leads to them.
-# Environment: srcdir, DOXYGEN, VERSION.
+# doc/coming-from.md: every row names a test, every test that it names is run by make check, and every call that it
+# names is declared. make doc: no link is dead, each document and header has a page, and the first page leads to them.
+# Environment: srcdir, DOXYGEN.
 . "${srcdir:=.}/tests/support/tap.sh"
-${DOXYGEN:-doxygen} --version > /dev/null 2>&1 || skip_all 'doxygen is not installed'
+doc=$srcdir/doc/coming-from.md
+
+# A file, named in full, or a program or script in a list of a folder's local.mk.
+is_test() {
+    case $1 in
+    tests/inputs/*) [ -f "$srcdir/$1" ] ;;
+    *) grep -hv '\.[ch]\>' "$srcdir"/tests/local.mk "$srcdir"/tests/*/local.mk | tr '\t \\' '\n\n\n' | grep -qx "$1" ;;
+    esac
+}
+
+is_declared() {
+    cat "$srcdir"/include/syncbn/*.h "$srcdir"/include/*.h | tr -c 'A-Za-z0-9_' '\n' | grep -qx "$1"
+}
+
+bare=$(grep '^| ' "$doc" | grep -v -e '^| there ' -e '^| asked for ' -e '^| refused there ' |
+    grep -v '`tests/[a-z_./]*`[^|]*|$')
+check "every row names a test: ${bare:-none is without}" [ -z "$bare" ]
+rows=$(grep -c '`tests/[a-z_./]*`[^|]*|$' "$doc")
+check "there are $rows rows, 50 at least" [ "$rows" -ge 50 ]
+for name in $(grep -o '`tests/[a-z_./]*`' "$doc" | tr -d '`' | sort -u); do
+    check "$name is a test" is_test "$name"
+done
+for name in $(grep -oE '`[^`]*`' "$doc" | grep -oE '\b(sbn|SBN)_[A-Za-z0-9_]+' | sort -u); do
+    check "$name is declared" is_declared "$name"
+done
+check 'an invented test is found out' eval '! is_test tests/invented'
+check 'a source that is no test by itself is found out' eval '! is_test tests/support/ranks.c'
+check 'an invented call is found out' eval '! is_declared sbn_invented'
+
+${DOXYGEN:-doxygen} --version > "$work/out" 2>&1 || lacks 'doxygen is not installed'
 top=$(cd "$srcdir" && pwd)
 
 # dead FOLDER: links of its pages to files and anchors that are not there.
