@@ -17,7 +17,7 @@ tests_tools_bench_wrong_LDADD = $(on_bench)
 test_scripts += tests/tools/bench.sh tests/tools/check.sh tests/tools/configure.sh tests/tools/command.sh \
 	tests/tools/consumers.sh tests/tools/devices.sh tests/tools/dist.sh tests/tools/doc.sh tests/tools/exports.sh \
 	tests/tools/gpu_none.sh tests/tools/hardening.sh tests/tools/install.sh tests/tools/man.sh \
-	tests/tools/quickstart.sh tests/tools/silent.sh tests/tools/timeline.sh tests/tools/tune.sh
+	tests/tools/quickstart.sh tests/tools/timeline.sh tests/tools/tune.sh
 dist_check_SCRIPTS += tests/tools/demo.sh
 EXTRA_DIST += tests/tools/consumer.c
 TIMED_TESTS += tests/tools/timeline.sh
