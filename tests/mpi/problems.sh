@@ -10,11 +10,9 @@ if [ "${SBN_TEST_UNDER-}" = asan ]; then
     # For the host's code; new kernels for each problem are what takes long.
     problems 2 24 0 "$srcdir"/tests/inputs/*
 elif [ "${CHECK-}" != full ]; then
-    problems 1 41 0 "$srcdir"/tests/inputs/*
-    problems 2 12 0 "$srcdir"/tests/inputs/*
-    problems 3 24 0 "$srcdir"/tests/inputs/*
-    problems 4 41 0 "$srcdir"/tests/inputs/*
-    problems 7 59 0 "$srcdir"/tests/inputs/*
+    for sample in '1 41' '2 12' '3 24' '4 41' '7 59'; do
+        problems $sample 0 "$srcdir"/tests/inputs/*
+    done
 else
     problems 1 16 0 "$srcdir"/tests/inputs/*
     # A job for each list: a job has a deadline.
