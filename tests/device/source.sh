@@ -86,10 +86,9 @@ twice() {
 }
 no_faults 'no number of the library is defined again' "$(twice "$srcdir/cl")"
 
-no_faults 'FP_CONTRACT is said once' \
-    "$(for file in "$srcdir"/cl/*/*.cl; do
-        [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
-    done)"
+no_faults 'FP_CONTRACT is said once' "$(for file in "$srcdir"/cl/*/*.cl; do
+    [ "${file##*/}" = common.cl ] || strip "$file" | grep -i 'pragma *OPENCL'
+done)"
 
 # lists TREE: programs that do not begin with common.cl, or whose list has it again.
 lists() {

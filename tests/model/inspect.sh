@@ -26,8 +26,7 @@ check 'version 1: no count' line '1 4 F32 0.5109 ... 1.029 -0.1025 ... 0.112 1.0
 
 inspect 1 "$data/troubled.safetensors"
 names=$(awk 'NR > 1 { printf "%s ", $1 }' "$work/out")
-check "in order: $names" \
-    [ "$names" = 'norm.2 norm.3 norm.4 norm.5 norm.6 norm.7 norm.8?[31m norm.10 ' ]
+check "in order: $names" [ "$names" = 'norm.2 norm.3 norm.4 norm.5 norm.6 norm.7 norm.8?[31m norm.10 ' ]
 for wrong in 'norm.2 .* ! variance: negative in 1 of 2 channels' \
     'norm.3 .* 0  ! never trained: mean 0 and variance 1' \
     'norm.4 .* -  ! never trained: mean 0 and variance 1' \
@@ -51,8 +50,7 @@ check 'JSON: none' grep -qF '"problems":[]' "$work/flat"
 check 'JSON: what is not finite' grep -q '"not_finite": 2' "$work/out"
 
 inspect 1 "$data/folded.safetensors"
-check 'statistics without a count of batches' \
-    grep -q '^conv.norm .* ! never trained: no batches tracked$' "$work/out"
+check 'statistics without a count of batches' grep -q '^conv.norm .* ! never trained: no batches tracked$' "$work/out"
 # A right-to-left override, a C1 control character, an isolate, an e, a face of four bytes.
 header='{"a\u202e\u009b\u2066\u00e9\ud83d\ude00.running_mean":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a\u202e\u009b\u2066\u00e9\ud83d\ude00.running_var":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}'
 printf "\\$(printf %03o ${#header})\000\000\000\000\000\000\000%s123456789012" "$header" > "$work/bidi"
@@ -168,8 +166,7 @@ for cut in '20 b' '8 b' '7 a' '39 c'; do
     whole "$work/truncated" "${cut% *}"
     inspect 1 "$work/truncated"
     check "cut to ${cut% *} bytes of data, ${cut#* } is named" grep -qF "/truncated: the file is \
-truncated: expected 40 bytes of data, got ${cut% *}; tensor \"${cut#* }\" is the first that is not whole" \
-        "$work/err"
+truncated: expected 40 bytes of data, got ${cut% *}; tensor \"${cut#* }\" is the first that is not whole" "$work/err"
 done
 # One tensor that lies is not a truncated file.
 header=$(printf '%s' "$header" | sed 's/24,40/24,4000/')

@@ -33,8 +33,7 @@ compare_with() {
 same() {
     run --file "$list" "$@"
     compared=$(sed -n 's/^.* failed, \([0-9]*\) with the recorded bits; .*/\1/p' "$work/out")
-    check "$*: the recorded bits of ${compared:-none} of $problems problems" \
-        [ "$status-$compared" = "0-$problems" ]
+    check "$*: the recorded bits of ${compared:-none} of $problems problems" [ "$status-$compared" = "0-$problems" ]
 }
 
 # each FORM OPTIONS...: on every device for which that form is chosen.
@@ -127,8 +126,7 @@ differs() {
     echo "$line" | sed "$2" > "$work/list"
     run -v --file "$work/list"
     expected=$1 words=$3
-    check "$2: $3" \
-        eval '[ $status -eq $expected ] && cat "$work/out" "$work/err" | grep -qE -- "$words"'
+    check "$2: $3" eval '[ $status -eq $expected ] && cat "$work/out" "$work/err" | grep -qE -- "$words"'
 }
 differs 0 '' '^      mean .* running_var [0-9.]+; the recorded bits$'
 differs 0 's/ .*//' '^      mean .* running_var [0-9.]+$'
@@ -137,8 +135,7 @@ differs 1 's/ y=.\{16\}/ y=0000000000000001/' \
 differs 1 's/ dx=[^ ]*//' '^      other bits than recorded: dx [0-9a-f]{16} instead of 0{16}$'
 differs 1 's/,global/,global,passes=f/' 'other bits than recorded: recomputed 0{16} instead of '
 differs 1 's/,global/,global,seed2/' '^      the inputs are not those of the digests: '
-differs 1 's/order=3/order=1/' \
-    '^      digests of order 1 of summation cannot be compared with order 3$'
+differs 1 's/order=3/order=1/' '^      digests of order 1 of summation cannot be compared with order 3$'
 differs 2 's/ order=3//' 'list:1: digests need order= and inputs= among them$'
 differs 2 's/ y=/ z=/' 'list:1: "z=[0-9a-f]{16}" is no digest: '
 differs 2 's/ y=0*./ y=/' 'list:1: "y=[0-9a-f]{15}" is no digest: '

@@ -30,8 +30,7 @@ layout.py)
     python=${PYTHON:=python3}
     needs ctypes "$PYTHON is not installed, or has no ctypes" ;;
 backend.py | compiled.py | upstream.py)
-    needs 'torch; torch.library.custom_op' \
-        'this PyTorch is older than 2.4: make check-pytorch installs the newest' ;;
+    needs 'torch; torch.library.custom_op' 'this PyTorch is older than 2.4: make check-pytorch installs the newest' ;;
 communicators.py)
     [ -n "$MPIEXEC" ] || skip_all 'configured without MPI'
     needs mpi4py "$python has no mpi4py"

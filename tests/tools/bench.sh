@@ -18,8 +18,7 @@ says() {
 
 check 'help names the options' eval 'run 0 bench --help && says "--repeats N"'
 for seconds in x -1 inf; do
-    check "--seconds $seconds" \
-        refuses "--seconds $seconds: expected a number from 0" bench --seconds $seconds
+    check "--seconds $seconds" refuses "--seconds $seconds: expected a number from 0" bench --seconds $seconds
 done
 for repeats in 0 1025; do
     check "--repeats $repeats" refuses "--repeats $repeats: expected 1 to 1024" bench --repeats $repeats
@@ -33,8 +32,7 @@ for setting in ooo inplace passes=f keep accumulate global shuffle3 off3 split2-
     check "a problem with $setting" refuses "$line cannot be measured: ..." bench "$line"
 done
 for shape in mb0ic4 mb4ic4ih0iw3; do
-    check "an empty batch, $shape" \
-        refuses "$shape cannot be measured: an empty batch..." bench $shape
+    check "an empty batch, $shape" refuses "$shape cannot be measured: an empty batch..." bench $shape
 done
 check 'one value per channel' refuses 'mb1ic4 cannot be measured: one value...' bench mb1ic4
 
@@ -53,8 +51,7 @@ check 'the workspace' says '^  workspace [0-9.]+ MB'
 check 'the JSON is well formed, with both problems' \
     eval '[ "$(bench_report data "$work/json" | wc -l)" -ge 1 ] &&
           [ "$(grep -c "\"problem\": \"mb4ic8ih6iw7" "$work/json")" -eq 2 ]'
-check 'the goals are read from it' \
-    eval '[ "$(bench_report goals "$work/json" | wc -l)" -eq 21 ]'
+check 'the goals are read from it' eval '[ "$(bench_report goals "$work/json" | wc -l)" -eq 21 ]'
 check 'JSON to stdout' run 0 bench --repeats 1 --json - mb4ic8
 cp "$work/out" "$work/json"
 check 'and nothing else is there' bench_report goals "$work/json"

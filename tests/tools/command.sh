@@ -15,8 +15,7 @@ prints() {
 
 for word in help --help -h; do
     check "$word" prints 'usage: syncbn devices' "$word"
-    check "$word names every command" \
-        [ "$(grep -cE '^(devices|check|bench|tune|inspect)  ' "$work/out")" -eq 5 ]
+    check "$word names every command" [ "$(grep -cE '^(devices|check|bench|tune|inspect)  ' "$work/out")" -eq 5 ]
 done
 for command in devices check bench tune inspect; do
     check "help $command" prints "usage: syncbn $command" help "$command"
@@ -47,10 +46,8 @@ check 'help of two' refuses 'help takes one command, got 2' help check bench
 check 'version and more' refuses 'version takes no argument "now"' version now
 for command in devices check bench tune inspect; do
     see="see syncbn $command --help"
-    check "$command: an unknown option" \
-        refuses "$command has no option --fast; $see" "$command" --fast
-    check "$command: an unknown option with a value" \
-        refuses "$command has no option --fast; $see" "$command" --fast=3
+    check "$command: an unknown option" refuses "$command has no option --fast; $see" "$command" --fast
+    check "$command: an unknown option with a value" refuses "$command has no option --fast; $see" "$command" --fast=3
     check "$command: a mistyped option" \
         refuses "$command has no option --jsno: did you mean --json?" "$command" --jsno -
     check "$command: an unknown letter" refuses "$command has no option -x; $see" "$command" -x
@@ -59,28 +56,23 @@ for command in devices check bench tune inspect; do
     check "$command: an unknown option that colours a terminal" \
         refuses "$command has no option --?[31m; $see" "$command" "$(printf '%s\033[31m' --)"
     check "$command: an option for a file" \
-        refuses '--json --help: expected a file'"'"'s name, or - for standard output' \
-        "$command" --json --help
+        refuses '--json --help: expected a file'"'"'s name, or - for standard output' "$command" --json --help
     check "$command: no name" \
         refuses '--json : expected a file'"'"'s name, or - for standard output' "$command" --json=
 done
 for command in check bench; do
     see="see syncbn $command --help"
     for option in devices form build-options file; do
-        check "$command: --$option alone" \
-            refuses "--$option lacks its value; $see" "$command" mb2ic2 "--$option"
+        check "$command: --$option alone" refuses "--$option lacks its value; $see" "$command" mb2ic2 "--$option"
     done
     check "$command: an unknown type of device" \
         refuses '--devices tpu: there is no such type of device; there are cpu, gpu and accelerator' \
         "$command" --devices tpu
-    check "$command: an unknown form" \
-        refuses '--form fpga: expected auto, cpu or gpu' "$command" --form fpga
+    check "$command: an unknown form" refuses '--form fpga: expected auto, cpu or gpu' "$command" --form fpga
     kinds='normal, large_mean, one, tiny_var, outlier, constant, zero, denormal, wide, huge, nan, inf, ninf, exact, border, step, peak, infs, zeros, largest'
-    check "$command: an unknown kind of data" \
-        refuses "data=foo: expected one of $kinds" "$command" mb2ic2,data=foo
+    check "$command: an unknown kind of data" refuses "data=foo: expected one of $kinds" "$command" mb2ic2,data=foo
 done
-check 'an unknown letter among others' \
-    refuses 'check has no option -z; see syncbn check --help' check --tap -zv
+check 'an unknown letter among others' refuses 'check has no option -z; see syncbn check --help' check --tap -zv
 check 'a letter that long options alone have' \
     refuses 'check has no option -g; see syncbn check --help' check --tap -vgv
 check 'the start of several options' \
@@ -144,8 +136,7 @@ for command in $commands; do
     check 'has JSON in the file' is_json "$work/file"
     check 'and the text as ever' is_text
     touch "$work/new"
-    check 'with the permissions of a new file' \
-        [ "$(permissions "$work/file")" = "$(permissions "$work/new")" ]
+    check 'with the permissions of a new file' [ "$(permissions "$work/file")" = "$(permissions "$work/new")" ]
     check 'an earlier file is replaced' replaces "$work/file"
     ln -sf file "$work/link"
     check 'and behind a link' replaces "$work/link"
@@ -154,8 +145,7 @@ for command in $commands; do
     check 'refused before anything runs' [ ! -s "$work/out" ]
     check 'with one sentence' [ "$(cat "$work/err")" = \
         "syncbn: --json $work/none/file: it cannot be written: No such file or directory" ]
-    check "$command: one whose name colours a terminal" \
-        of 1 --json "$(printf '%s/\033[31m/file' "$work")"
+    check "$command: one whose name colours a terminal" of 1 --json "$(printf '%s/\033[31m/file' "$work")"
     check 'which stays as it is' [ "$(cat "$work/err")" = \
         "syncbn: --json $work/?[31m/file: it cannot be written: No such file or directory" ]
     check "$command: a folder for a file" of 1 --json "$work"

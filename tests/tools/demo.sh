@@ -22,8 +22,7 @@ verify
 sed 's/^/# /' "$out"
 check "the same digests 1, 2, 3 and 8 ways: status $status" [ $status -eq 0 ]
 check "$rows of 15 rows were compared" [ "$rows" -eq 15 ]
-check "the folded network: ${folded:-not compared}" \
-    eval '[ $status -eq 0 ] && [ -n "$folded" ]'
+check "the folded network: ${folded:-not compared}" eval '[ $status -eq 0 ] && [ -n "$folded" ]'
 
 # A gnuplot that cannot draw costs the picture, and not the result.
 mkdir "$work/bin" && printf '#!/bin/sh\nexit 1\n' > "$work/bin/gnuplot" && chmod +x "$work/bin/gnuplot"

@@ -44,14 +44,12 @@ does_not_load() {
 }
 echo libsyncbn-no-driver.so > "$work/missing/some.icd"
 loaders_words='libsyncbn-no-driver.so: cannot open shared object file: No such file or directory'
-does_not_load 'a folder that is not there' "$work/none" \
-    "OCL_ICD_VENDORS is $work/none: No such file or directory"
+does_not_load 'a folder that is not there' "$work/none" "OCL_ICD_VENDORS is $work/none: No such file or directory"
 does_not_load 'a library that is not there' "$work/missing" \
     "$work/missing/some.icd names a driver that does not load: $loaders_words"
 does_not_load 'a file that names it' "$work/missing/some.icd" \
     "$work/missing/some.icd names a driver that does not load: $loaders_words"
-does_not_load 'its name' libsyncbn-no-driver.so \
-    "OCL_ICD_VENDORS names a driver that does not load: $loaders_words"
+does_not_load 'its name' libsyncbn-no-driver.so "OCL_ICD_VENDORS names a driver that does not load: $loaders_words"
 printf 'libsyncbn-no-driver.so \r\n' > "$work/missing/some.icd"
 does_not_load 'a name with a blank and the end of a line of DOS' "$work/missing" \
     'does not load: libsyncbn-no-driver.so \?: cannot open shared object file'
@@ -80,8 +78,7 @@ if only pocl; then
     it_says "$loaders_words"
 fi
 if only rusticl; then
-    devices 1 'rusticl as it comes' -u RUSTICL_ENABLE OCL_ICD_VENDORS="$work/vendors" \
-        "$SYNCBN" devices
+    devices 1 'rusticl as it comes' -u RUSTICL_ENABLE OCL_ICD_VENDORS="$work/vendors" "$SYNCBN" devices
     it_says "no devices: Mesa's rusticl shows a device only if RUSTICL_ENABLE names its driver"
 fi
 echo "1..$count"

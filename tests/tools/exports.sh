@@ -28,8 +28,7 @@ library() {
     symbols "$la" --defined-only | sed '/ A SYNCBN_/d; s/.* //; s/@.*//' | sort > "$work/exported"
     no_faults "$la: the headers declare $(wc -l < "$work/declared") functions" \
         "$([ -s "$work/declared" ] || echo none)"
-    no_faults "$la: every declared function is exported" \
-        "$(comm -23 "$work/declared" "$work/exported")"
+    no_faults "$la: every declared function is exported" "$(comm -23 "$work/declared" "$work/exported")"
     no_faults "$la: nothing else is exported" "$(comm -13 "$work/declared" "$work/exported")"
 }
 

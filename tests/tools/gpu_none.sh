@@ -43,8 +43,7 @@ it_says '^build: mb2ic1,relu,add, without compiled programs: [0-9.]+ s$'
 it_says '^build: mb2ic1,f16, with them: [0-9.]+ s$'
 it_says '^launches: 12 passes, each command of them$'
 check 'each command has its times' grep -qE \
-    '^  forward_apply_rows +replica 0: start +[0-9.]+, took +[0-9.]+, gap before +[0-9.-]+$' \
-    "$work/any/launches.txt"
+    '^  forward_apply_rows +replica 0: start +[0-9.]+, took +[0-9.]+, gap before +[0-9.-]+$' "$work/any/launches.txt"
 it_says '^bench: 3 problems timed, with right results$'
 goals=
 if command -v python3 > /dev/null; then

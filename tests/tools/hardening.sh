@@ -68,8 +68,7 @@ done
 echo 'int main(void) { return 0; }' > "$work/plain.c"
 if $CC -fno-stack-protector -fno-pie -no-pie -Wl,-z,norelro,-z,lazy,-z,execstack \
     "$work/plain.c" -o "$work/plain" 2> /dev/null; then
-    for property in read_only_tables no_code_on_stack guarded_stack checked_functions \
-        position_independent; do
+    for property in read_only_tables no_code_on_stack guarded_stack checked_functions position_independent; do
         check "a program without it: $property is found missing" eval "! $property $work/plain"
     done
 fi

@@ -100,8 +100,7 @@ END
         grep -q "$stage" CMakeCache.txt
 }
 if has cmake; then
-    check_run 'CMake: syncbn::syncbn' eval \
-        '(cmake_program core 0.1 syncbn::syncbn "$program" && ./program)'
+    check_run 'CMake: syncbn::syncbn' eval '(cmake_program core 0.1 syncbn::syncbn "$program" && ./program)'
     for version in 0.2 1; do
         check_run "CMake: version $version is not found" eval \
             '! (cmake_program "$version" "$version" syncbn::syncbn "$program") &&

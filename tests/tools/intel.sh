@@ -21,7 +21,6 @@ for form in cpu gpu; do
     # shellcheck disable=SC2086
     "$SYNCBN" bench --devices "$device" --form $form --repeats 1 mb4ic32ih14iw14 mb4ic32ih14iw14,last \
         mb64ic64 ${UNOPTIMISED:+--build-options $UNOPTIMISED} > "$work/out" 2>&1
-    check "the benchmark runs on it, form $form" \
-        [ "$?-$(grep -c ': results right$' "$work/out")" = 0-3 ]
+    check "the benchmark runs on it, form $form" [ "$?-$(grep -c ': results right$' "$work/out")" = 0-3 ]
 done
 echo "1..$count"

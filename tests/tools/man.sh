@@ -53,8 +53,7 @@ lost=
 for header in "$srcdir"/include/*.h "$srcdir"/include/syncbn/*.h; do
     for name in $(sed -n 's/^SBN_API [^(]*[ *]\([a-z_]*\)(.*/\1/p' "$header"); do
         sed -n '/^DESCRIPTION/,/^SEE ALSO/p' "$work/man3/$name.3.text" |
-            sed '1d;$d; s/^ *[o+] //' | words \
-            > "$work/is"
+            sed '1d;$d; s/^ *[o+] //' | words > "$work/is"
         text_of "$header" "$name" | words > "$work/should"
         cmp -s "$work/is" "$work/should" || lost="$lost $name"
     done
