@@ -217,12 +217,12 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                                  existing(v, width);
                 if (!ANY(out))
                     continue;
-                if (!ANY(own_flags))
+                if (!ANY(own_flags != 0))
                     zero_limbs(own_wide, WIDE_LIMBS);
                 /* The element is its block's mean. */
                 own_flags |= sum_blocks_wide(out, 1, pivot, &sums, own_wide);
             }
-            if (ANY(own_flags))
+            if (ANY(own_flags != 0))
                 store_wide(own_wide, width - v * WIDTH, first, 0, 1, wide);
             flags[v] |= own_flags;
             carry_sums(own);
