@@ -79,7 +79,7 @@
 #define __has_builtin(name) 0
 #endif
 
-/* Whether a mask is set anywhere; the builtin is one test of a register, where the compiler has it. */
+/* Whether a mask, of 0 and -1, is set anywhere; the builtin is one test of a register, where the compiler has it. */
 #if NATIVE && __has_builtin(__builtin_reduce_or)
 #define ANY(mask) (__builtin_reduce_or(mask) != 0)
 #elif CPU_FORM
