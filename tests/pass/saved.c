@@ -304,9 +304,10 @@ static void check_refused(void)
 
 /* --- ranks ------------------------------------------------------------------------------- */
 
+/* Whether rank 1 loads its second pass. */
 static int of_second;
 
-/* Backward from the bytes of the first of two forward passes, or, on rank 1, of the second one. */
+/* Backward from the bytes of the first of two forward passes, or of that. */
 static int train_from_bytes(test_rank *m)
 {
     unsigned char own[2][ROOM];
