@@ -69,8 +69,8 @@ no_faults() {
     fi
 }
 
-# renumber WHAT FILE STATUS: what another program printed as TAP, and its exit status, as checks of this script. A
-# crash leaves checks of the plan without a line.
+# renumber WHAT FILE STATUS: what other programs printed as TAP, and the exit status, as checks of this script. A crash
+# leaves checks of their plans without a line.
 renumber() {
     while IFS= read -r line; do
         case $line in
@@ -80,7 +80,7 @@ renumber() {
         '#'*) echo "$line" ;;
         esac
     done < "$2"
-    planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$2")
+    planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$2" | awk '{ sum += $1 } END { if (NR) print sum }')
     ran=$(grep -cE '^(not )?ok ' "$2")
     [ "$ran" = "$planned" ] || report 'not ok' "$1: $ran of ${planned:-?} checks ran, exit status $3"
 }
