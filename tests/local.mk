@@ -9,9 +9,8 @@
 TIMED_TESTS =
 PATIENT_TESTS =
 ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/denormals tests/pass/golden \
-	tests/pass/on_device tests/pass/planes_of_one tests/pass/storage tests/pass/same tests/tools/bench \
-	tests/tools/bench_wrong tests/tools/check tests/tools/demo tests/tools/devices tests/tools/gpu_none \
-	tests/tools/tuner
+	tests/pass/on_device tests/pass/storage tests/pass/same tests/tools/bench tests/tools/bench_wrong \
+	tests/tools/check tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
 
 asan_programs =
 plain_programs =

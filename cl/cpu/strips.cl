@@ -8,14 +8,11 @@
 /* Folds the lanes of WIDTH channels. */
 static real fold_column(private const real *s)
 {
-    real a[8], b[4];
-#pragma unroll
-    for (uint l = 0; l < 8; ++l)
-        a[l] = s[l] + s[l + 8];
+    real a[4];
 #pragma unroll
     for (uint l = 0; l < 4; ++l)
-        b[l] = a[l] + a[l + 4];
-    return (b[0] + b[2]) + (b[1] + b[3]);
+        a[l] = (s[l] + s[l + 8]) + (s[l + 4] + s[l + 12]);
+    return (a[0] + a[2]) + (a[1] + a[3]);
 }
 
 /* The cache lines of a tile, `width` elements of each row, in the order of memory. */

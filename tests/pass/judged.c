@@ -40,6 +40,7 @@ static const char *const lines[] = {
     "mb2ic3ih72iw72,add,form=gpu,frozen",
     "mb2ic3ih65iw65,relu,off3,pitch5,form=gpu",
     "mb2ic3ih129iw131,relu,add,form=gpu",
+    "mb8ic16ih9iw9,relu,add,last,off3,form=gpu",
     "mb8ic16ih9iw9,last,nodx",
     "mb8ic16ih9iw9,leaky=0.25,add,last,nodx",
     "mb8ic16ih9iw9,data=nan,frozen",

@@ -51,11 +51,21 @@ WRAP_CALL(cl_int, clSetKernelArg, WRAP_SET_ARG, CL_OUT_OF_RESOURCES,
           (cl_kernel kernel, cl_uint index, size_t size, const void *value),
           (kernel, index, size, value))
 
-WRAP_ENQUEUE(clEnqueueNDRangeKernel, WRAP_LAUNCH,
-             (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
-              const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
-              cl_event *event),
-             (queue, kernel, dimensions, offset, global, local, count, list, event))
+/* Nothing to do is an error before OpenCL 2.1. */
+WRAP(cl_int, clEnqueueNDRangeKernel,
+     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+      const size_t *global, const size_t *local, cl_uint count, const cl_event *list,
+      cl_event *event))
+{
+    if (wraps_fails(WRAP_LAUNCH))
+        return CL_OUT_OF_RESOURCES;
+    for (cl_uint d = 0; d < dimensions; ++d)
+        if (global[d] == 0)
+            return CL_INVALID_GLOBAL_WORK_SIZE;
+    return enqueued(__real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
+                                                  count, list, event),
+                    count, list, event);
+}
 
 WRAP_ENQUEUE(clEnqueueReadBuffer, WRAP_READ,
              (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
