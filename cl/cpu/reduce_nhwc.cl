@@ -110,12 +110,6 @@ static uint sum_vectors(private const pass_tensors *tensors, ulong place, uint n
     return poor;
 }
 
-/* Which of the WIDTH channels of vector v exist. */
-static ints existing(uint v, uint width)
-{
-    return EACH < (uints)(width - v * WIDTH);
-}
-
 /* Sums a block of n rows and adds it to the accumulators of its `width` channels from c on. */
 static void sum_block(private const pass_tensors *tensors, ulong place, uint n, uint stride,
                       uint c, uint width, float last_reciprocal, private const pass_line *lines,
@@ -142,91 +136,6 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
         (void)sum_vectors(tensors, place, n, stride, width, last_reciprocal, lines, ahead, 1u << v,
                           1, lanes, pivots, sums);
         flags[v] |= add_blocks_wide(out, n, pivots[v], &sums[v], first, 0, 1, wide);
-    }
-}
-
-#if SUMS_DOUBLES
-/*
- * Of `count` rows: the channels whose largest element or term does not fit the narrow format, or whose elements are all
- * too small for it, and the ranges, in which the largest terms are less than 2^7.
- */
-static void find_wide_ones(private wide_ones *wide, private const pass_tensors *tensors, ulong place,
-                           uint count, uint stride, pass_line line, real faint)
-{
-    real largest = 0.0f, highest = 0.0f;
-    for (uint i = 0; i < count; ++i) {
-        const ulong at = place + (ulong)i * stride;
-        pass_tensors own = *tensors;
-        pass_skip(&own, i);
-        const real v = pass_summed_row(&own, at, line);
-        largest = larger(fabs(v), largest);
-        highest = larger(pass_term(&own, at, v, line), highest);
-    }
-    wide->mask = (reaches(largest, PASS_LIMIT_PIVOT) | reaches(highest, 2.0f * PASS_LIMIT_SECOND) |
-                  ((largest < faint) & (largest > 0.0f))) &
-                 (largest < INFINITY) & (highest < INFINITY);
-    wide->first = wide->mask & ((AS(int, largest) >> 23) - (127 + 6));
-    wide->second = wide->mask & ((AS(int, highest) >> 23) - (127 + 6));
-}
-#endif
-
-/*
- * Planes of one element: adds the rows from `begin` to before `stop` of `width` channels from c on;
- * each element is a block.
- */
-static void sum_rows_of_one(private wides *limbs, private ints *flags,
-                            private const pass_tensors *tensors,
-                            private const pass_line *lines, uint begin, uint stop, uint c,
-                            uint width, uint stride, global long *wide, uint thin)
-{
-    for (uint row = begin; row < stop; row += ONES_AT_ONCE) {
-        const ulong from = (ulong)row * stride + c;
-        const uint count = min((uint)ONES_AT_ONCE, stop - row);
-        pass_tensors of_rows = *tensors;
-        pass_skip(&of_rows, row);
-        pass_touch_rows(&of_rows, from, count, width, stride);
-        for (uint v = 0; v * WIDTH < width; ++v) {
-            private wides *own = limbs + v * PASS_LIMBS;
-            const uint first = c + v * WIDTH;
-            const real faint = thin ? faints_of(tensors, first, 0, 1, stride) : (real)PASS_CLEAR;
-            int added = 0;
-            ints own_flags = 0;
-            wides own_wide[WIDE_LIMBS];
-#if SUMS_DOUBLES
-            const ulong place = from + v * WIDTH;
-            wide_ones ones = {0, 0, 0, own_wide};
-            added = pass_add_ones(own, &ones, &of_rows, lines[v], place, count, stride, faint);
-            if (!added)
-                find_wide_ones(&ones, &of_rows, place, count, stride, lines[v], faint);
-            if (ANY(ones.mask)) {
-                zero_limbs(own_wide, WIDE_LIMBS);
-                added = pass_add_ones(own, &ones, &of_rows, lines[v], place, count, stride, faint);
-                own_flags = ones.mask & (added ? FLAG_WIDE : 0);
-            }
-#endif
-            for (uint i = 0; i < count && !added; ++i) {
-                const ulong at = from + (ulong)i * stride + v * WIDTH;
-                pass_tensors of_row = of_rows;
-                pass_skip(&of_row, i);
-                const real pivot = pass_summed_row(&of_row, at, lines[v]);
-                pass_sums sums;
-                pass_clear(&sums);
-                pass_add_row(&sums, &of_row, at, pivot, lines[v]);
-                const real means = pass_mean(lines[v]);
-                const ints out = pass_add_block(own, 1, pivot, means, thin, faint, &sums) &
-                                 existing(v, width);
-                if (!ANY(out))
-                    continue;
-                if (!ANY(own_flags != 0))
-                    zero_limbs(own_wide, WIDE_LIMBS);
-                /* The element is its block's mean. */
-                own_flags |= sum_blocks_wide(out, 1, pivot, &sums, own_wide);
-            }
-            if (ANY(own_flags != 0))
-                store_wide(own_wide, width - v * WIDTH, first, 0, 1, wide);
-            flags[v] |= own_flags;
-            carry_sums(own);
-        }
     }
 }
 

@@ -43,6 +43,12 @@ static tile_lines lines_of(uint number, uint blocks, uint plane, uint c, uint wi
     return (tile_lines){row * stride + c, row, 0, width, stride};
 }
 
+/* Which of the WIDTH channels of vector v exist. */
+static ints existing(uint v, uint width)
+{
+    return EACH < (uints)(width - v * WIDTH);
+}
+
 /* Writes the accumulators of WIDTH channels, of which `count` exist. */
 static void store_rows(private wides *limbs, ints flags, uint count, global long *out)
 {
