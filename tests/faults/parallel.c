@@ -3,6 +3,7 @@
 
 #include "faults/scenario.h"
 #include "faults/stand.h"
+#include "parallel/parallel.h"
 #include "support/exchanges.h"
 #include "support/wraps.h"
 
@@ -30,11 +31,16 @@ static void end(void)
     stand_end();
 }
 
-/* The copies of replicas whose queues are others are ordered by those. */
+/*
+ * The copies of replicas whose queues are others are ordered by those. If a marker behind earlier copies and then the
+ * wait for these failed, they may still be under way.
+ */
 static void fill(void)
 {
     wraps_pause();
     stand_finish();
+    for (size_t r = 0; r < REPLICAS; ++r)
+        clFinish(parallel->replicas[r].transfer_queue);
     tensors_fill(&first, 0);
     tensors_fill(&second, 0);
     wraps_resume();
