@@ -61,11 +61,16 @@ static int make(void)
 {
     int status = STAND_GROUP(0, .queues = at.queues + now->first_queue, .replicas = now->replicas,
                              .form = now->form);
-    if (!status)
-        at.groups[0]->combines = at.groups[0]->combines && !now->host_combines;
+    if (!status && now->host_combines) {
+        at.groups[0]->combines = 0;
+        /* Channels last there are two slices then, whose sums a command adds. */
+        for (size_t r = 0; r < now->replicas; ++r)
+            at.groups[0]->replicas[r].tuning.percent[SBN_TUNED_REDUCE] = 1;
+    }
     if (!status)
         status = STAND_LAYER(0, at.groups[0], .activation = now->activation,
-                             .residual = now->residual, .from_output = now->from_output);
+                             .residual = now->residual, .from_output = now->from_output,
+                             .layout = now->host_combines ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW);
     for (size_t i = 0; i < 2 && !status; ++i)
         status = stand_saved(i, at.layers[0]);
     return status;
