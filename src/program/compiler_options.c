@@ -52,7 +52,7 @@ sbn_compiler sbn__compiler_by(const char *extensions, size_t least_sub_group, cl
 
 static size_t least_sub_group_of(cl_device_id device)
 {
-    size_t sizes[MOST_SIZES], bytes = 0, least = 0;
+    size_t sizes[MOST_SIZES] = {0}, bytes = 0, least = 0;
     if (clGetDeviceInfo(device, SUB_GROUP_SIZES, sizeof sizes, sizes, &bytes) != CL_SUCCESS)
         return 0;
     for (size_t i = 0; i < bytes / sizeof *sizes; ++i)
