@@ -292,9 +292,14 @@ say "launches: $(grep -c '^pass: ' "$out/launches.txt") passes, each command of 
 
 say
 say '--- the recorded bits, and the results within their tolerances'
-check bits --json "$out/bits.json" --file "$top/tests/pass/golden"
+golden=$top/tests/pass/golden
+if [ $quick = yes ]; then
+    golden=$out/golden.list
+    grep '^mb' "$top/tests/pass/golden" | awk 'NR % 6 == 1' > "$golden"
+fi
+check bits --json "$out/bits.json" --file "$golden"
 # Three replicas share the devices, however few they are.
-check bits_of_three --replicas 3 --file "$top/tests/pass/golden"
+check bits_of_three --replicas 3 --file "$golden"
 for list in "$top"/tests/inputs/*; do
     name=${list##*/}
     [ $full = yes ] || [ "$name" = shapes_basic ] || continue

@@ -8,9 +8,8 @@
 # Lists that a test may be in; CONTRIBUTING.md says what each is for.
 TIMED_TESTS =
 PATIENT_TESTS =
-ALL_DRIVERS_TESTS = tests/device/programs tests/mpi/parallel tests/pass/denormals tests/pass/golden \
-	tests/pass/on_device tests/pass/storage tests/pass/same tests/tools/bench tests/tools/bench_wrong \
-	tests/tools/check tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
+ALL_DRIVERS_TESTS = tests/device/programs tests/pass/golden tests/pass/storage tests/pass/same tests/tools/check \
+	tests/tools/demo tests/tools/devices tests/tools/gpu_none tests/tools/tuner
 
 asan_programs =
 plain_programs =

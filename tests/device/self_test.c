@@ -191,6 +191,7 @@ static long launches(const char *cache)
 static void cached(void)
 {
     folder_begin();
+    wraps_build_with(unoptimised);
     wraps_replace("isnan(v) ? 1 : 0", "0");
     tap_ok(launches(folder_root) == -1 && folder_names(folder_root, NULL) == 0,
            "a program that does not pass is not cached: %d files", folder_names(folder_root, NULL));
@@ -203,6 +204,7 @@ static void cached(void)
            folder_names(folder_root, NULL));
     count = launches(folder_root);
     tap_ok(count == 0, "from the cache: tested %ld times", count);
+    wraps_build_with(NULL);
     folder_end();
 }
 

@@ -36,7 +36,7 @@ choose() {
     full:*) skipped='^$' ;;
     *:*pthread*) skipped="($skipped).*form=gpu|form=gpu.*($skipped)" ;;
     # A group of all devices has nothing new.
-    *:all) skipped='f16|leaky|relu|,add|form=gpu' ;;
+    *:all) skipped='f16|leaky|relu|,add|output|form=gpu' ;;
     *:*llvmpipe*) every=24 ;;
     esac
     list=$work/all

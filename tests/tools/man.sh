@@ -15,6 +15,13 @@ cp "$pages"/*.1 "$work/man1" && cp "$pages"/*.3 "$work/man3" || exit 1
 # complaints FILES...: of man about the pages, and of what indexes them. Leaves FILE.text, a paragraph a line.
 complaints() {
     for file in "$@"; do
+        read -r first < "$file"
+        case $first in
+        '.so '*)
+            [ -s "$work/${first#.so }" ] || echo "$file: leads nowhere"
+            continue
+            ;;
+        esac
         MANPATH=$work MANWIDTH=1000 man --warnings -l "$file" 2>&1 > "$file.text" | sed "s,^,$file: ,"
         [ -s "$file.text" ] || echo "$file: empty"
         lexgrog "$file" > "$work/name" 2>&1 || echo "$file: no name and no purpose"
