@@ -80,7 +80,7 @@ static void begin_first(void)
 
 static int step_first(int number)
 {
-    return number == 0 ? STAND_LAYER(0, at.groups[0], .type = SBN_BF16)
+    return number == 0 ? STAND_LAYER(0, at.groups[0], .type = SBN_BF16, .activation = SBN_RELU)
                        : sbn_batchnorm_set_group(at.layers[0], at.groups[1]);
 }
 
@@ -113,7 +113,7 @@ static uint64_t first_kept(int number)
 const scenario layer_scenarios[] = {
     SCENARIO("moving and folding", .may_track = 1, .begin = begin, .step = step, .steps = 8,
              .kept = kept, .result = result, .end = stand_end, .survived = survived_waits),
-    SCENARIO("the first layer of bfloat16", .begin = begin_first, .step = step_first, .steps = 2,
+    SCENARIO("the first layer of bfloat16 and a ReLU", .begin = begin_first, .step = step_first, .steps = 2,
              .kept = first_kept, .result = first_result, .end = stand_end,
              .survived = survived_waits),
     {.name = NULL},
