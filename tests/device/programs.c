@@ -178,9 +178,11 @@ static void check_device(const char *name, int all)
                   "macros of the library's in the options");
     options = unoptimised;
     belongs_to_two = 1;
-    expect_counts(counted(folder_path("two")), PROGRAMS, 0, without.digest, "programs of two devices");
+    expect_counts(counted(folder_path("two")), PROGRAMS, 0, without.digest,
+                  "programs of two devices");
     belongs_to_two = 0;
-    expect_counts(counted(folder_path("two")), 0, PROGRAMS, without.digest, "of which the right one is kept");
+    expect_counts(counted(folder_path("two")), 0, PROGRAMS, without.digest,
+                  "of which the right one is kept");
 
     /* Another driver version is another key. */
     wraps_device_says(CL_DRIVER_VERSION, "another", 8);

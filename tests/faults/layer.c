@@ -113,8 +113,8 @@ static uint64_t first_kept(int number)
 const scenario layer_scenarios[] = {
     SCENARIO("moving and folding", .may_track = 1, .begin = begin, .step = step, .steps = 8,
              .kept = kept, .result = result, .end = stand_end, .survived = survived_waits),
-    SCENARIO("the first layer of bfloat16 and a ReLU", .begin = begin_first, .step = step_first, .steps = 2,
-             .kept = first_kept, .result = first_result, .end = stand_end,
+    SCENARIO("the first layer of bfloat16 and a ReLU", .begin = begin_first, .step = step_first,
+             .steps = 2, .kept = first_kept, .result = first_result, .end = stand_end,
              .survived = survived_waits),
     {.name = NULL},
 };
