@@ -1,4 +1,5 @@
-/* A rank's requests: in which order passes that overlap make them; and one for which there is no memory. */
+/* A rank's requests: in which order passes that overlap make them; those, and layers, for which there is no memory. */
+#include "group/group.h"
 #include "support/main.h"
 #include "support/refused.h"
 #include "support/stalls.h"
@@ -96,6 +97,26 @@ static void check_memory(int way)
     fixture_die(&l);
 }
 
+/* Where there is no memory for a layer of more channels, one of fewer has its own, or is given it. */
+static void check_larger(int function)
+{
+    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_AUTO), .channels = 3);
+    sbn_batchnorm *larger = fixture_layer(l.group, 5);
+    sbn_saved *saved = fixture_saved(larger);
+    int status = SBN_OUT_OF_MEMORY, n = 0;
+    l.group->combines = 0;
+    while (status) {
+        must(sbn_forward(l.layer, &slices[0].shard, l.saved, 0, NULL), "sbn_forward");
+        must(sbn_backward(l.layer, &slices[0].shard, l.saved, 0, NULL), "sbn_backward");
+        wraps_fail(function, ++n);
+        status = sbn_forward(larger, &slices[1].shard, saved, 0, NULL);
+        wraps_fail(function, 0);
+    }
+    tap_ok(n > 1, "%d failures to give a larger layer memory", n - 1);
+    fixture_end(larger, saved);
+    fixture_die(&l);
+}
+
 void checks(void)
 {
     for (size_t i = 0; i < 2; ++i)
@@ -103,5 +124,7 @@ void checks(void)
     check_order();
     for (int way = 0; way < 3; ++way)
         check_memory(way);
+    check_larger(WRAP_ALLOCATE);
+    check_larger(WRAP_CREATE_BUFFER);
     slices_close(slices, 2);
 }
