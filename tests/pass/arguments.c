@@ -257,7 +257,8 @@ static void check_statistics(void)
            "NULL leaves a part as it is, and the last count stays");
     must(sbn_batchnorm_reset_running_stats(layer), "reset");
     must(sbn_batchnorm_running_stats(layer, got, got + CHANNELS, &got_batches), "get");
-    tap_ok(got[2] == 0.0f && got[5] == 1.0f && got_batches == 0, "reset: 0, 1, no batches");
+    tap_ok(got[2] == 0.0f && got[CHANNELS] == 1.0f && got[5] == 1.0f && got_batches == 0,
+           "reset: 0, 1, no batches");
 }
 
 void checks(void)
