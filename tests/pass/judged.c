@@ -52,6 +52,7 @@ static const char *const lines[] = {
     "mb8ic16ih9iw9,relu,data=zero,plain",
     "mb8ic16ih9iw9,leaky,data=zero,plain",
     "mb8ic16ih40iw40,add,grad=zeros,inplace,form=gpu",
+    "mb2ic3ih600iw600,r1",
     "mb2ic3ih600iw600,r1,off1",
     "mb20ic64ih30iw30,r1,last",
     "mb8ic8,data=infs,grad=infs",
