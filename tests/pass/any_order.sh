@@ -48,7 +48,7 @@ cat > "$work/problems" <<'END'
 mb6ic7ih7iw7,relu,add,r3,ooo,host
 mb6ic7il300,relu,r2,host,byhost
 mb6ic19il7,r2,given0,ooo,host,global
-mb6ic19il7,r2,given1,host,byhost,begin
+mb6ic19il7,r2,off3,given1,host,byhost,begin,form=gpu
 mb6ic5il40,leaky,output,r2,ooo,copied,accumulate
 mb6ic7ih7iw7,frozen,r2,ooo,accumulate,copied,byhost
 mb6ic7ih7iw7,r3,branch1,relu,begin,ooo
