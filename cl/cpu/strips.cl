@@ -1,5 +1,5 @@
 /*
- * CPU form, step 1, channels last: what reduce_nhwc.cl needs. Neighbouring elements
+ * CPU form, step 1, channels last: what both reductions need. Neighbouring elements
  * of a block are a row apart, so that a vector holds neighbouring channels: component j of a result
  * belongs to channel j. A work-item has a strip of up to NHWC_STRIP channels, in vectors of WIDTH.
  */

@@ -35,7 +35,7 @@ unlisted() {
 }
 no_faults 'every file of cl/ is in a program' "$(unlisted "$srcdir")"
 
-# uncalled TEXT...: functions that no text calls, of those that some define; of these texts and those before.
+# uncalled TEXT...: functions that a text defines and none calls, of these texts and those of earlier calls.
 : > "$work/called"
 : > "$work/defined"
 uncalled() {

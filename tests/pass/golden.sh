@@ -6,7 +6,8 @@
 #
 # Optimised kernels take long to compile. Unless CHECK=full is set, the whole list is compared with
 # kernels that are not optimised, and optimised ones, of the form that is chosen, have a part of it: every
-# third of the floats without a fusion, and llvmpipe, on which each takes several times as long, a third of these.
+# third of the floats without a fusion. Beside llvmpipe, on which each takes several times as long, devices of the GPU
+# form have a third of these.
 # OPTIMISED=cpu: only the whole list with optimised kernels of the CPU form.
 # Environment: srcdir, SYNCBN (the command), CHECK, OPTIMISED; UNOPTIMISED: a build option by which a
 # driver other than PoCL does not optimise either. Runs in the build directory.

@@ -24,6 +24,7 @@ asan_programs += tests/pass/arguments tests/pass/arguments_buffers tests/pass/ar
 	tests/pass/branches_refused tests/pass/fold tests/pass/frozen tests/pass/host_memory tests/pass/lifetimes \
 	tests/pass/on_device tests/pass/one_request tests/pass/overlaps tests/pass/passes tests/pass/requests \
 	tests/pass/saved tests/pass/soak
+# So that empty launches are errors.
 tests_pass_arguments_pass_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)
 tests_pass_host_memory_LDFLAGS = $(wraps) $(query_wraps)

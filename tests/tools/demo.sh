@@ -1,8 +1,9 @@
 #!/bin/sh
 # The demo, a few steps of it: with real layers, images and gradients the same batches split 1, 2, 3
 # and 8 ways give the same digests, and the network with batch norm folded into its convolutions and
-# its dense layer gives the same logits; so in bf16 and, with CHECK=full, in f16. It exits with 1 if they
-# do not. A mistake on the command line is one sentence and status 2. Runs in the build directory.
+# its dense layer gives the same logits; so in bf16, by kernels that are not optimised, and, with
+# CHECK=full, in both halves by optimised ones. It exits with 1 if they do not. A mistake on the
+# command line is one sentence and status 2. Runs in the build directory.
 set -u
 . "${srcdir:=.}/tests/support/tap.sh"
 demo=examples/train_fashion out=$work/out

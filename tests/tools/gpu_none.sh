@@ -35,7 +35,7 @@ check 'it leaves the devices and no results' \
 
 gpu 0 --rehearse --quick --out "$work/any" --build .
 it_says '^DRY RUN on any device .*: this says nothing about GPUs'
-problems=$(grep -c '^mb' "$work/any/golden.list")
+problems=$(grep '^mb' "$srcdir/tests/pass/golden" | awk 'NR % 6 == 1 || /,add/' | grep -c .)
 it_says "^bits: $problems problems, 0 failed, $problems with the recorded bits;"
 it_says "^bits_of_three: $problems problems, 0 failed"
 it_says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
