@@ -1,7 +1,8 @@
 /*
  * The functions that the library calls of others, and its own allocator: counted, and made to fail or to lie on
  * request; a launch of nothing fails, as before OpenCL 2.1. A program that links this gives the linker $(wraps), one
- * --wrap for each function; one that wants more of them $(query_wraps), $(system_wraps), $(file_wraps), $(memory_wraps) or $(mpi_wraps), too (tests/support/local.mk).
+ * --wrap for each function; one that wants more of them $(query_wraps), $(system_wraps), $(file_wraps),
+ * $(memory_wraps) or $(mpi_wraps), too (tests/support/local.mk).
  */
 #pragma once
 
