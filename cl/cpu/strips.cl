@@ -1,7 +1,7 @@
 /*
- * CPU form, step 1, channels last: what both reductions need. Neighbouring elements
- * of a block are a row apart, so that a vector holds neighbouring channels: component j of a result
- * belongs to channel j. A work-item has a strip of up to NHWC_STRIP channels, in vectors of WIDTH.
+ * CPU form, step 1, channels last: what reduce_rows_of_one.cl and reduce_nhwc.cl need. Neighbouring elements of a
+ * block are a row apart, so that a vector holds neighbouring channels: component j of a result belongs to channel j. A
+ * work-item has a strip of up to NHWC_STRIP channels, in vectors of WIDTH.
  */
 #define VECTORS (NHWC_STRIP >> LOG2_LANES) /* LANES is WIDTH */
 

@@ -188,8 +188,9 @@ static void parallel_calls(sbn_group *group, const slice *s)
     if (status)
         return;
     /* Of each rank that takes part there is one replica or more. */
-    broken_promises += parallel->first >= parallel->total ||
-                       parallel->total < (size_t)parallel->communicator.transport.world_size;
+    const size_t replicas = sbn_data_parallel_replicas(parallel);
+    broken_promises += sbn_data_parallel_first(parallel) >= replicas ||
+                       replicas < (size_t)parallel->communicator.transport.world_size;
     count(sbn_average_gradients(parallel, &elements, 1, &tensors));
     count(sbn_broadcast(parallel, &elements, 1, 0, &tensors));
     sbn_data_parallel_destroy(parallel);

@@ -42,8 +42,7 @@ uncalled() {
     for text in "$@"; do
         "$CLANG" -x cl -cl-std=CL1.2 -fsyntax-only -target x86_64-linux-gnu -Wunused-function \
             -Xclang -finclude-default-header "$text" 2>&1 |
-            sed -n "s/.*unused function '\(.*\)'.*/\1/p" | sort -u > "$work/unused"
-        cat "$work/unused" >> "$work/defined"
+            sed -n "s/.*unused function '\(.*\)'.*/\1/p" | sort -u | tee -a "$work/defined" > "$work/unused"
         sed '/^[ /]\*/d' "$text" | tr -cs 'a-z0-9_' '\n' | sort -u | comm -23 - "$work/unused" >> "$work/called"
     done
     sort -u "$work/defined" > "$work/uncalled"

@@ -40,7 +40,7 @@ static void fill(void)
     wraps_pause();
     stand_finish();
     for (size_t r = 0; r < REPLICAS; ++r)
-        clFinish(parallel->replicas[r].transfer_queue);
+        must(clFinish(parallel->replicas[r].transfer_queue), "clFinish");
     tensors_fill(&first, 0);
     tensors_fill(&second, 0);
     wraps_resume();
