@@ -79,8 +79,12 @@ static void add_source_wide(WIDE_SPACE long *sums, uint c, uint channels, global
     ONE_BY_ONE for (uint s = 0; s < slices; ++s, from += (ulong)channels * PASS_LENGTH)
         widen(sums, from);
     wide += (ulong)c * WIDE_LIMBS;
-    ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS && slices > 0; ++k)
-        sums[k < WIDE_LIMBS1 ? k : k - WIDE_LIMBS1 + WIDE_ROOM1] += wide[k];
+    /* Digits and what is above them: limbs of several sources would overflow. */
+    ONE_BY_ONE for (int k = 0; k < WIDE_LIMBS && slices > 0; ++k) {
+        WIDE_SPACE long *at = sums + (k < WIDE_LIMBS1 ? k : k - WIDE_LIMBS1 + WIDE_ROOM1);
+        at[0] += wide[k] & DIGIT_MASK;
+        at[1] += wide[k] >> WIDE_BITS;
+    }
 }
 
 static void add_sources_wide(WIDE_SPACE long *sums, uint c, uint channels,

@@ -8,19 +8,18 @@
 #define WIDE_VARIANCE_DIGITS 24
 
 /*
- * Makes limbs, not carried, the digits of the integer's magnitude, with two more digits for what is
- * above all limbs. Returns whether it is negative.
+ * Makes limbs, not carried, and one for what is above them, the digits of the integer's magnitude, of which there
+ * are two more than limbs. Returns whether it is negative.
  */
 static bool wide_digits(WIDE_SPACE long *limbs, int count)
 {
     long above = 0;
-    ONE_BY_ONE for (int k = 0; k < count; ++k) {
+    ONE_BY_ONE for (int k = 0; k <= count; ++k) {
         above += limbs[k];
         limbs[k] = above & DIGIT_MASK;
         above >>= WIDE_BITS;
     }
-    limbs[count] = above & DIGIT_MASK;
-    limbs[count + 1] = above >> WIDE_BITS & DIGIT_MASK;
+    limbs[count + 1] = above & DIGIT_MASK;
     const bool negative = above < 0;
     long carry = 1;
     ONE_BY_ONE for (int k = 0; k < count + 2 && negative; ++k) {
