@@ -24,11 +24,14 @@
     AND() BUFFER(global const float *restrict, biases) AND() VALUE(ulong, bias_offset) \
     AND() VALUE(uint, affine) AND() VALUE(float, slope) AND() MASK_ARGUMENTS(BUFFER, VALUE, AND)
 
-/* The slices of a tensor's blocks, and where their accumulators go; in front of what a form has itself. */
+/*
+ * The slices of a tensor's blocks, and where their accumulators go, which other work-items write, too, so that they are
+ * not `restrict`; in front of what a form has itself.
+ */
 #define SLICE_ARGUMENTS(BUFFER, VALUE, AND) \
     VALUE(uint, channels) AND() VALUE(uint, plane) AND() VALUE(uint, blocks) \
     AND() VALUE(uint, per_slice) AND() VALUE(float, last_reciprocal) \
-    AND() BUFFER(global long *restrict, partial) AND() BUFFER(global long *, wide) \
+    AND() BUFFER(global long *, partial) AND() BUFFER(global long *, wide) \
     AND() VALUE(uint, thin)
 
 #define CPU_SLICE_ARGUMENTS(BUFFER, VALUE, AND) VALUE(uint, samples) AND() VALUE(uint, strip)

@@ -22,6 +22,11 @@
  */
 static bool is_last_slice(volatile global uint *arrived, uint slices, local int *flag)
 {
+#ifdef __AMDGCN__
+    /* Where a work-group shares one cache, barriers wait for no stores, and a fence for those of its own wave. */
+    if (slices > 1)
+        __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+#endif
     barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE);
     if (get_local_id(0) == 0) {
         bool is_last = slices == 1;

@@ -2,8 +2,9 @@
  * GPU form: tests that the last work-group of a strip sees what the others wrote (last_slice.cl), also where it has
  * read that memory before.
  *
- * Work-group (strip; slice), of SLICES. A work-item reads its place in all slices, writes to that of its own, and in
- * the last work-group adds up all slices. The sums are what src/program/self_test.c expects.
+ * Work-group (strip; slice), of SLICES, as large as those that reduce: a fence must do for all its warps. A work-item
+ * reads its place in all slices, writes to that of its own, and in the last work-group adds up all slices. The sums are
+ * what src/program/self_test.c expects.
  */
 #ifdef DEVICE_FENCE
 static uint self_test_sum_slices(global const uint *slots, uint at, uint stride)
@@ -14,7 +15,7 @@ static uint self_test_sum_slices(global const uint *slots, uint at, uint stride)
     return sum;
 }
 
-kernel __attribute__((reqd_work_group_size(ELEMENTWISE_ITEMS, 1, 1)))
+kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1)))
 void self_test_slices(global uint *slots, volatile global uint *arrived, global uint *sums)
 {
     local int flag;

@@ -7,7 +7,7 @@
 #include "program/self_test_run.h"
 #include "program/self_test_storage.h"
 
-enum { STRIPS = 16, SLICES = 8, ITEMS = SBN_ELEMENTWISE_ITEMS, PLACES = STRIPS * ITEMS };
+enum { STRIPS = 16, SLICES = 8, ITEMS = SBN_GPU_ITEMS, PLACES = STRIPS * ITEMS };
 
 /* What the kernel gets on the host. */
 typedef struct slices {
