@@ -158,6 +158,15 @@ static void groups(void)
     rmdir(folder_path("none"));
     tap_ok(sbn__cache_open(folder_path("none"), 0) < 0 && access(folder_path("none"), F_OK) != 0,
            "a folder that is missing is not made to look for a file");
+    must(make(&group, SBN_FORM_CPU), "sbn_group_create"); /* which keeps the programs */
+    sbn_group *none = GROUP_WITH(&queue, .form = SBN_FORM_CPU, .program_cache = folder_path("none"),
+                                 .build_options = "");
+    tap_ok(access(folder_path("none"), F_OK) != 0, "nor by a group that finds its programs");
+    tap_ok(none->config.program_cache == none->program_cache &&
+               none->config.build_options == none->build_options,
+           "a group has its own copies of the strings");
+    must(sbn_group_destroy(none), "sbn_group_destroy");
+    must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 
 void checks(void)

@@ -119,6 +119,11 @@ static void longest_numbers(void)
            "2^896 - (2^448 - 1)^2 - 1 = 2^449 - 2");
     sbn__bigint_subtract(&rest, &square, &square);
     tap_ok(rest.length == 0 && !rest.negative, "a - a is zero, without a sign");
+    sbn_bigint two[2]; /* before whose second one is the first one's sign */
+    sbn__bigint_from_limbs(&two[0], (const int64_t[]){-1}, 1, 32);
+    sbn__bigint_from_uint64(&two[1], (UINT64_C(1) << 53) + 1, 0);
+    tap_ok(two[0].negative && two[0].limb[2] == 0 && sbn__bigint_to_double(&two[1], 0) == 0x1p53,
+           "behind a number are zeros, and nothing before it counts");
 }
 
 /* --- what is derived --- */

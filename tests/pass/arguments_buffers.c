@@ -98,17 +98,23 @@ static void check_residual(void)
     fixture_end(a.layer, a.saved);
 }
 
-/* Without weight and bias nothing is known of their buffers, whatever the shard says. */
+/* A shard's buffers of what the layer does not have are not looked at; x is, even if it is one element. */
 static void check_unread(void)
 {
     arguments a = stage.right;
-    a.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .affine = OFF, .activation = SBN_RELU);
+    a.layer = LAYER_WITH(stage.group, .channels = 1, .affine = OFF, .activation = SBN_RELU,
+                         .track_running_stats = OFF);
     a.saved = fixture_saved(a.layer);
-    for (size_t r = 0; r < REPLICAS; ++r)
+    for (size_t r = 0; r < REPLICAS; ++r) {
         a.shards[r].weight.mem = a.shards[r].bias.mem = a.shards[r].weight_grad.mem =
-            a.shards[r].bias_grad.mem = (cl_mem)stage.group;
+            a.shards[r].bias_grad.mem = a.shards[r].running_mean.mem = (cl_mem)stage.group;
+        a.shards[r].shape[0] = a.shards[r].shape[1] = a.shards[r].shape[2] = 1;
+    }
     for (a.op = FORWARD; a.op < OPERATIONS; ++a.op)
         RIGHT(stage_pass(&a));
+    a.op = FORWARD;
+    a.shards[1].x.mem = NULL;
+    REFUSED(stage_pass(&a), "replica 1: x: expected a buffer, got NULL");
     fixture_end(a.layer, a.saved);
 }
 
@@ -214,6 +220,8 @@ static void check_from_output(void)
         ROW(shards[1].y, behind_x, "replica 1: y is written and must not overlap x"),
         ROW(shards[1].y, own->x, NULL),
         ROW(shards[1].y_pitch, CHANNELS * PLANE + 1, "replica 1: y"),
+        ROW(shards[1].shape[0], 0, NULL),
+        ROW(shards[1].weight.mem, NULL, ""),
     };
     REFUSE_PASS(a, forward);
     must(sbn_forward(a.layer, a.shards, a.saved, 0, NULL), "sbn_forward");

@@ -129,6 +129,12 @@ static void check_read_ahead(void)
     must(sbn_evaluate(l.layer, &shard), "sbn_evaluate");
     tap_ok(wraps_calls(WRAP_CREATE_BUFFER) < made + 2 && wraps_calls(WRAP_WRITE) == written,
            "a buffer on x or y is kept for it, and no table is written of the same statistics");
+    for (int n = 1, status = 1; status; ++n) {
+        wraps_fail(WRAP_FINISH, n);
+        status = sbn_evaluate(l.layer, &shard);
+        tap_ok(!status == (wraps_failed() < 0), "clFinish no. %d: %s", n, sbn_strerror(status));
+    }
+    wraps_fail(WRAP_FINISH, 0);
     clReleaseEvent(gate);
     gate = fixture_gate(&device);
     must(clSetUserEventStatus(gate, CL_OUT_OF_RESOURCES), "clSetUserEventStatus");

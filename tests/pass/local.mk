@@ -19,11 +19,11 @@ tests_pass_storage_LDFLAGS = $(wraps)
 # How the library behaves on the first PoCL device: bad input, every call failing once, passes a
 # few channels at a time, several layers in one call, sums that travel with the header, what passes
 # promise (their order, running statistics, events, no allocation), frozen layers, folding, buffers that
-# overlap, objects destroyed in any order, the last bits of saved statistics and eps 0.
+# overlap, objects destroyed in any order, the last bits of saved statistics, the narrow formats' limits and eps 0.
 asan_programs += tests/pass/arguments tests/pass/arguments_buffers tests/pass/arguments_pass tests/pass/branches \
 	tests/pass/branches_refused tests/pass/fold tests/pass/frozen tests/pass/host_memory tests/pass/lifetimes \
 	tests/pass/on_device tests/pass/one_request tests/pass/overlaps tests/pass/passes tests/pass/requests \
-	tests/pass/saved tests/pass/soak
+	tests/pass/narrow tests/pass/saved tests/pass/soak
 # So that empty launches are errors.
 tests_pass_arguments_pass_LDFLAGS = $(wraps)
 tests_pass_branches_refused_LDFLAGS = $(wraps)

@@ -49,6 +49,9 @@ static void check_devices(void)
     }
     tap_ok(combines(of[0], of[1], CL_TRUE), "two devices that work in the host's memory combine");
     tap_ok(!combines(of[0], of[1], CL_FALSE), "two with memory of their own do not");
+    wraps_says_of = parts[1];
+    tap_ok(!combines(of[0], of[1], CL_FALSE), "nor do two of which one has");
+    wraps_says_of = NULL;
     for (int i = 0; i < 2; ++i) {
         clReleaseCommandQueue(of[i]);
         clReleaseDevice(parts[i]);

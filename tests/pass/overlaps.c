@@ -173,6 +173,13 @@ static void check_apart(void)
         ROW(shards[1].y.offset, COMMON - CHANNELS - DENSE, ""),
     };
     REFUSE_PASS(a, between);
+    /* A shorter tensor hides none, and of two the first in the call is named. */
+    a.shards[0].x = in_common(0);
+    a.shards[1].weight = in_common(CHANNELS);
+    a.shards[1].y = in_common(DENSE / 2);
+    REFUSED(stage_pass(&a), "replica 1: y must not overlap x of replica 0");
+    a.shards[0].y = in_common(DENSE);
+    REFUSED(stage_pass(&a), "replica 1: y must not overlap x of replica 0");
 }
 
 /* Gradients of two layers in one call: the second adds to the first's, but on a queue with order. */
@@ -249,6 +256,8 @@ static void check_views(void)
                "different pitches count as overlapping"),
         VIEWED(y_pitch, PITCH + 1, NULL),
         VIEWED(y.offset, VIEW, ""),
+        VIEWED(y_pitch, ROW_SIZE + 1, NULL),
+        VIEWED(y.offset, COMMON, "(3,3,7) and pitch 22, got a buffer"),
     };
     REFUSE_PASS(a, rows);
     shard->y = shard->x;

@@ -204,29 +204,6 @@ static int evaluate_untracked(test_rank *m)
     return m->status;
 }
 
-/* A block's squares, 256 of (2^exponent)^2, fit the narrow format below 2^47, and a caller is told whether they do. */
-static void check_wide(void)
-{
-    enum { ELEMENTS = 256 };
-    sbn_group *alone = fixture_group(queue, 1, SBN_FORM_AUTO);
-    alone->combines = 0;
-    const life l = LIVE_WITH(alone, .channels = 1);
-    slice s;
-    slice_open(&s, &device, queue, 0, 1, 1, ELEMENTS, 1);
-    for (int exponent = 19; exponent <= 20; ++exponent) {
-        sbn_result result = SBN_RESULT_INIT;
-        float x[ELEMENTS];
-        for (int i = 0; i < ELEMENTS; ++i)
-            x[i] = (float)((1 - 2 * (i % 2)) * (1 << exponent));
-        buffer_write(&s, &s.shard.x, ELEMENTS, x);
-        must(sbn_forward(l.layer, &s.shard, l.saved, 0, &result), "sbn_forward");
-        tap_ok(result.wide == (exponent == 20), "2^%d: the wide format is needed: %d", exponent,
-               result.wide);
-    }
-    slice_close(&s);
-    fixture_die(&l);
-}
-
 void checks(void)
 {
     group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
@@ -240,7 +217,6 @@ void checks(void)
     check_unwanted(1, 0);
     check_unwanted(0, right[0]);
     check_mask();
-    check_wide();
     check_empty();
     ranks_same_bits(&device, evaluate_untracked, "evaluation by batch statistics");
     slices_close(slices[0], BATCHES * REPLICAS);

@@ -1,4 +1,7 @@
-/* A rank's requests: in which order passes that overlap make them; and what there is no memory for. */
+/* A rank's requests: their order where passes overlap, what there is no memory for, a rank that has no replicas. */
+#include <stddef.h>
+#include <string.h>
+
 #include "group/group.h"
 #include "support/main.h"
 #include "support/refused.h"
@@ -118,6 +121,20 @@ static void check_larger(int function)
     fixture_die(&l);
 }
 
+/* Alone, without replicas, by a transport of an older program, behind whose end there is something else. */
+static void check_bare(void)
+{
+    sbn_transport older = two;
+    older.size = offsetof(sbn_transport, missing);
+    older.world_size = 1;
+    memset(&older.missing, 1, sizeof older.missing);
+    const life l = LIVE_WITH(fixture_rank(NULL, 0, &older), .channels = 3);
+    tap_ok(!l.group->communicator.transport.missing && !l.group->combines,
+           "what the transport lacks is off, and no device combines");
+    RIGHT(sbn_forward(l.layer, NULL, l.saved, 0, NULL));
+    fixture_die(&l);
+}
+
 void checks(void)
 {
     for (size_t i = 0; i < 2; ++i)
@@ -127,5 +144,6 @@ void checks(void)
         check_memory(way);
     check_larger(WRAP_ALLOCATE);
     check_larger(WRAP_CREATE_BUFFER);
+    check_bare();
     slices_close(slices, 2);
 }

@@ -166,6 +166,7 @@ static struct {
     size_t size;
 } answers[3];
 static size_t answer_count;
+cl_device_id wraps_says_of;
 
 void wraps_device_says(cl_device_info question, const void *answer, size_t size)
 {
@@ -186,7 +187,8 @@ WRAP(cl_int, clGetDeviceInfo,
     if (wraps_fails(WRAP_DEVICE_INFO))
         return CL_OUT_OF_HOST_MEMORY;
     size_t i = 0;
-    while (i < answer_count && answers[i].question != what)
+    while (i < answer_count &&
+           (answers[i].question != what || (wraps_says_of && wraps_says_of != device)))
         ++i;
     if (i == answer_count)
         return __real_clGetDeviceInfo(device, what, size, value, needed);

@@ -187,6 +187,7 @@ long wraps_waited_for_condemned(void);
  * NULL: no more to any.
  */
 void wraps_device_says(cl_device_info question, const void *answer, size_t size);
+extern cl_device_id wraps_says_of; /* the only device that answers so; NULL: all do */
 
 /* Options that clBuildProgram is given behind the library's; NULL: none. */
 void wraps_build_with(const char *options);

@@ -1,0 +1,53 @@
+/*
+ * Where the narrow formats end (src/exact/format.c): a block within their limits does without the wide one, a block
+ * just beyond does not, which a caller is told; and the lowest bit of a sum counts.
+ */
+#include <math.h>
+
+#include "group/group.h"
+#include "support/main.h"
+
+/* A block of 2^exponent: all of it, with both signs in turn, or its last quarter. Backward x is 1 and -1 in turn. */
+enum { CONSTANT, TURNS, LATE, ELEMENTS = 256 };
+
+static const struct {
+    int back, kind, exponent, wide;
+} blocks[] = {
+    {0, TURNS, 19, 0},     {0, TURNS, 20, 1},     {0, CONSTANT, 17, 0}, {0, CONSTANT, 18, 1},
+    {0, CONSTANT, -24, 0}, {0, CONSTANT, -25, 1}, {1, CONSTANT, 19, 0}, {1, CONSTANT, 20, 1},
+    {1, TURNS, 22, 0},     {1, TURNS, 23, 1},     {1, LATE, 24, 0},     {1, CONSTANT, -56, 0},
+    {1, CONSTANT, -57, 1},
+};
+
+void checks(void)
+{
+    const float low[ELEMENTS] = {[16] = 1, [32] = -1, [48] = 0x1p-64f};
+    float mean;
+    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_AUTO), .channels = 1);
+    slice s;
+    l.group->combines = 0;
+    slice_open(&s, &device, queue, 0, 1, 1, ELEMENTS, 1);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) {
+        const int back = blocks[i].back, kind = blocks[i].kind, exponent = blocks[i].exponent;
+        sbn_result result = SBN_RESULT_INIT;
+        float x[ELEMENTS], dy[ELEMENTS];
+        for (int e = 0; e < ELEMENTS; ++e) {
+            const float sign = e % 2 ? -1 : 1;
+            dy[e] = kind == LATE && e < 192 ? 0 : ldexpf(kind == TURNS ? sign : 1, exponent);
+            x[e] = back ? sign : dy[e];
+        }
+        buffer_write(&s, &s.shard.x, ELEMENTS, x);
+        buffer_write(&s, &s.shard.dy, ELEMENTS, dy);
+        must(sbn_forward(l.layer, &s.shard, l.saved, 0, &result), "sbn_forward");
+        if (back)
+            must(sbn_backward(l.layer, &s.shard, l.saved, 0, &result), "sbn_backward");
+        tap_ok(result.wide == blocks[i].wide, "%s, block %zu, 2^%d: the wide format is needed: %d",
+               operation_names[back], i, exponent, result.wide);
+    }
+    buffer_write(&s, &s.shard.x, ELEMENTS, low);
+    must(sbn_forward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_saved_stats(l.saved, &mean, NULL, NULL), "sbn_saved_stats");
+    tap_ok(mean == 0x1p-72f, "2^-64 is the sum: the mean is %a", (double)mean);
+    slice_close(&s);
+    fixture_die(&l);
+}
