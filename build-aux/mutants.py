@@ -46,7 +46,7 @@ KERNELS = ['pass/judged pass/passes', 'device/races', 'pass/golden',
 BATCHES = {
     'src/base': ['base', 'model device', 'pass/passes faults'],
     'src/safetensors': ['model', 'faults'],
-    'src/exact': ['exact device/combine', 'pass/golden', 'pass/saved collective'],
+    'src/exact': ['exact device/combine pass/narrow', 'pass/golden', 'pass/saved collective'],
     'src/program': ['device', 'pass/passes', 'faults'],
     'src/device': ['device pass/passes pass/on_device pass/any_order', 'pass', 'faults'],
     'src/plan': ['device', 'pass/golden', 'pass'],
