@@ -5,6 +5,7 @@
 
 #include "parallel/bucket.h"
 #include "parallel/check.h"
+#include "pass/progress.h"
 
 /* A bucket of the ring, counted from the oldest on. */
 static sbn_bucket *bucket_at(sbn_data_parallel *parallel, size_t i)
@@ -288,6 +289,8 @@ void sbn__exchange_wait(sbn_exchange *e)
     sbn_deadline deadline = sbn__deadline_start(c);
     for (;;) {
         sbn__parallel_progress(parallel);
+        /* A begin that fails on another rank waits there until this rank has moved its pass on. */
+        sbn__progress(parallel->group);
         if (e->stage == SBN_SETTLED)
             return;
         const sbn_bucket *held = held_by_devices(parallel);

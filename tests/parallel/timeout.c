@@ -1,7 +1,8 @@
 /*
  * Ranks that do not join an exchange, and transports that fail: the other ranks return with a
  * sentence, and their sbn_data_parallel has failed (what becomes of the group:
- * tests/collective/hub_timeout). Waits for a rank's own devices have no timeout.
+ * tests/collective/hub_timeout). Waits for a rank's own devices have no timeout. Passes move on in
+ * an exchange that waits.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -96,6 +97,39 @@ static void check_breaking(int fail_start, int fail_test)
     ranks_close(&all);
 }
 
+/* --- beside passes ----------------------------------------------------------------- */
+
+/* A pass begins behind an exchange, and fails on rank 0. */
+static int begin_beside(test_rank *m)
+{
+    sbn_exchange *exchange;
+    sbn_pass *pass;
+    must(sbn_average_gradients_begin(exchange_joined[m->rank], exchange_counts, TENSORS,
+                                     exchange_of[m->rank].of, &exchange),
+         "begin");
+    rank_says(m, sbn_forward_begin(m->layer, m->shards, m->rank ? m->saved : NULL, 0, &pass));
+    const int status = sbn_exchange_end(exchange);
+    if (m->rank)
+        rank_says(m, sbn_pass_end(pass, NULL));
+    return status ? rank_says(m, status) : m->status;
+}
+
+static void check_beside(void)
+{
+    test_ranks all;
+    ranks_open_waits(&all, &device, 2, NULL, 2, SBN_TIMEOUT_FAIL);
+    ranks_do(&all, exchange_join);
+    ranks_do(&all, begin_beside);
+    rank_expect(&all.of[0], SBN_INVALID_ARGUMENT, "saved", "a begin that fails beside an exchange");
+    rank_expect(&all.of[1], SBN_REMOTE_ERROR, "rank 0 called forward|SBN_INVALID_ARGUMENT",
+                "the other rank is told, whatever it waits in");
+    ranks_do(&all, rank_train);
+    for (int rank = 0; rank < 2; ++rank)
+        rank_expect(&all.of[rank], SBN_SUCCESS, "", "passes go on");
+    ranks_do(&all, exchange_leave);
+    ranks_close(&all);
+}
+
 /* --- this rank's own devices ------------------------------------------------------- */
 
 static void *open_late(void *gate)
@@ -147,6 +181,7 @@ static void checks(void)
 {
     check_absent();
     check_own_devices();
+    check_beside();
     /* The first is sbn_data_parallel_create's, then a header, levels, sums, ... */
     for (int n = 1; n <= 6; ++n)
         check_breaking(n, 0);
