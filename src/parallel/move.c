@@ -20,10 +20,12 @@ static void settle(sbn_exchange *e, int status)
     snprintf(e->sentence, sizeof e->sentence, "%s", status ? sbn_last_error() : "");
 }
 
-/* The communicator is dead: settles all exchanges under way with this status. */
+/* The communicator is dead: settles all exchanges under way with this status and the last sentence. */
 static void give_up(sbn_data_parallel *parallel, int status)
 {
     sbn_communicator *c = &parallel->communicator;
+    char sentence[SBN_SENTENCE_SIZE];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     for (size_t i = 0; i < SBN_BUCKETS; ++i) {
         sbn_bucket *bucket = &parallel->buckets[i];
         sbn__request_abandon(c, &bucket->levels);
@@ -38,7 +40,7 @@ static void give_up(sbn_data_parallel *parallel, int status)
         sbn__request_abandon(c, &e->header);
         /* An exchange that only reported this rank's error returns that error. */
         settle(e, e->error ? sbn__fail(e->error, "%s", e->sentence)
-                           : sbn__fail(status, "%s", c->reason));
+                           : sbn__fail(status, "%s", sentence));
     }
 }
 

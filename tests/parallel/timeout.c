@@ -10,6 +10,7 @@
 #include "parallel/parallel.h"
 #include "support/exchanges.h"
 #include "support/stalls.h"
+#include "support/wraps.h"
 
 static fixture device;
 
@@ -97,6 +98,45 @@ static void check_breaking(int fail_start, int fail_test)
     ranks_close(&all);
 }
 
+/* --- results that are not written --------------------------------------------------- */
+
+/*
+ * Rank 1 cannot write the result of the first exchange, whether its device refuses the command or fails in it, and
+ * then waits in vain for rank 0 in the second one.
+ */
+static void check_unwritten(int refused)
+{
+    test_ranks all;
+    sbn_exchange *first[2], *second;
+    int ready = 0;
+    ranks_open_waits(&all, &device, 2, NULL, 0.3, SBN_TIMEOUT_FAIL);
+    ranks_do(&all, exchange_join);
+    for (int rank = 0; rank < 2; ++rank)
+        must(sbn_average_gradients_begin(exchange_joined[rank], exchange_counts, 1,
+                                         exchange_of[rank].of, &first[rank]),
+             "begin");
+    must(sbn_average_gradients_begin(exchange_joined[1], exchange_counts, TENSORS,
+                                     exchange_of[1].of, &second),
+         "begin");
+    while (exchange_joined[1]->buckets[0].stage != SBN_BUCKET_LEVELS)
+        must(sbn_exchange_progress(first[1], NULL), "sbn_exchange_progress");
+    while (exchange_joined[0]->buckets[0].stage != SBN_BUCKET_SUMS)
+        must(sbn_exchange_progress(first[0], NULL), "sbn_exchange_progress");
+    wraps_fail(WRAP_WRITE, refused);
+    wraps_condemn(!refused);
+    must(sbn_exchange_progress(first[1], &ready), "sbn_exchange_progress");
+    tap_ok(ready && (refused ? wraps_failed() == WRAP_WRITE : wraps_condemned()),
+           "all but the copy to the device is done");
+    must(sbn_exchange_end(first[0]), "sbn_exchange_end");
+    expect(sbn_exchange_end(second), SBN_TIMEOUT,
+           "^rank 1 waited 0.3 s in averaging of 7 tensors, 6149 floats for rank 0",
+           "an exchange behind one that is not written");
+    sbn_exchange_end(first[1]);
+    wraps_condemn(0);
+    ranks_do(&all, exchange_leave);
+    ranks_close(&all);
+}
+
 /* --- beside passes ----------------------------------------------------------------- */
 
 /* A pass begins behind an exchange, and fails on rank 0. */
@@ -181,6 +221,8 @@ static void checks(void)
 {
     check_absent();
     check_own_devices();
+    check_unwritten(0);
+    check_unwritten(1);
     check_beside();
     /* The first is sbn_data_parallel_create's, then a header, levels, sums, ... */
     for (int n = 1; n <= 6; ++n)
