@@ -145,6 +145,16 @@ static void leave_reading(sbn_data_parallel *parallel, sbn_bucket *bucket)
         bucket->stage = SBN_BUCKET_LEVELS;
 }
 
+void sbn__parallel_unwritten(sbn_data_parallel *parallel, int status)
+{
+    /* Not only by the communicator, which may die later of something else, or have. */
+    if (!parallel->unwritten) {
+        parallel->unwritten = status;
+        snprintf(parallel->reason, sizeof parallel->reason, "%s", sbn_last_error());
+    }
+    sbn__communicator_fail(&parallel->communicator, status);
+}
+
 /* The bucket has no more requests, and only its copies may be running. */
 static void leave_exchange(sbn_bucket *bucket)
 {
@@ -184,7 +194,7 @@ static void leave_sums(sbn_data_parallel *parallel, sbn_bucket *bucket)
     }
     if (status) {
         keep_error(e, status);
-        sbn__communicator_fail(&parallel->communicator, status);
+        sbn__parallel_unwritten(parallel, status);
     }
     leave_exchange(bucket);
 }
@@ -196,7 +206,7 @@ static void leave_writing(sbn_data_parallel *parallel, sbn_bucket *bucket)
     if (status) {
         sbn__copies_wait(bucket->copied, parallel->replica_count);
         if (bucket->writes)
-            sbn__communicator_fail(&parallel->communicator, status);
+            sbn__parallel_unwritten(parallel, status);
     }
     if (!status && !done)
         return;
