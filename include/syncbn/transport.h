@@ -64,9 +64,9 @@ typedef struct sbn_transport {
     /*
      * Writes to `ranks` (room for world_size) the ranks that have not started this request as far
      * as is known, and returns their number, or -1 if that cannot be known. Never blocks. Called a
-     * second before a timeout (half the timeout if that is shorter), so that the transport can ask
-     * the ranks and hear their answers in `test`; and after the timeout or sbn_group_abort, so that
-     * the sentence can name them. May be NULL.
+     * second before a timeout (half the timeout if that is shorter), or after sbn_group_abort, so that
+     * the transport can ask the ranks and hear their answers in `test`; and again when that time is
+     * over, so that the sentence can name them. May be NULL.
      */
     int (*missing)(void *context, void *request, int *ranks);
 

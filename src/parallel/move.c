@@ -265,12 +265,12 @@ void sbn__parallel_progress(sbn_data_parallel *parallel)
 /* --- waiting: for devices without a limit, for other ranks until a deadline --------------- */
 
 /* The request that the oldest unsettled exchange waits for. */
-static const sbn_request *late_request(sbn_data_parallel *parallel, const sbn_exchange *oldest)
+static sbn_request *late_request(sbn_data_parallel *parallel, sbn_exchange *oldest)
 {
     if (oldest->header.in_flight)
         return &oldest->header;
     for (size_t i = 0; i < parallel->busy; ++i) {
-        const sbn_bucket *bucket = bucket_at(parallel, i);
+        sbn_bucket *bucket = bucket_at(parallel, i);
         if (bucket->levels.in_flight || bucket->sums.in_flight)
             return bucket->levels.in_flight ? &bucket->levels : &bucket->sums;
     }
@@ -314,8 +314,8 @@ void sbn__exchange_wait(sbn_exchange *e)
         size_t first = 0;
         while (parallel->under_way[first]->stage == SBN_SETTLED)
             ++first;
-        const sbn_exchange *oldest = parallel->under_way[first];
-        const sbn_request *late = late_request(parallel, oldest);
+        sbn_exchange *oldest = parallel->under_way[first];
+        sbn_request *late = late_request(parallel, oldest);
         if (sbn__deadline_passed(c, &deadline, late))
             give_up(parallel, sbn__communicator_time_out(c, late, oldest->name));
     }

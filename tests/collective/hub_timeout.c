@@ -19,7 +19,7 @@ static fixture device;
 
 /* Of every group, in seconds, and when one that waits is aborted. */
 #define TIMEOUT 0.5
-#define ABORT 0.2
+#define ABORT 0.1
 
 /* Who comes at once, and who does later or not at all. */
 enum { ON_TIME = 3, LATE = 4 };
