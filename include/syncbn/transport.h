@@ -74,7 +74,8 @@ typedef struct sbn_transport {
      * Fills `part` with a transport between `count` of the ranks, whose numbers are in `ranks`,
      * ascending; ranks[i] becomes its rank i. Do not write beyond part->size. Only those ranks call
      * it, each with the same arguments, and ranks of several parts in the same order; it may block
-     * until all have called. `number` differs for each part made from this transport. Needed by
+     * until all have called. After SBN_OUT_OF_MEMORY it is still called for this rank's other parts,
+     * whose ranks may wait in it. `number` differs for each part made from this transport. Needed by
      * sbn_group_split and sbn_data_parallel_create; may be NULL.
      */
     int (*split)(void *context, const int *ranks, int count, int number,

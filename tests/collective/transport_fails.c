@@ -1,6 +1,6 @@
 /*
- * Groups whose transport fails on one rank: it is not called any more there, and the others time out. Failures in
- * exchanges: tests/parallel/timeout.
+ * Groups whose transport fails on one rank: it is not called any more there, but to connect further parts of a
+ * split. The others time out. Failures in exchanges: tests/parallel/timeout.
  */
 #include "group/group.h"
 #include "support/ranks.h"
@@ -84,11 +84,43 @@ static void check_word(sbn_timeout_action action)
     tap_ok(failed && behind == 0, "the transport is called %d times behind the failure", behind);
 }
 
+/* --- a split into several parts -------------------------------------------------------- */
+
+static int split(void *context, const int *ranks, int count, int number, sbn_transport *part)
+{
+    behind += failed++;
+    return failed == 1 ? sbn_set_last_error(SBN_OUT_OF_MEMORY, "none for a part")
+                       : real.split(context, ranks, count, number, part);
+}
+
+static int split_in_two(test_rank *m)
+{
+    static const int colours[] = {0, 1};
+    sbn_group *parts[2];
+    return rank_says(m, sbn_group_split(m->group, colours, parts));
+}
+
+/* Over MPI ranks of the second colour alone would wait for this rank in it, without a timeout. */
+static void check_split(void)
+{
+    static const size_t replicas[] = {2, 2};
+    test_ranks all;
+    ranks_open_waits(&all, &device, 2, replicas, 0.5, SBN_TIMEOUT_FAIL);
+    transport_of(&all, 1)->split = split;
+    ranks_do_some(&all, 3, split_in_two);
+    rank_expect(&all.of[0], SBN_TIMEOUT, "waited 0.5 s in sbn_group_split for rank 1", "the other");
+    rank_expect(&all.of[1], SBN_OUT_OF_MEMORY,
+                "rank 1: the transport's split returned|: none for a part", "no memory for a part");
+    tap_ok(behind == 1, "the second part is connected: %d", behind);
+    ranks_close(&all);
+}
+
 static void checks(void)
 {
     check_test();
     check_word(SBN_TIMEOUT_FAIL);
     check_word(SBN_TIMEOUT_LOCAL);
+    check_split();
 }
 
 int main(void)
