@@ -65,7 +65,7 @@ void sbn__mpi_hear(sbn_mpi *mpi, int answers)
     }
 }
 
-/* A rank answers only while it waits, so it has begun something, and all that is complete here: or its word is old. */
+/* A rank answers only while it waits: it has begun something, and all that is complete here, else it was long ago. */
 static int was_heard(const sbn_mpi *mpi, const int64_t *started)
 {
     int any = 0;
