@@ -31,9 +31,10 @@
  * killed, MPI ends the job.
  *
  * Timeouts. sbn_timeout_action says what happens. A second before the end of the timeout (or half
- * the timeout, if that is shorter) the waiting rank asks the others how far they are. Ranks that
- * answer are not named. A rank that sleeps, is stopped, or computes elsewhere cannot answer: it is
- * named even if it began the pass and has not called progress or end since.
+ * the timeout, if that is shorter), or after sbn_group_abort, the waiting rank asks the others how
+ * far they are. Ranks that answer are not named. A rank that sleeps, is stopped, or computes
+ * elsewhere cannot answer: it is named even if it began the pass and has not called progress or end
+ * since.
  *
  * How to end a job after a timeout or sbn_group_abort. End the passes, and destroy group and
  * transport as usual, on all ranks. If sbn_mpi_destroy returns SBN_SUCCESS, the late ranks have

@@ -203,7 +203,7 @@ SBN_API size_t sbn_device_memory(void);
 
 /*
  * Splits a group into smaller ones. Blocks until all ranks of the group have called it, at most for
- * the group's timeout.
+ * the group's timeout, and then in the transport's `split`, which has no timeout (doc/mpi.md, "Errors").
  *
  * `colours` has one number for each replica of this process: a colour from 0 on, or SBN_NO_COLOUR.
  * All replicas of one colour, in whichever process, become a group. Replicas and ranks keep their
@@ -231,10 +231,10 @@ SBN_API int sbn_group_split(sbn_group *group, const int *colours, sbn_group **gr
  *
  * On this rank a call that waits for other ranks stops waiting, whatever on_timeout is. It fails
  * with SBN_ABORTED, and so do the other passes under way that wait. The sentence names the call and
- * the ranks that had not come; some transports take up to a second to find them out. Later passes,
- * splits and exchanges fail with SBN_GROUP_FAILED. Evaluation with running statistics and
- * recomputation still work. An sbn_data_parallel of the group ends with it; groups that were split
- * off do not.
+ * the ranks that had not come; to find them out takes up to a second, or half the timeout if that is
+ * shorter. Later passes, splits and exchanges fail with SBN_GROUP_FAILED. Evaluation with running
+ * statistics and recomputation still work. An sbn_data_parallel of the group ends with it; groups
+ * that were split off do not.
  *
  * Not interrupted are waits for this rank's own devices, sbn_group_create, and a transport's
  * `split`.

@@ -64,9 +64,9 @@ typedef struct sbn_transport {
     /*
      * Writes to `ranks` (room for world_size) the ranks that have not started this request as far
      * as is known, and returns their number, or -1 if that cannot be known. Never blocks. Called a
-     * second before a timeout (half the timeout if that is shorter), so that the transport can ask
-     * the ranks and hear their answers in `test`; and after the timeout or sbn_group_abort, so that
-     * the sentence can name them. May be NULL.
+     * second before a timeout (half the timeout if that is shorter), or after sbn_group_abort, so that
+     * the transport can ask the ranks and hear their answers in `test`; and again when that time is
+     * over, so that the sentence can name them. May be NULL.
      */
     int (*missing)(void *context, void *request, int *ranks);
 
@@ -74,7 +74,8 @@ typedef struct sbn_transport {
      * Fills `part` with a transport between `count` of the ranks, whose numbers are in `ranks`,
      * ascending; ranks[i] becomes its rank i. Do not write beyond part->size. Only those ranks call
      * it, each with the same arguments, and ranks of several parts in the same order; it may block
-     * until all have called. `number` differs for each part made from this transport. Needed by
+     * until all have called. After SBN_OUT_OF_MEMORY it is still called for this rank's other parts,
+     * whose ranks may wait in it. `number` differs for each part made from this transport. Needed by
      * sbn_group_split and sbn_data_parallel_create; may be NULL.
      */
     int (*split)(void *context, const int *ranks, int count, int number,

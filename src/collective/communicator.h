@@ -37,7 +37,7 @@ typedef struct sbn_communicator {
     int alone;
     int status; /* other than SBN_SUCCESS: failed, */
     int dead;   /* or even dead */
-    int broken; /* the transport must not be called any more */
+    int broken; /* the transport must not be called any more, but to connect other subsets */
     char reason[SBN_SENTENCE_SIZE];
     uint64_t completed;           /* completed requests: progress of the other ranks */
     sbn_request_block *abandoned; /* blocks that the transport may still write to */

@@ -84,11 +84,11 @@ sbn_deadline sbn__deadline_start(const sbn_communicator *c)
     return (sbn_deadline){sbn__seconds(), c->completed, 0};
 }
 
-/* Some transports must ask the other ranks who is missing: up to a second before the timeout. */
-static int is_time_to_ask(const sbn_communicator *c, double waited)
+/* Some transports must ask the other ranks who is missing: so long before the timeout, or after an abort. */
+static double time_to_ask(const sbn_communicator *c)
 {
-    const double half = c->timeout / 2, ahead = half < 1.0 ? half : 1.0;
-    return waited > c->timeout - ahead;
+    const double half = c->timeout / 2;
+    return half < 1.0 ? half : 1.0;
 }
 
 /* Leaves the processor to others; by sleeping, once that lengthens the wait by a hundredth at the most. */
@@ -110,7 +110,7 @@ int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, cons
         *deadline = sbn__deadline_start(c);
     } else if (waited > c->timeout) {
         return 1;
-    } else if (!deadline->asked && is_time_to_ask(c, waited)) {
+    } else if (!deadline->asked && waited > c->timeout - time_to_ask(c)) {
         char names[SBN_RANKS_SIZE];
         name_missing(c, late, names, sizeof names);
         deadline->asked = 1;
@@ -119,12 +119,32 @@ int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, cons
     return 0;
 }
 
-int sbn__communicator_time_out(sbn_communicator *c, const sbn_request *late, const char *what)
+/* Tests the request, in which answers to what name_missing has asked are heard. */
+static int hear_answers(sbn_communicator *c, sbn_request *late)
+{
+    const double since = sbn__seconds();
+    int status = SBN_SUCCESS, done = !late || !late->in_flight || !c->transport.missing;
+    for (double waited = 0; !status && !done && waited < time_to_ask(c);) {
+        status = sbn__request_poll(c, late, &done);
+        pause_polling(waited);
+        waited = sbn__seconds() - since;
+    }
+    return status;
+}
+
+int sbn__communicator_time_out(sbn_communicator *c, sbn_request *late, const char *what)
 {
     char missing[SBN_RANKS_SIZE];
+    const int aborted = sbn__communicator_is_aborted(c);
     name_missing(c, late, missing, sizeof missing);
+    if (aborted) {
+        const int status = hear_answers(c, late);
+        if (status)
+            return status;
+        name_missing(c, late, missing, sizeof missing);
+    }
     const int rank = sbn__communicator_name(c, c->transport.rank);
-    if (sbn__communicator_is_aborted(c))
+    if (aborted)
         return sbn__communicator_die(
             c, sbn__fail(SBN_ABORTED,
                          "rank %d: sbn_group_abort was called while it waited in %s for %s", rank,

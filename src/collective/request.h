@@ -56,8 +56,8 @@ int sbn__deadline_passed(const sbn_communicator *communicator, sbn_deadline *dea
                          const sbn_request *late);
 
 /*
- * After the deadline: the communicator becomes dead or alone. Returns SBN_TIMEOUT or SBN_ABORTED,
- * with the sentence. `late` is the request waited for, or NULL.
+ * After the deadline: the communicator becomes dead or alone. Returns SBN_TIMEOUT or SBN_ABORTED, or
+ * the transport's error, with the sentence. `late` is the request waited for, or NULL; after an abort
+ * the other ranks have up to a second to say that they have begun it.
  */
-int sbn__communicator_time_out(sbn_communicator *communicator, const sbn_request *late,
-                               const char *what);
+int sbn__communicator_time_out(sbn_communicator *communicator, sbn_request *late, const char *what);

@@ -174,17 +174,23 @@ int sbn__next_colour(const int *colours, size_t count, int last)
     return next;
 }
 
-/* In the order of colours, so that ranks with several subsets do not wait for each other in a cycle. */
+/*
+ * In the order of colours, so that ranks with several subsets do not wait for each other in a cycle. If one gets no
+ * memory, its ranks have all been told so, but those of the next colours wait in the transport for this one.
+ */
 static int connect_all(splitting *s)
 {
-    int status = SBN_SUCCESS, colour = SBN_NO_COLOUR;
+    int status = SBN_SUCCESS, code = 0, colour = SBN_NO_COLOUR;
     size_t own = 0;
     while ((colour = sbn__next_colour(s->colours, s->pairs, colour)) >= 0) {
         const int number = s->parent->subsets++;
-        if (own < s->count && s->subsets[own].colour == colour && !status)
-            status = connect(s, &s->subsets[own++], number);
+        if (own < s->count && s->subsets[own].colour == colour &&
+            (!code || code == SBN_OUT_OF_MEMORY)) {
+            code = connect(s, &s->subsets[own++], number);
+            status = status ? status : code;
+        }
     }
-    return status;
+    return status ? sbn__fail(status, "%s", s->parent->reason) : SBN_SUCCESS;
 }
 
 static int split(splitting *s, sbn_call *call)

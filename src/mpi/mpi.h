@@ -20,8 +20,9 @@ struct sbn_mpi {
     int rank, world_size;
     int any_thread; /* the thread level allows calls of threads other than the main one */
     sbn_mpi_slot *idle, *in_flight;
-    int64_t started[SBN_TAGS]; /* reductions that this rank has begun */
-    int64_t *heard;            /* the same for each other rank, as far as known */
+    int64_t started[SBN_TAGS];  /* reductions that this rank has begun */
+    int64_t finished[SBN_TAGS]; /* those complete: all ranks have begun them */
+    int64_t *heard;             /* the same for each other rank, as far as known */
     unsigned tests;
     struct sbn_mpi *whole; /* the transport that this one was split from, or NULL */
     atomic_int left;       /* reductions left pending by subgroups that have ended */

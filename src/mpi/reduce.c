@@ -65,12 +65,15 @@ void sbn__mpi_hear(sbn_mpi *mpi, int answers)
     }
 }
 
-/* A rank answers only while it waits, so it has begun something. */
-static int was_heard(const int64_t *started)
+/* A rank answers only while it waits: it has begun something, and all that is complete here, else it was long ago. */
+static int was_heard(const sbn_mpi *mpi, const int64_t *started)
 {
     int any = 0;
-    for (int s = 0; s < SBN_TAGS; ++s)
+    for (int s = 0; s < SBN_TAGS; ++s) {
+        if (started[s] < mpi->finished[s])
+            return 0;
         any = any || started[s] > 0;
+    }
     return any;
 }
 
@@ -80,7 +83,8 @@ static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int heard, int *ra
     int count = 0;
     for (int rank = 0; rank < mpi->world_size; ++rank) {
         const int64_t *started = mpi->heard + (size_t)rank * SBN_TAGS;
-        if (rank != mpi->rank && started[slot->tag] < slot->number && was_heard(started) == heard)
+        if (rank != mpi->rank && started[slot->tag] < slot->number &&
+            was_heard(mpi, started) == heard)
             ranks[count++] = rank;
     }
     return count;
@@ -130,7 +134,7 @@ int sbn__mpi_start(void *context, int tag, int64_t *words, size_t count, void **
     return SBN_SUCCESS;
 }
 
-/* Moves a slot from those in flight to the idle ones. */
+/* Its reduction is complete: moves a slot from those in flight to the idle ones. */
 static void retire(sbn_mpi *mpi, sbn_mpi_slot *slot)
 {
     sbn_mpi_slot **at = &mpi->in_flight;
@@ -139,6 +143,7 @@ static void retire(sbn_mpi *mpi, sbn_mpi_slot *slot)
     *at = slot->next;
     slot->next = mpi->idle;
     mpi->idle = slot;
+    ++mpi->finished[slot->tag];
 }
 
 int sbn__mpi_test(void *context, void *request, int *done)

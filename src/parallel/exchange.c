@@ -247,22 +247,22 @@ int sbn_exchange_end(sbn_exchange *e)
     int status = check_under_way(e);
     if (status)
         return status;
-    const sbn_communicator *c = &e->parallel->communicator;
+    sbn_data_parallel *parallel = e->parallel;
     sbn__exchange_wait(e);
     sbn__error_clear();
     if (e->status) {
         status = sbn__fail(e->status, "%s", e->sentence);
-    } else if (c->status && !c->dead) {
+    } else if (parallel->unwritten) {
         /* A copy to a device failed, of this exchange or of another one. */
-        status = sbn__fail(c->status, "%s", c->reason);
+        status = sbn__fail(parallel->unwritten, "%s", parallel->reason);
     } else {
         status = hand_over(e);
         if (status)
-            sbn__communicator_fail(&e->parallel->communicator, status);
+            sbn__parallel_unwritten(parallel, status);
     }
     /* No marker keeps the caller's next commands behind copies of an exchange that has failed. */
     if (status)
-        sbn__copies_wait(e->written, e->parallel->replica_count);
+        sbn__copies_wait(e->written, parallel->replica_count);
     release(e);
     return status;
 }

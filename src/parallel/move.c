@@ -5,6 +5,7 @@
 
 #include "parallel/bucket.h"
 #include "parallel/check.h"
+#include "pass/progress.h"
 
 /* A bucket of the ring, counted from the oldest on. */
 static sbn_bucket *bucket_at(sbn_data_parallel *parallel, size_t i)
@@ -19,10 +20,12 @@ static void settle(sbn_exchange *e, int status)
     snprintf(e->sentence, sizeof e->sentence, "%s", status ? sbn_last_error() : "");
 }
 
-/* The communicator is dead: settles all exchanges under way with this status. */
+/* The communicator is dead: settles all exchanges under way with this status and the last sentence. */
 static void give_up(sbn_data_parallel *parallel, int status)
 {
     sbn_communicator *c = &parallel->communicator;
+    char sentence[SBN_SENTENCE_SIZE];
+    snprintf(sentence, sizeof sentence, "%s", sbn_last_error());
     for (size_t i = 0; i < SBN_BUCKETS; ++i) {
         sbn_bucket *bucket = &parallel->buckets[i];
         sbn__request_abandon(c, &bucket->levels);
@@ -37,7 +40,7 @@ static void give_up(sbn_data_parallel *parallel, int status)
         sbn__request_abandon(c, &e->header);
         /* An exchange that only reported this rank's error returns that error. */
         settle(e, e->error ? sbn__fail(e->error, "%s", e->sentence)
-                           : sbn__fail(status, "%s", c->reason));
+                           : sbn__fail(status, "%s", sentence));
     }
 }
 
@@ -142,6 +145,16 @@ static void leave_reading(sbn_data_parallel *parallel, sbn_bucket *bucket)
         bucket->stage = SBN_BUCKET_LEVELS;
 }
 
+void sbn__parallel_unwritten(sbn_data_parallel *parallel, int status)
+{
+    /* Not only by the communicator, which may die later of something else, or have. */
+    if (!parallel->unwritten) {
+        parallel->unwritten = status;
+        snprintf(parallel->reason, sizeof parallel->reason, "%s", sbn_last_error());
+    }
+    sbn__communicator_fail(&parallel->communicator, status);
+}
+
 /* The bucket has no more requests, and only its copies may be running. */
 static void leave_exchange(sbn_bucket *bucket)
 {
@@ -181,7 +194,7 @@ static void leave_sums(sbn_data_parallel *parallel, sbn_bucket *bucket)
     }
     if (status) {
         keep_error(e, status);
-        sbn__communicator_fail(&parallel->communicator, status);
+        sbn__parallel_unwritten(parallel, status);
     }
     leave_exchange(bucket);
 }
@@ -193,7 +206,7 @@ static void leave_writing(sbn_data_parallel *parallel, sbn_bucket *bucket)
     if (status) {
         sbn__copies_wait(bucket->copied, parallel->replica_count);
         if (bucket->writes)
-            sbn__communicator_fail(&parallel->communicator, status);
+            sbn__parallel_unwritten(parallel, status);
     }
     if (!status && !done)
         return;
@@ -252,12 +265,12 @@ void sbn__parallel_progress(sbn_data_parallel *parallel)
 /* --- waiting: for devices without a limit, for other ranks until a deadline --------------- */
 
 /* The request that the oldest unsettled exchange waits for. */
-static const sbn_request *late_request(sbn_data_parallel *parallel, const sbn_exchange *oldest)
+static sbn_request *late_request(sbn_data_parallel *parallel, sbn_exchange *oldest)
 {
     if (oldest->header.in_flight)
         return &oldest->header;
     for (size_t i = 0; i < parallel->busy; ++i) {
-        const sbn_bucket *bucket = bucket_at(parallel, i);
+        sbn_bucket *bucket = bucket_at(parallel, i);
         if (bucket->levels.in_flight || bucket->sums.in_flight)
             return bucket->levels.in_flight ? &bucket->levels : &bucket->sums;
     }
@@ -288,6 +301,8 @@ void sbn__exchange_wait(sbn_exchange *e)
     sbn_deadline deadline = sbn__deadline_start(c);
     for (;;) {
         sbn__parallel_progress(parallel);
+        /* A begin that fails on another rank waits there until this rank has moved its pass on. */
+        sbn__progress(parallel->group);
         if (e->stage == SBN_SETTLED)
             return;
         const sbn_bucket *held = held_by_devices(parallel);
@@ -299,8 +314,8 @@ void sbn__exchange_wait(sbn_exchange *e)
         size_t first = 0;
         while (parallel->under_way[first]->stage == SBN_SETTLED)
             ++first;
-        const sbn_exchange *oldest = parallel->under_way[first];
-        const sbn_request *late = late_request(parallel, oldest);
+        sbn_exchange *oldest = parallel->under_way[first];
+        sbn_request *late = late_request(parallel, oldest);
         if (sbn__deadline_passed(c, &deadline, late))
             give_up(parallel, sbn__communicator_time_out(c, late, oldest->name));
     }

@@ -82,8 +82,10 @@ struct sbn_data_parallel {
     sbn_exchange *under_way[SBN_MAX_PASSES]; /* in the order they began */
     size_t under_way_count;
     sbn_exchange *idle;
-    sbn_claims claims; /* the tensors of a call, all replicas together */
-    uint64_t progress; /* steps of exchanges and buckets so far */
+    int unwritten;                  /* the status of the first results that were not written, */
+    char reason[SBN_SENTENCE_SIZE]; /* and its sentence */
+    sbn_claims claims;              /* the tensors of a call, all replicas together */
+    uint64_t progress;              /* steps of exchanges and buckets so far */
 };
 
 /* The tensors of a replica of this rank; the array must be checked. */

@@ -53,32 +53,35 @@ void sbn__passes_give_up(sbn_group *group, int status)
  * Tells ranks that join the pass after this rank has given it up: the header reports an error, and the mismatch says
  * that it is this rank's SBN_TIMEOUT or SBN_ABORTED. They then need not wait for their own timeout, and no request of
  * the pass stays incomplete: this rank abandons them with the header. Not after sums that went with the header: other
- * ranks may have them all, and their next request with SBN_TAG_REPEAT may be another one.
+ * ranks may have them all, and their next request with SBN_TAG_REPEAT may be another one. An error of the transport
+ * is returned.
  */
-static void leave_word(sbn_pass *pass)
+static int leave_word(sbn_pass *pass)
 {
+    int status = SBN_SUCCESS;
     sbn_communicator *c = &pass->group->communicator;
     const size_t words = sbn__mismatch_words(c->transport.world_size);
     sbn_call call = sbn__pass_call(pass);
     if (!pass->header.in_flight || sbn__request_reserve(&pass->mismatch, words, "a mismatch"))
-        return;
+        return SBN_SUCCESS;
     /* If the header already had an error, the mismatch follows at once. */
     if (!pass->error) {
         call.error = sbn__communicator_is_aborted(c) ? SBN_ABORTED : SBN_TIMEOUT;
         memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
         pass->sums.words[0] = 1;
-        sbn__request_start(c, &pass->sums, SBN_TAG_WORDS, pass->sent);
+        status = sbn__request_start(c, &pass->sums, SBN_TAG_WORDS, pass->sent);
     }
     memset(pass->mismatch.words, 0, sizeof(int64_t) * words);
     sbn__mismatch_fill(pass->mismatch.words, c->transport.rank, &call);
-    sbn__request_start(c, &pass->mismatch, SBN_TAG_REPEAT, words);
+    return status ? status : sbn__request_start(c, &pass->mismatch, SBN_TAG_REPEAT, words);
 }
 
 void sbn__passes_time_out(sbn_group *group, sbn_pass *oldest)
 {
     char call[128];
     sbn__pass_name(oldest, call, sizeof call);
-    leave_word(oldest);
-    sbn__passes_give_up(group, sbn__communicator_time_out(&group->communicator,
-                                                          sbn__pass_request(oldest), call));
+    int status = leave_word(oldest);
+    if (!status)
+        status = sbn__communicator_time_out(&group->communicator, sbn__pass_request(oldest), call);
+    sbn__passes_give_up(group, status);
 }

@@ -1,6 +1,6 @@
 /*
  * Requests to other ranks, without passes: many at once, deadlines, memory that runs out. Communicators of one hub,
- * used by one thread. Ranks that do not come: hub_timeout.c; transports that fail: tests/parallel/timeout.
+ * used by one thread. Ranks that do not come: hub_timeout.c; transports that fail: transport_fails.c.
  */
 #include <string.h>
 

@@ -8,6 +8,7 @@
  * of its calls. If all ranks have joined all reductions, the job ends by MPI_Finalize, else by
  * MPI_Abort(…, 3). tests/mpi/faults.sh checks lines and exit status.
  */
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +88,23 @@ static void staggered(void)
     if (rank == 2)
         pause_for(TIMEOUT / 2.0);
     absent();
+}
+
+static void *abort_group(void *of)
+{
+    pause_for(1);
+    return sbn_group_abort(of) ? of : NULL;
+}
+
+/* Rank 0 is aborted long before its timeout, when it has not asked anybody yet. */
+static void aborted(void)
+{
+    pthread_t watchdog;
+    if (rank == 0)
+        must(pthread_create(&watchdog, NULL, abort_group, group), "pthread_create");
+    absent();
+    if (rank == 0)
+        must(pthread_join(watchdog, NULL), "pthread_join");
 }
 
 /* --- rank 1 is late ------------------------------------------------------------------------ */
@@ -170,10 +188,13 @@ static const struct fault {
     int comes; /* rank 1, in the end */
     int variant;
 } faults[] = {
+    /* Rank 1 does not come. */
     {"sleep", absent, 0, 0},
     {"staggered", staggered, 0, 0},
+    {"aborted", aborted, 0, 0},
     {"stop", absent, 0, SIGSTOP},
     {"kill", absent, 0, SIGKILL},
+    /* It does. */
     {"late", late, 1, 0},
     {"between", between, 1, 0},
     {"words", words, 1, 0},

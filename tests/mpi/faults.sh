@@ -59,7 +59,7 @@ names_alone() {
 # The first one compiles the kernels, at which all together would be for longer than their timeout.
 start words words
 wait
-for fault in sleep staggered stop kill late between average_late average_between; do
+for fault in sleep staggered aborted stop kill late between average_late average_between; do
     start $fault $fault
 done
 start local sleep local
@@ -77,6 +77,10 @@ for fault in sleep staggered stop; do
     says $fault '0 2 3' 'the transport: ' SBN_TIMEOUT "$pending"
     ends $fault 3
 done
+says aborted 0 SBN_ABORTED 'sbn_group_abort was called while it waited in forward of layer "first" for rank 1'
+says aborted '2 3' SBN_TIMEOUT 'waited 5 s in forward of layer "first" for rank 1'
+names_alone aborted
+ends aborted 3
 says local '0 2 3' 'SBN_SUCCESS'
 says local '0 2 3' 'afterwards: ' 'SBN_SUCCESS'
 says local '0 2 3' 'local statistics'

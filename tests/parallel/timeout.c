@@ -1,7 +1,8 @@
 /*
  * Ranks that do not join an exchange, and transports that fail: the other ranks return with a
  * sentence, and their sbn_data_parallel has failed (what becomes of the group:
- * tests/collective/hub_timeout). Waits for a rank's own devices have no timeout.
+ * tests/collective/hub_timeout). Waits for a rank's own devices have no timeout. Passes move on in
+ * an exchange that waits.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "parallel/parallel.h"
 #include "support/exchanges.h"
 #include "support/stalls.h"
+#include "support/wraps.h"
 
 static fixture device;
 
@@ -96,6 +98,80 @@ static void check_breaking(int fail_start, int fail_test)
     ranks_close(&all);
 }
 
+/* --- results that are not written --------------------------------------------------- */
+
+/*
+ * Rank 1 cannot write the result of the first exchange, whether its device refuses the command or fails in it, and
+ * then waits in vain for rank 0 in the second one.
+ */
+static void check_unwritten(int refused)
+{
+    test_ranks all;
+    sbn_exchange *first[2], *second;
+    int ready = 0;
+    ranks_open_waits(&all, &device, 2, NULL, 0.3, SBN_TIMEOUT_FAIL);
+    ranks_do(&all, exchange_join);
+    for (int rank = 0; rank < 2; ++rank)
+        must(sbn_average_gradients_begin(exchange_joined[rank], exchange_counts, 1,
+                                         exchange_of[rank].of, &first[rank]),
+             "begin");
+    must(sbn_average_gradients_begin(exchange_joined[1], exchange_counts, TENSORS,
+                                     exchange_of[1].of, &second),
+         "begin");
+    while (exchange_joined[1]->buckets[0].stage != SBN_BUCKET_LEVELS)
+        must(sbn_exchange_progress(first[1], NULL), "sbn_exchange_progress");
+    while (exchange_joined[0]->buckets[0].stage != SBN_BUCKET_SUMS)
+        must(sbn_exchange_progress(first[0], NULL), "sbn_exchange_progress");
+    wraps_fail(WRAP_WRITE, refused);
+    wraps_condemn(!refused);
+    must(sbn_exchange_progress(first[1], &ready), "sbn_exchange_progress");
+    tap_ok(ready && (refused ? wraps_failed() == WRAP_WRITE : wraps_condemned()),
+           "all but the copy to the device is done");
+    must(sbn_exchange_end(first[0]), "sbn_exchange_end");
+    expect(sbn_exchange_end(second), SBN_TIMEOUT,
+           "^rank 1 waited 0.3 s in averaging of 7 tensors, 6149 floats for rank 0",
+           "an exchange behind one that is not written");
+    expect(sbn_exchange_end(first[1]), CL_OUT_OF_RESOURCES,
+           refused ? "clEnqueueWriteBuffer" : "a command failed on the device",
+           "an exchange that is not written, after the timeout");
+    wraps_condemn(0);
+    ranks_do(&all, exchange_leave);
+    ranks_close(&all);
+}
+
+/* --- beside passes ----------------------------------------------------------------- */
+
+/* A pass begins behind an exchange, and fails on rank 0. */
+static int begin_beside(test_rank *m)
+{
+    sbn_exchange *exchange;
+    sbn_pass *pass;
+    must(sbn_average_gradients_begin(exchange_joined[m->rank], exchange_counts, TENSORS,
+                                     exchange_of[m->rank].of, &exchange),
+         "begin");
+    rank_says(m, sbn_forward_begin(m->layer, m->shards, m->rank ? m->saved : NULL, 0, &pass));
+    const int status = sbn_exchange_end(exchange);
+    if (m->rank)
+        rank_says(m, sbn_pass_end(pass, NULL));
+    return status ? rank_says(m, status) : m->status;
+}
+
+static void check_beside(void)
+{
+    test_ranks all;
+    ranks_open_waits(&all, &device, 2, NULL, 2, SBN_TIMEOUT_FAIL);
+    ranks_do(&all, exchange_join);
+    ranks_do(&all, begin_beside);
+    rank_expect(&all.of[0], SBN_INVALID_ARGUMENT, "saved", "a begin that fails beside an exchange");
+    rank_expect(&all.of[1], SBN_REMOTE_ERROR, "rank 0 called forward|SBN_INVALID_ARGUMENT",
+                "the other rank is told, whatever it waits in");
+    ranks_do(&all, rank_train);
+    for (int rank = 0; rank < 2; ++rank)
+        rank_expect(&all.of[rank], SBN_SUCCESS, "", "passes go on");
+    ranks_do(&all, exchange_leave);
+    ranks_close(&all);
+}
+
 /* --- this rank's own devices ------------------------------------------------------- */
 
 static void *open_late(void *gate)
@@ -147,6 +223,9 @@ static void checks(void)
 {
     check_absent();
     check_own_devices();
+    check_unwritten(0);
+    check_unwritten(1);
+    check_beside();
     /* The first is sbn_data_parallel_create's, then a header, levels, sums, ... */
     for (int n = 1; n <= 6; ++n)
         check_breaking(n, 0);
