@@ -49,8 +49,8 @@ class DataParallel(nn.Module):
         self.module, self.replicas, self.dim = module, replicas, dim
         if hasattr(module, IGNORED):
             setattr(self, IGNORED, [f"module.{name}" for name in getattr(module, IGNORED)])
-        # Gradients of replicas apart, by the parameter, for those that are there.
-        self.apart: dict[nn.Parameter, list[Tensor] | None] = {}
+        # Gradients of replicas apart, of the parameters that are there, until they are averaged.
+        self.apart: dict[nn.Parameter, Apart | None] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the gradients apart, which nobody averages for a copy."""
@@ -83,32 +83,40 @@ class DataParallel(nn.Module):
         return _gathered([replica.result for replica in replicas], self.dim)
 
 
+class Apart(NamedTuple):
+    """Gradients of a parameter: those of each replica, their sum, and what it is added to."""
+
+    own: Sequence[Tensor]
+    total: Tensor
+    before: Tensor | None
+
+    def plus(self, own: Sequence[Tensor], total: Tensor) -> Apart:
+        """With those of another forward pass."""
+        return Apart([a + b for a, b in zip(self.own, own)], self.total + total, self.before)
+
+
 class _Copies(torch.autograd.Function):
     """A parameter as a tensor of each replica, in the same memory, so that each has a gradient."""
 
     @staticmethod
     def forward(
-        ctx: Any,
-        parameter: nn.Parameter,
-        replicas: int,
-        apart: dict[nn.Parameter, list[Tensor] | None],
+        ctx: Any, parameter: nn.Parameter, replicas: int, apart: dict[nn.Parameter, Apart | None]
     ) -> Any:
         ctx.parameter, ctx.apart = parameter, apart
         return tuple(parameter.detach() for _ in range(replicas))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        if ctx.parameter in ctx.apart:
-            if ctx.apart[ctx.parameter] is not None:
-                ctx.apart[ctx.parameter] = None
-                raise RuntimeError(
-                    "backward: expected the gradients of the last one to be averaged first, "
-                    "got a second one (in no_sync(), or after an error)"
-                )
-            ctx.apart[ctx.parameter] = list(grads)
         total = grads[0].clone()
         for grad in grads[1:]:
             total += grad
+        parameter, apart = ctx.parameter, ctx.apart
+        if parameter in apart:
+            if apart[parameter] is None:
+                before = None if parameter.grad is None else parameter.grad.clone()
+                apart[parameter] = Apart(grads, total, before)
+            else:
+                apart[parameter] = apart[parameter].plus(grads, total)
         return total, None, None
 
 
