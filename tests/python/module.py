@@ -98,6 +98,10 @@ with tap.part("convert"):
     y = F.leaky_relu(F.batch_norm(x, layer.running_mean, layer.running_var) + z, 0.25)
     back = revert_sync_batchnorm(layer.eval())
     tap.ok(torch.equal(back(x, z), y), "eval and revert with an activation and a residual")
+    fused = convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(4))).eval()
+    fused[0].activation = "relu"
+    y = fused(x)
+    tap.ok(torch.equal(revert_sync_batchnorm(fused)(x), y), "... that was set after convert")
     lazy = nn.Sequential(nn.ReLU(), nn.LazyBatchNorm2d())
     tap.raises(ValueError, "1: .*LazyBatchNorm2d", convert_sync_batchnorm, lazy)
 

@@ -307,8 +307,9 @@ class SyncBatchNorm(_BatchNorm):
     @classmethod
     def revert_sync_batchnorm(cls, module: nn.Module) -> nn.Module:
         """The way back: every SyncBatchNorm, PyTorch's too, becomes the batch norm that
-        convert_sync_batchnorm found, or, where there was none, one for any number of dimensions,
-        with the same activation. Parameters and buffers stay the same objects.
+        convert_sync_batchnorm found, or, where there was none or the layer has an activation, one
+        for any number of dimensions, with the same activation. Parameters and buffers stay the same
+        objects.
         """
         return _replace(module, lambda old, path: _reverted(old))
 
@@ -412,7 +413,9 @@ def _converted(
 def _reverted(old: nn.Module) -> nn.Module | None:
     if not isinstance(old, (SyncBatchNorm, nn.SyncBatchNorm)):
         return None
-    kind = getattr(old, "converted_from", None) or BatchNorm
+    kind: type[_BatchNorm] = BatchNorm
+    if isinstance(old, SyncBatchNorm) and old.activation is None:
+        kind = old.converted_from or kind
     new = kind(old.num_features, old.eps, old.momentum, False, old.track_running_stats)
     if isinstance(old, SyncBatchNorm) and isinstance(new, BatchNorm):
         new.activation, new.slope = old.activation, old.slope
