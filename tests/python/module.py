@@ -16,7 +16,12 @@ import torch.nn.functional as F
 import syncbn
 import tap
 from syncbn import _c
-from syncbn.torch import SyncBatchNorm, convert_sync_batchnorm, revert_sync_batchnorm
+from syncbn.torch import (
+    DataParallel,
+    SyncBatchNorm,
+    convert_sync_batchnorm,
+    revert_sync_batchnorm,
+)
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
@@ -102,6 +107,11 @@ with tap.part("convert"):
     fused[0].activation = "relu"
     y = fused(x)
     tap.ok(torch.equal(revert_sync_batchnorm(fused)(x), y), "... that was set after convert")
+    marked = DataParallel(convert_sync_batchnorm(network(), gradients="group"), 2)
+    reverted = revert_sync_batchnorm(marked)
+    ignored = [made._ddp_params_and_buffers_to_ignore for made in (reverted, reverted.module)]
+    what = "revert gives weight and bias back to DistributedDataParallel"
+    tap.ok(ignored == [[], []], what, ignored)
     lazy = nn.Sequential(nn.ReLU(), nn.LazyBatchNorm2d())
     tap.raises(ValueError, "1: .*LazyBatchNorm2d", convert_sync_batchnorm, lazy)
 

@@ -310,7 +310,11 @@ class SyncBatchNorm(_BatchNorm):
         convert_sync_batchnorm found, or, where there was none or the layer has an activation, one
         for any number of dimensions, with the same activation. Parameters and buffers stay the same
         objects.
+
+        DistributedDataParallel of this model averages their gradients, gradients="group" or not.
         """
+        for part in module.modules():
+            _mark(part, "local")
         return _replace(module, lambda old, path: _reverted(old))
 
 
@@ -360,14 +364,15 @@ def _replace(
     return made[id(module)] or module
 
 
-def _mark(model: nn.Module) -> None:
-    """Tells DistributedDataParallel which parameters have the gradients of all processes."""
+def _mark(model: nn.Module, gradients: str | None = None) -> None:
+    """Tells DistributedDataParallel which parameters have the gradients of all processes: those of
+    layers with gradients="group", or with this setting in place of their own."""
     names: dict[str, set[str]] = {"local": set(), "group": set()}
     for path, layer in model.named_modules():
         if isinstance(layer, SyncBatchNorm):
             # DistributedDataParallel calls those of the model itself both "weight" and ".weight".
             own = {f"{path}.{name}" for name in ("weight", "bias")}
-            names[layer.gradients] |= own | {name.lstrip(".") for name in own}
+            names[gradients or layer.gradients] |= own | {name.lstrip(".") for name in own}
     before = set(getattr(model, IGNORED, ()))
     ignored = before - names["local"] | names["group"]
     if ignored != before:
