@@ -5,6 +5,7 @@ import io
 import os
 import pickle
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -301,15 +302,15 @@ with tap.part("threads"):
     tap.ok(not early and is_made(), "a layer is made while no other thread uses the group")
 
 with tap.part("fork"):
-    child = os.fork()
-    if not child:
-        try:
-            layer(x)
-        except syncbn.SyncBatchNormError as error:
-            right = "got its child by fork" in str(error)
-            os._exit(0 if right else 1)
-        os._exit(2)
-    tap.ok(os.waitpid(child, 0)[1] == 0, "a child of fork is told, and does not hang")
+    halves, layers = SyncBatchNorm(4, activation="relu", name="a child's"), len(group._layers)
+    for made, input in (layer, x), (halves, x.detach().bfloat16()):
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            told = "got its child by fork" in tap.raised(made, input)
+            os._exit(0 if told and len(group._layers) == layers else 1)
+        what = f"a child of fork is told, and does not hang: {made.name}"
+        tap.ok(os.waitpid(child, 0)[1] == 0, what)
     loader = torch.utils.data.DataLoader(torch.randn(8, 4), batch_size=4, num_workers=1)
     tap.ok([layer(batch).shape for batch in loader] == [(4, 4)] * 2, "a DataLoader that forks")
 

@@ -13,7 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parallel import DistributedDataParallel
 
-from syncbn._device import Device
+from syncbn._device import Device, cpu
 from syncbn._group import Group, Layer, Settings
 from syncbn.torch import _operators
 from syncbn.torch._backend import backend_of, is_registered
@@ -183,6 +183,8 @@ class SyncBatchNorm(_BatchNorm):
                 f'layer "{self.name}": expected a call of its copy in a replica, got one of itself '
                 "(a method that is bound to it, a list, or a DataParallel in another keeps it)"
             )
+        # Before a group or a layer is made, which compiles kernels in threads of the driver.
+        (device or cpu()).check_process()
         return group_of(self.process_group, self.timeout, replicas, device)
 
     def layer(
