@@ -134,6 +134,26 @@ def run_rank(folder, rank):
     dist.barrier()
     expect("PyTorch's own group goes on", "nothing was raised", dist.all_reduce, x)
 
+    # It comes when the others have given up.
+    two = model(timeout=LIMIT)
+    told = r"rank \d waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT"
+    if rank == 1:
+        time.sleep(LIMIT + 1)
+        told = r"rank 1 waited 2 s in its first pass for ranks 0, 2 \(SBN_TIMEOUT"
+    expect("a rank that is late to the first pass", told, two, x)
+    dist.barrier()
+    expect("... and all come to the next one", "nothing was raised", two, x)
+    dist.barrier()
+
+    # Rank 0 is interrupted while it waits in the first pass.
+    two = model()
+    if rank == 0:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        expect("Control-C ends a first pass", "^KeyboardInterrupt", two, x)
+    dist.barrier()
+    expect("... and the next one connects", "nothing was raised", two, x)
+    dist.barrier()
+
     # Rank 1 dies.
     two = model()
     two(x)

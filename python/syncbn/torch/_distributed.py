@@ -110,20 +110,40 @@ class DistributedTransport(Transport):
 
     def _wait_for_all(self, timeout: float) -> None:
         """Waits until all ranks are here, because PyTorch's own wait has no such limit."""
-        key = f"{self._path}begun/"
-        self._announce(f"{key}{self._rank}")
+        if self._store is None:
+            return
         end, pause = time.monotonic() + timeout, 0.001
-        while absent := self._absent(key):
-            if time.monotonic() > end:
+        absent = set(range(self._size))
+        try:
+            while "0" in (here := self._here("1")) and time.monotonic() < end:
+                absent -= _those("1", here)
+                time.sleep(pause)
+                pause = min(2 * pause, 0.05)
+        finally:
+            here = self._here("0")
+            if "0" in here:
                 # Whoever has skipped this pass and comes to the next finds its name free.
                 self._store.add(self._made, -1)
-                raise _c.SyncBatchNormError(
-                    _c.CONSTANTS["SBN_TIMEOUT"],
-                    f"rank {self._rank} waited {timeout:g} s in its first pass for "
-                    f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}",
-                )
-            time.sleep(pause)
-            pause = min(2 * pause, 0.05)
+        if "0" in here:
+            # Those that never came, or else that came and left.
+            absent = absent or _those("0", here) - {self._rank}
+            raise _c.SyncBatchNormError(
+                _c.CONSTANTS["SBN_TIMEOUT"],
+                f"rank {self._rank} waited {timeout:g} s in its first pass for "
+                f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, sorted(absent)))}",
+            )
+
+    def _here(self, mark: str) -> str:
+        """Which ranks are here, a digit of each, after this one's has become `mark`. Once all are
+        here the digits stay, so that nobody leaves while another goes on."""
+        seen, wanted = "", "0" * self._size
+        while True:
+            if "0" in wanted:
+                wanted = wanted[: self._rank] + mark + wanted[self._rank + 1 :]
+            now = self._store.compare_set(f"{self._path}here", seen, wanted).decode()
+            if now == wanted:
+                return now
+            seen = wanted = now
 
     def call(self, function: Callable[..., int], *arguments: Any) -> int:
         """Keeps what a handler of SIGINT raises: the handler runs where Python enters a callback,
@@ -244,6 +264,11 @@ def _store() -> Any:
     """
     get = getattr(dist.distributed_c10d, "_get_default_store", None)
     return get() if get else None
+
+
+def _those(mark: str, here: str) -> set[int]:
+    """The ranks with this digit."""
+    return {rank for rank, own in enumerate(here) if own == mark}
 
 
 def _ranks_of(process_group: dist.ProcessGroup) -> list[int]:
