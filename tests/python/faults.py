@@ -154,15 +154,17 @@ def run_rank(folder, rank):
     expect("... and the next one connects", "nothing was raised", two, x)
     dist.barrier()
 
-    # Rank 1 dies.
-    two = model()
+    # Rank 1 dies, in the first pass of another group.
+    two, other = model(), model(timeout=LIMIT)
     two(x)
     dist.barrier()
     if rank == 1:
-        os._exit(7)
+        threading.Timer(0.5, os._exit, (7,)).start()
+        other(x)
     began = time.monotonic()
     expect("a rank that has died", r"SBN_TRANSPORT_ERROR", two, x)
     report(time.monotonic() - began < 30, "... which is noticed at once")
+    expect("... in a first pass", "(?i)timeout", other, x)
     os._exit(0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import datetime
 import inspect
@@ -9,7 +10,7 @@ import itertools
 import signal
 import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import torch
 import torch.distributed as dist
@@ -103,9 +104,10 @@ class DistributedTransport(Transport):
         self._wait_for_all(timeout)
         seconds = min(timeout + min(timeout, _GLOO_LATER), _ENDLESS)
         limit = datetime.timedelta(seconds=seconds)
-        words, repeat = (
-            dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
-        )
+        with _waits_limited(self._store, limit):
+            words, repeat = (
+                dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
+            )
         return {_HEADER: words, _WORDS: words, _REPEAT: repeat}
 
     def _wait_for_all(self, timeout: float) -> None:
@@ -264,6 +266,20 @@ def _store() -> Any:
     """
     get = getattr(dist.distributed_c10d, "_get_default_store", None)
     return get() if get else None
+
+
+@contextlib.contextmanager
+def _waits_limited(store: Any, limit: datetime.timedelta) -> Iterator[None]:
+    """Limits PyTorch's waits in the store, as for a rank that has died and does not connect."""
+    if store is None:
+        yield
+        return
+    usual = store.timeout
+    store.set_timeout(min(limit, usual))
+    try:
+        yield
+    finally:
+        store.set_timeout(usual)
 
 
 def _those(mark: str, here: str) -> set[int]:
