@@ -106,25 +106,33 @@ def run_rank(folder, rank):
         expect("its group has failed", r"the group failed earlier", two, x)
         dist.barrier()
 
-    two = model(timeout=float("inf"))
-    expect("a timeout without an end", "nothing was raised", two, x)
-    dist.barrier()
-
     # Rank 0 is interrupted while it waits: once the pass has a handler of its own. It may have
     # begun with SIGINT ignored, as a shell's job in the background.
-    if rank == 0:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def stop(*_):
+        raise ValueError("stopped")
 
-        def interrupt():
-            while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                time.sleep(0.01)
-            os.kill(os.getpid(), signal.SIGINT)
+    for number, handler, told in (
+        (signal.SIGINT, signal.default_int_handler, "KeyboardInterrupt"),
+        (signal.SIGTERM, stop, "stopped"),
+    ):
+        two = model(timeout=float("inf"))
+        expect("a timeout without an end", "nothing was raised", two, x)
+        dist.barrier()
+        if rank == 0:
+            signal.signal(number, handler)
 
-        threading.Thread(target=interrupt).start()
-        expect("Control-C ends a wait", "^KeyboardInterrupt", two, x)
-        expect("... and its group", "the group failed earlier.*KeyboardInterrupt", two, x)
-        expect("... and nothing else", "nothing was raised", torch.relu, x)
-    dist.barrier()
+            def interrupt():
+                while signal.getsignal(number) is handler and time.monotonic() < end:
+                    time.sleep(0.01)
+                os.kill(os.getpid(), number)
+
+            end = time.monotonic() + 2
+            threading.Thread(target=interrupt).start()
+            expect(f"{number.name} ends a wait", f"^(ValueError: )?{told}", two, x)
+            expect("... and its group", f"the group failed earlier.*{told}", two, x)
+            expect("... and nothing else", "nothing was raised", torch.relu, x)
+            report(signal.getsignal(number) is handler, "... and its handler is set again")
+        dist.barrier()
 
     # Rank 1 never comes, not even to the first pass, in which the ranks connect.
     two = model(timeout=LIMIT)

@@ -95,7 +95,8 @@ class _Averaging(Group):
         self._inner, self._names = inner, names
         self._parallel: c_void_p | None = c_void_p()
         self._exchanges: list[_Exchange] = []
-        _c.check(_c.sbn_data_parallel_create(self.handle, None, byref(self._parallel)))
+        create = _c.sbn_data_parallel_create
+        _c.check(self.call(create, self.handle, None, byref(self._parallel)))
 
     def average(self, bucket: Any) -> torch.futures.Future[Tensor]:
         self.device.check_process()

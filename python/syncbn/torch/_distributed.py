@@ -63,6 +63,7 @@ class DistributedTransport(Transport):
         self._whole = whole or self
         self._process_group, self._timeout = process_group, timeout
         self._parts: list[DistributedTransport] = []
+        self._calls = False  # the library, which may call back
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         self._store = _store()
         self._requests: dict[int, _Request] = {}
@@ -148,23 +149,38 @@ class DistributedTransport(Transport):
             seen = wanted = now
 
     def call(self, function: Callable[..., int], *arguments: Any) -> int:
-        """Keeps what a handler of SIGINT raises: the handler runs where Python enters a callback,
-        before the `try` in it, and what it raises there is lost."""
-        handler = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        """Keeps what handlers of signals raise: they run where Python enters a callback, before the
+        `try` in it, and what they raise there is lost."""
+        if threading.current_thread() is not threading.main_thread():
             return function(*arguments)
+        handlers = {
+            number: handler
+            for number in signal.Signals
+            if callable(handler := signal.getsignal(number))
+        }
+        keepers = {number: self._keeper(handler) for number, handler in handlers.items()}
+        try:
+            for number, keeper in keepers.items():
+                signal.signal(number, keeper)
+            self._calls = True
+            return function(*arguments)
+        finally:
+            self._calls = False
+            for number, keeper in keepers.items():
+                # Unless a handler has set another one.
+                if signal.getsignal(number) is keeper:
+                    signal.signal(number, handlers[number])
 
-        def handle(number: int, frame: Any) -> None:
+    def _keeper(self, handler: Callable[[int, Any], Any]) -> Callable[[int, Any], None]:
+        def keep(number: int, frame: Any) -> None:
             try:
                 handler(number, frame)
             except BaseException as error:
+                if not self._calls:
+                    raise
                 self.interrupts.append(error)
 
-        signal.signal(signal.SIGINT, handle)
-        try:
-            return function(*arguments)
-        finally:
-            signal.signal(signal.SIGINT, handler)
+        return keep
 
     # --- the library's callbacks -------------------------------------------------------------
     # None may raise: an error's text becomes part of the library's sentence.
@@ -185,7 +201,7 @@ class DistributedTransport(Transport):
     def test(self, _context: Any, number: int, done: Any) -> int:
         try:
             if self._whole.interrupts:
-                return self._failed(self._whole.interrupts.pop())
+                return self._failed(self._whole.interrupts[0])
             request = self._requests[number]
             if not request.work.is_completed():
                 done[0] = 0
@@ -231,7 +247,7 @@ class DistributedTransport(Transport):
         """Parts end with the whole."""
 
     def _failed(self, error: BaseException) -> int:
-        if not isinstance(error, Exception):
+        if not isinstance(error, Exception) and error not in self._whole.interrupts:
             self._whole.interrupts.append(error)
         text = str(error) or type(error).__name__
         return int(_c.sbn_set_last_error(_TRANSPORT_ERROR, text.encode()))
