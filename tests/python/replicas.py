@@ -2,6 +2,7 @@
 
 import copy
 import threading
+from collections import OrderedDict, defaultdict
 
 import torch
 import torch.nn as nn
@@ -94,6 +95,10 @@ class Forms(nn.Module):
         return {"y": y, "sums": (y.sum(), [mask + 1])}, None
 
 
+class Named(OrderedDict):
+    """Outputs by their names, as transformers has them."""
+
+
 with tap.part("containers"):
     forms = Forms()
     x, mask = torch.randn(5, 3), torch.arange(5)
@@ -104,6 +109,11 @@ with tap.part("containers"):
     right = torch.equal(result["y"], 2 * SyncBatchNorm(3)(x)) and nothing is None
     right = right and sums.shape == (3,) and torch.equal(masks[0], mask + 1)
     tap.ok(right, "results are joined, scalars to a vector")
+    default = defaultdict(list, {"x": x})
+    for given in OrderedDict(x=x), Named(x=x), default:
+        got = DataParallel(nn.Identity(), 2)(given)
+        same = type(got) is type(given) and torch.equal(got["x"], x)
+        tap.ok(same, f"the class of a dictionary stays: {type(given).__name__}", type(got))
     sideways = DataParallel(nn.Identity(), 2, dim=1)
     tap.ok(torch.equal(sideways(x), x), "along another dimension")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+from collections import defaultdict
 from typing import Any, Callable, NamedTuple, Sequence
 
 import torch
@@ -351,8 +352,10 @@ def _values(value: Any) -> list[Any]:
 
 def _with_values(like: Any, values: list[Any]) -> Any:
     """`values` in a container like this one."""
+    if isinstance(like, defaultdict):
+        return defaultdict(like.default_factory, zip(like, values))
     if isinstance(like, dict):
-        return dict(zip(like, values))
+        return type(like)(zip(like, values))
     if hasattr(like, "_fields"):
         return type(like)(*values)
     return type(like)(values)
