@@ -106,6 +106,19 @@ def run_rank(folder, rank):
         expect("its group has failed", r"the group failed earlier", two, x)
         dist.barrier()
 
+    # Rank 1 is late to each pass, which the others announce in the store.
+    two, keys = model(), []
+    two[0](x)
+    for _ in range(9):
+        dist.barrier()
+        keys.append(dist.distributed_c10d._get_default_store().num_keys())
+        dist.barrier()
+        time.sleep(0.2 * (rank == 1))
+        two[0](x)
+    # A key of each rank and tag.
+    few = keys[-1] <= keys[0] + 3 * WORLD
+    report(few, f"waits do not fill the store # got: {keys}")
+
     # Rank 0 is interrupted while it waits: once the pass has a handler of its own. It may have
     # begun with SIGINT ignored, as a shell's job in the background.
     def stop(*_):

@@ -35,11 +35,11 @@ _TAGS = _HEADER, _WORDS, _REPEAT = (
 
 
 class _Request:
-    __slots__ = ("announced", "key", "started", "words", "work")
+    __slots__ = ("place", "started", "tag", "words", "work")
 
-    def __init__(self, work: Any, words: torch.Tensor, key: str) -> None:
-        self.work, self.words, self.key = work, words, key
-        self.started, self.announced = time.monotonic(), False
+    def __init__(self, work: Any, words: torch.Tensor, tag: int, place: int) -> None:
+        self.work, self.words, self.tag, self.place = work, words, tag, place
+        self.started = time.monotonic()
 
 
 class DistributedTransport(Transport):
@@ -75,7 +75,8 @@ class DistributedTransport(Transport):
         self._made = f"{between}made/{self._rank}"
         self._path = f"{between}{self._store.add(self._made, 1) if self._store else 1}/"
         groups = self._make_groups(process_group, ranks, timeout)
-        self._started = {tag: itertools.count() for tag in groups}
+        self._started = {tag: itertools.count(1) for tag in groups}
+        self._announced = dict.fromkeys(groups, 0)
         self._groups = groups
         self._start = _c.Start(self.start)
         self._test = _c.Test(self.test)
@@ -191,8 +192,7 @@ class DistributedTransport(Transport):
             tensor = torch.frombuffer(memory, dtype=torch.int64)
             work = self._groups[tag].allreduce([tensor])
             number = next(self._numbers)
-            key = f"{self._path}{tag}/{next(self._started[tag])}/"
-            self._requests[number] = _Request(work, tensor, key)
+            self._requests[number] = _Request(work, tensor, tag, next(self._started[tag]))
             request[0] = number
             return 0
         except BaseException as error:
@@ -205,9 +205,8 @@ class DistributedTransport(Transport):
             request = self._requests[number]
             if not request.work.is_completed():
                 done[0] = 0
-                if not request.announced:
-                    if time.monotonic() - request.started > _ANNOUNCE_AFTER:
-                        self._announce_request(request)
+                if time.monotonic() - request.started > _ANNOUNCE_AFTER:
+                    self._announce(request)
                 return 0
             del self._requests[number]
             request.work.wait()
@@ -219,8 +218,8 @@ class DistributedTransport(Transport):
     def missing(self, _context: Any, number: int, ranks: Any) -> int:
         try:
             request = self._requests[number]
-            self._announce_request(request)
-            absent = self._absent(request.key)
+            self._announce(request)
+            absent = self._absent(request)
             if absent is None:
                 return -1
             for place, rank in enumerate(absent):
@@ -254,23 +253,23 @@ class DistributedTransport(Transport):
 
     # --- who has come ---------------------------------------------------------------------------
 
-    def _announce_request(self, request: _Request) -> None:
-        if not request.announced:
-            request.announced = True
-            self._announce(f"{request.key}{self._rank}")
+    def _announce(self, request: _Request) -> None:
+        """Tells the other ranks how many requests of this tag have begun here, by one key for all,
+        so that the store does not grow."""
+        more = request.place - self._announced[request.tag]
+        if self._store is not None and more > 0:
+            self._announced[request.tag] = request.place
+            self._store.add(f"{self._path}{request.tag}/{self._rank}", more)
 
-    def _announce(self, key: str) -> None:
-        if self._store is not None:
-            self._store.add(key, 1)
-
-    def _absent(self, key: str) -> list[int] | None:
-        """The other ranks that have not announced this, or None where that cannot be known."""
+    def _absent(self, request: _Request) -> list[int] | None:
+        """The other ranks that have not announced it, or None where that cannot be known."""
         if self._store is None:
             return None
         return [
             rank
             for rank in range(self._size)
-            if rank != self._rank and not self._store.add(f"{key}{rank}", 0)
+            if rank != self._rank
+            and self._store.add(f"{self._path}{request.tag}/{rank}", 0) < request.place
         ]
 
 
