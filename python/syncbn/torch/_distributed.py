@@ -144,7 +144,7 @@ class DistributedTransport(Transport):
         while True:
             if "0" in wanted:
                 wanted = wanted[: self._rank] + mark + wanted[self._rank + 1 :]
-            now = self._store.compare_set(f"{self._path}here", seen, wanted).decode()
+            now: str = self._store.compare_set(f"{self._path}here", seen, wanted).decode()
             if now == wanted:
                 return now
             seen = wanted = now
