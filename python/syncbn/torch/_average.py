@@ -37,8 +37,8 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     DistributedDataParallel. timeout: seconds to wait for other processes in backward, before an
     error names them.
 
-    Gradients may be accumulated, in no_sync() behind zero_grad() or without it. In eval() a
-    DataParallel has one loss, which counts for each of its replicas.
+    Gradients may be accumulated, in no_sync() or without it. In eval() a DataParallel has one loss,
+    which counts for each of its replicas.
 
     Errors. ValueError: a parameter is neither float32 nor of a half type, or a DataParallel has
     layers with gradients="group". In backward, SyncBatchNormError as of SyncBatchNorm;
@@ -153,19 +153,17 @@ class _Averaging(Group):
             self._inner.apart[parameter] = None
             if apart is None:
                 # It came from outside of the replicas, in eval(), or has no part in the loss.
-                apart = Apart([gradient] * self.replicas, gradient, None)
-            own, total, before = apart
-            expected = total if before is None else before + total
-            if not torch.allclose(gradient, expected, rtol=0, atol=0, equal_nan=True):
+                apart = Apart([gradient] * self.replicas, gradient, None, None)
+            if not apart.is_in(gradient):
                 raise RuntimeError(
                     f"{self._names[parameter]}: expected the sum of the replicas' gradients, got "
                     "another one (by a hook, a part of the loss from outside of the DataParallel, "
-                    "no_sync() on top of an averaged gradient, or an earlier error)"
+                    "or an earlier error)"
                 )
-            for grad, row in zip(own, rows):
-                found = grad.to(torch.float32, copy=True).contiguous()
-                # An averaged gradient, the same on all processes: once for each replica.
-                row.append(found if before is None else found.add_(before))
+            for own, row in zip(apart.own, rows):
+                found = own.to(torch.float32, copy=True).contiguous()
+                # What is averaged is the same on all processes: once for each replica.
+                row.append(found if apart.averaged is None else found.add_(apart.averaged))
         return rows
 
     def _end_all(self) -> None:

@@ -85,15 +85,29 @@ class DataParallel(nn.Module):
 
 
 class Apart(NamedTuple):
-    """Gradients of a parameter: those of each replica, their sum, and what it is added to."""
+    """Gradients of a parameter that are not averaged yet."""
 
-    own: Sequence[Tensor]
-    total: Tensor
+    own: Sequence[Tensor]  # of each replica
+    total: Tensor  # their sum, of backward passes since the gradient was `before`
     before: Tensor | None
+    averaged: Tensor | None  # what the gradient was before all of them
 
-    def plus(self, own: Sequence[Tensor], total: Tensor) -> Apart:
-        """With those of another forward pass."""
-        return Apart([a + b for a, b in zip(self.own, own)], self.total + total, self.before)
+    def expected(self) -> Tensor:
+        """The gradient, unless others have changed it."""
+        return self.total if self.before is None else self.before + self.total
+
+    def is_in(self, gradient: Tensor | None) -> bool:
+        """Whether the gradient has these, and nothing else."""
+        expected = self.expected()
+        return gradient is not None and torch.allclose(gradient, expected, 0, 0, equal_nan=True)
+
+    def plus(self, own: Sequence[Tensor], total: Tensor, gradient: Tensor | None) -> Apart:
+        """With those of another forward pass: of the same backward pass, or, where the gradient has
+        the former ones, of the next."""
+        own = [a + b for a, b in zip(self.own, own)]
+        if self.is_in(gradient):
+            return Apart(own, total, self.expected(), self.averaged)
+        return Apart(own, self.total + total, self.before, self.averaged)
 
 
 class _Copies(torch.autograd.Function):
@@ -113,11 +127,12 @@ class _Copies(torch.autograd.Function):
             total += grad
         parameter, apart = ctx.parameter, ctx.apart
         if parameter in apart:
-            if apart[parameter] is None:
+            former = apart[parameter]
+            if former is None:
                 before = None if parameter.grad is None else parameter.grad.clone()
-                apart[parameter] = Apart(grads, total, before)
+                apart[parameter] = Apart(grads, total, before, before)
             else:
-                apart[parameter] = apart[parameter].plus(grads, total)
+                apart[parameter] = former.plus(grads, total, parameter.grad)
         return total, None, None
 
 
