@@ -98,8 +98,10 @@ class Group:
         if self.transport is None:
             return function(*arguments)
         status = self.transport.call(function, *arguments)
-        if self.transport.interrupts:
-            raise self.transport.interrupts.pop()
+        if interrupts := self.transport.interrupts:
+            error = interrupts[0]
+            interrupts.clear()
+            raise error
         return status
 
     def close(self) -> None:

@@ -106,25 +106,46 @@ def run_rank(folder, rank):
         expect("its group has failed", r"the group failed earlier", two, x)
         dist.barrier()
 
-    two = model(timeout=float("inf"))
-    expect("a timeout without an end", "nothing was raised", two, x)
-    dist.barrier()
+    # Rank 1 is late to each pass, which the others announce in the store.
+    two, keys = model(), []
+    two[0](x)
+    for _ in range(9):
+        dist.barrier()
+        keys.append(dist.distributed_c10d._get_default_store().num_keys())
+        dist.barrier()
+        time.sleep(0.2 * (rank == 1))
+        two[0](x)
+    # A key of each rank and tag.
+    few = keys[-1] <= keys[0] + 3 * WORLD
+    report(few, f"waits do not fill the store # got: {keys}")
 
     # Rank 0 is interrupted while it waits: once the pass has a handler of its own. It may have
     # begun with SIGINT ignored, as a shell's job in the background.
-    if rank == 0:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def stop(*_):
+        raise ValueError("stopped")
 
-        def interrupt():
-            while signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                time.sleep(0.01)
-            os.kill(os.getpid(), signal.SIGINT)
+    for number, handler, told in (
+        (signal.SIGINT, signal.default_int_handler, "KeyboardInterrupt"),
+        (signal.SIGTERM, stop, "stopped"),
+    ):
+        two = model(timeout=float("inf"))
+        expect("a timeout without an end", "nothing was raised", two, x)
+        dist.barrier()
+        if rank == 0:
+            signal.signal(number, handler)
 
-        threading.Thread(target=interrupt).start()
-        expect("Control-C ends a wait", "^KeyboardInterrupt", two, x)
-        expect("... and its group", "the group failed earlier.*KeyboardInterrupt", two, x)
-        expect("... and nothing else", "nothing was raised", torch.relu, x)
-    dist.barrier()
+            def interrupt():
+                while signal.getsignal(number) is handler and time.monotonic() < end:
+                    time.sleep(0.01)
+                os.kill(os.getpid(), number)
+
+            end = time.monotonic() + 2
+            threading.Thread(target=interrupt).start()
+            expect(f"{number.name} ends a wait", f"^(ValueError: )?{told}", two, x)
+            expect("... and its group", f"the group failed earlier.*{told}", two, x)
+            expect("... and nothing else", "nothing was raised", torch.relu, x)
+            report(signal.getsignal(number) is handler, "... and its handler is set again")
+        dist.barrier()
 
     # Rank 1 never comes, not even to the first pass, in which the ranks connect.
     two = model(timeout=LIMIT)
@@ -134,15 +155,37 @@ def run_rank(folder, rank):
     dist.barrier()
     expect("PyTorch's own group goes on", "nothing was raised", dist.all_reduce, x)
 
-    # Rank 1 dies.
+    # It comes when the others have given up.
+    two = model(timeout=LIMIT)
+    told = r"rank \d waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT"
+    if rank == 1:
+        time.sleep(LIMIT + 1)
+        told = r"rank 1 waited 2 s in its first pass for ranks 0, 2 \(SBN_TIMEOUT"
+    expect("a rank that is late to the first pass", told, two, x)
+    dist.barrier()
+    expect("... and all come to the next one", "nothing was raised", two, x)
+    dist.barrier()
+
+    # Rank 0 is interrupted while it waits in the first pass.
     two = model()
+    if rank == 0:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        expect("Control-C ends a first pass", "^KeyboardInterrupt", two, x)
+    dist.barrier()
+    expect("... and the next one connects", "nothing was raised", two, x)
+    dist.barrier()
+
+    # Rank 1 dies, in the first pass of another group.
+    two, other = model(), model(timeout=LIMIT)
     two(x)
     dist.barrier()
     if rank == 1:
-        os._exit(7)
+        threading.Timer(0.5, os._exit, (7,)).start()
+        other(x)
     began = time.monotonic()
     expect("a rank that has died", r"SBN_TRANSPORT_ERROR", two, x)
     report(time.monotonic() - began < 30, "... which is noticed at once")
+    expect("... in a first pass", "(?i)timeout", other, x)
     os._exit(0)
 
 

@@ -5,6 +5,7 @@ import io
 import os
 import pickle
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -16,7 +17,12 @@ import torch.nn.functional as F
 import syncbn
 import tap
 from syncbn import _c
-from syncbn.torch import SyncBatchNorm, convert_sync_batchnorm, revert_sync_batchnorm
+from syncbn.torch import (
+    DataParallel,
+    SyncBatchNorm,
+    convert_sync_batchnorm,
+    revert_sync_batchnorm,
+)
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
@@ -98,6 +104,15 @@ with tap.part("convert"):
     y = F.leaky_relu(F.batch_norm(x, layer.running_mean, layer.running_var) + z, 0.25)
     back = revert_sync_batchnorm(layer.eval())
     tap.ok(torch.equal(back(x, z), y), "eval and revert with an activation and a residual")
+    fused = convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(4))).eval()
+    fused[0].activation = "relu"
+    y = fused(x)
+    tap.ok(torch.equal(revert_sync_batchnorm(fused)(x), y), "... that was set after convert")
+    marked = DataParallel(convert_sync_batchnorm(network(), gradients="group"), 2)
+    reverted = revert_sync_batchnorm(marked)
+    ignored = [made._ddp_params_and_buffers_to_ignore for made in (reverted, reverted.module)]
+    what = "revert gives weight and bias back to DistributedDataParallel"
+    tap.ok(ignored == [[], []], what, ignored)
     lazy = nn.Sequential(nn.ReLU(), nn.LazyBatchNorm2d())
     tap.raises(ValueError, "1: .*LazyBatchNorm2d", convert_sync_batchnorm, lazy)
 
@@ -287,15 +302,15 @@ with tap.part("threads"):
     tap.ok(not early and is_made(), "a layer is made while no other thread uses the group")
 
 with tap.part("fork"):
-    child = os.fork()
-    if not child:
-        try:
-            layer(x)
-        except syncbn.SyncBatchNormError as error:
-            right = "got its child by fork" in str(error)
-            os._exit(0 if right else 1)
-        os._exit(2)
-    tap.ok(os.waitpid(child, 0)[1] == 0, "a child of fork is told, and does not hang")
+    halves, layers = SyncBatchNorm(4, activation="relu", name="a child's"), len(group._layers)
+    for made, input in (layer, x), (halves, x.detach().bfloat16()):
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            told = "got its child by fork" in tap.raised(made, input)
+            os._exit(0 if told and len(group._layers) == layers else 1)
+        what = f"a child of fork is told, and does not hang: {made.name}"
+        tap.ok(os.waitpid(child, 0)[1] == 0, what)
     loader = torch.utils.data.DataLoader(torch.randn(8, 4), batch_size=4, num_workers=1)
     tap.ok([layer(batch).shape for batch in loader] == [(4, 4)] * 2, "a DataLoader that forks")
 

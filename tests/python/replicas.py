@@ -1,15 +1,19 @@
 """DataParallel: the bits of one replica, the same steps each time, errors."""
 
 import copy
+import sys
 import threading
+from collections import OrderedDict, defaultdict
 
 import torch
+import torch.distributed as dist
 import torch.nn as nn
+from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
 import cases
 import tap
-from syncbn.torch import DataParallel, SyncBatchNorm, convert_sync_batchnorm
+from syncbn.torch import DataParallel, SyncBatchNorm, average_exactly, convert_sync_batchnorm
 
 torch.set_num_threads(1)
 
@@ -94,6 +98,10 @@ class Forms(nn.Module):
         return {"y": y, "sums": (y.sum(), [mask + 1])}, None
 
 
+class Named(OrderedDict):
+    """Outputs by their names, as transformers has them."""
+
+
 with tap.part("containers"):
     forms = Forms()
     x, mask = torch.randn(5, 3), torch.arange(5)
@@ -104,6 +112,11 @@ with tap.part("containers"):
     right = torch.equal(result["y"], 2 * SyncBatchNorm(3)(x)) and nothing is None
     right = right and sums.shape == (3,) and torch.equal(masks[0], mask + 1)
     tap.ok(right, "results are joined, scalars to a vector")
+    default = defaultdict(list, {"x": x})
+    for given in OrderedDict(x=x), Named(x=x), default:
+        got = DataParallel(nn.Identity(), 2)(given)
+        same = type(got) is type(given) and torch.equal(got["x"], x)
+        tap.ok(same, f"the class of a dictionary stays: {type(given).__name__}", type(got))
     sideways = DataParallel(nn.Identity(), 2, dim=1)
     tap.ok(torch.equal(sideways(x), x), "along another dimension")
 
@@ -163,4 +176,54 @@ with tap.part("errors"):
     text.module.forward = lambda x: "text"
     tap.raises(TypeError, "result: expected tensors.*got str", text, images)
     tap.ok(model(torch.randn(4, 3, 2, 2)).shape == (4, 3, 2, 2), "after errors the next call works")
+
+
+def gradient(steps, exact=True):
+    """Of a model of two replicas, after a function of it."""
+    parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
+    if exact:
+        average_exactly(parallel)
+    steps(parallel)
+    return parallel.module.module.weight.grad
+
+
+with tap.part("gradients that are averaged exactly"):
+    folder = sys.argv[1]
+    dist.init_process_group("gloo", init_method=f"file://{folder}/alone", rank=0, world_size=1)
+    x = torch.arange(8.0).view(4, 2)
+
+    def evaluated(model):
+        model.eval()(x).sum().backward()
+
+    def accumulated(model):
+        for factor in 1, 2:
+            model(factor * x).sum().backward()
+
+    def unsynchronised(model):
+        with model.no_sync():
+            model(x).sum().backward()
+        model(2 * x).sum().backward()
+
+    def called_twice(model):
+        (model(x).sum() + model(2 * x).sum()).backward()
+
+    for steps, losses in (evaluated, 1), (accumulated, 2), (unsynchronised, 2), (called_twice, 2):
+        got, plain = losses * gradient(steps), gradient(steps, exact=False)
+        tap.ok(torch.equal(got, plain), f"mean of losses: {steps.__name__}", got, plain)
+
+    def penalised(model):
+        (model(x).sum() + model.module.module.weight.sum()).backward()
+
+    def hooked(model):
+        model.module.module.weight.register_hook(lambda grad: grad.clamp(max=1.0))
+        model(x).sum().backward()
+
+    def skipped(model):
+        model.module(x).sum().backward()
+        model.zero_grad()
+        model(x).sum().backward()
+
+    for steps in penalised, hooked, skipped:
+        pattern = r"module\.(weight|bias): expected the sum of the replicas' gradients"
+        tap.raises(RuntimeError, pattern, gradient, steps)
 tap.end()

@@ -6,14 +6,14 @@ from ctypes import byref, c_size_t, c_void_p, sizeof
 from typing import Any, NamedTuple, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from syncbn import _c
 from syncbn._device import cpu
 from syncbn._group import Group, Transport
 from syncbn._opencl import Buffers
-from syncbn.torch._data_parallel import DataParallel
+from syncbn.torch._data_parallel import Apart, DataParallel
 from syncbn.torch._groups import transport_of
 from syncbn.torch._module import SyncBatchNorm
 from syncbn.torch._passes import TYPES
@@ -37,9 +37,13 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     DistributedDataParallel. timeout: seconds to wait for other processes in backward, before an
     error names them.
 
+    Gradients may be accumulated, in no_sync() or without it. In eval() a DataParallel has one loss,
+    which counts for each of its replicas.
+
     Errors. ValueError: a parameter is neither float32 nor of a half type, or a DataParallel has
     layers with gradients="group". In backward, SyncBatchNormError as of SyncBatchNorm;
-    RuntimeError: gradients of a DataParallel were accumulated in no_sync().
+    RuntimeError: a gradient is not the sum over the replicas of a DataParallel, because a hook of
+    the parameter changed it or the loss has a part from outside, such as a penalty.
     """
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
@@ -61,7 +65,8 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
                 )
         inner.apart = dict.fromkeys(parameters.values())
     transport = transport_of(model.process_group, timeout)
-    averaging = _Averaging(inner, transport, timeout)
+    names = {parameter: name for name, parameter in parameters.items()}
+    averaging = _Averaging(inner, names, transport, timeout)
     model.register_comm_hook(averaging, lambda own, bucket: own.average(bucket))
 
 
@@ -80,19 +85,26 @@ class _Averaging(Group):
     """The group that averages; it begins with each bucket and ends behind the last."""
 
     def __init__(
-        self, inner: DataParallel | None, transport: Transport | None, timeout: float
+        self,
+        inner: DataParallel | None,
+        names: dict[nn.Parameter, str],
+        transport: Transport | None,
+        timeout: float,
     ) -> None:
         super().__init__(cpu(), inner.replicas if inner else 1, transport, timeout)
-        self._inner = inner
+        self._inner, self._names = inner, names
         self._parallel: c_void_p | None = c_void_p()
         self._exchanges: list[_Exchange] = []
-        _c.check(_c.sbn_data_parallel_create(self.handle, None, byref(self._parallel)))
+        create = _c.sbn_data_parallel_create
+        _c.check(self.call(create, self.handle, None, byref(self._parallel)))
 
     def average(self, bucket: Any) -> torch.futures.Future[Tensor]:
         self.device.check_process()
         try:
             exchange = self._begin(bucket)
         except BaseException:
+            if self._inner:
+                self._inner.apart.update(dict.fromkeys(self._inner.apart))
             self._end_all()
             raise
         self._exchanges.append(exchange)
@@ -135,15 +147,23 @@ class _Averaging(Group):
         """The gradients of each replica, float32 and dense."""
         if self._inner is None:
             return [[gradient.float().contiguous() for gradient in gradients]]
-        apart = self._inner.apart
         rows: list[list[Tensor]] = [[] for _ in range(self.replicas)]
         for parameter, gradient in zip(bucket.parameters(), gradients):
-            own = apart[parameter]
-            apart[parameter] = None
-            for place, row in enumerate(rows):
-                # None: the parameter has no part in the loss.
-                found = torch.zeros_like(gradient) if own is None else own[place]
-                row.append(found.to(torch.float32, copy=True).contiguous())
+            apart = self._inner.apart[parameter]
+            self._inner.apart[parameter] = None
+            if apart is None:
+                # It came from outside of the replicas, in eval(), or has no part in the loss.
+                apart = Apart([gradient] * self.replicas, gradient, None, None)
+            if not apart.is_in(gradient):
+                raise RuntimeError(
+                    f"{self._names[parameter]}: expected the sum of the replicas' gradients, got "
+                    "another one (by a hook, a part of the loss from outside of the DataParallel, "
+                    "or an earlier error)"
+                )
+            for own, row in zip(apart.own, rows):
+                found = own.to(torch.float32, copy=True).contiguous()
+                # What is averaged is the same on all processes: once for each replica.
+                row.append(found if apart.averaged is None else found.add_(apart.averaged))
         return rows
 
     def _end_all(self) -> None:

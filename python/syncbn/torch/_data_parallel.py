@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
+from collections import defaultdict
 from typing import Any, Callable, NamedTuple, Sequence
 
 import torch
@@ -49,8 +50,8 @@ class DataParallel(nn.Module):
         self.module, self.replicas, self.dim = module, replicas, dim
         if hasattr(module, IGNORED):
             setattr(self, IGNORED, [f"module.{name}" for name in getattr(module, IGNORED)])
-        # Gradients of replicas apart, by the parameter, for those that are there.
-        self.apart: dict[nn.Parameter, list[Tensor] | None] = {}
+        # Gradients of replicas apart, of the parameters that are there, until they are averaged.
+        self.apart: dict[nn.Parameter, Apart | None] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the gradients apart, which nobody averages for a copy."""
@@ -83,32 +84,55 @@ class DataParallel(nn.Module):
         return _gathered([replica.result for replica in replicas], self.dim)
 
 
+class Apart(NamedTuple):
+    """Gradients of a parameter that are not averaged yet."""
+
+    own: Sequence[Tensor]  # of each replica
+    total: Tensor  # their sum, of backward passes since the gradient was `before`
+    before: Tensor | None
+    averaged: Tensor | None  # what the gradient was before all of them
+
+    def expected(self) -> Tensor:
+        """The gradient, unless others have changed it."""
+        return self.total if self.before is None else self.before + self.total
+
+    def is_in(self, gradient: Tensor | None) -> bool:
+        """Whether the gradient has these, and nothing else."""
+        expected = self.expected()
+        return gradient is not None and torch.allclose(gradient, expected, 0, 0, equal_nan=True)
+
+    def plus(self, own: Sequence[Tensor], total: Tensor, gradient: Tensor | None) -> Apart:
+        """With those of another forward pass: of the same backward pass, or, where the gradient has
+        the former ones, of the next."""
+        own = [a + b for a, b in zip(self.own, own)]
+        if self.is_in(gradient):
+            return Apart(own, total, self.expected(), self.averaged)
+        return Apart(own, self.total + total, self.before, self.averaged)
+
+
 class _Copies(torch.autograd.Function):
     """A parameter as a tensor of each replica, in the same memory, so that each has a gradient."""
 
     @staticmethod
     def forward(
-        ctx: Any,
-        parameter: nn.Parameter,
-        replicas: int,
-        apart: dict[nn.Parameter, list[Tensor] | None],
+        ctx: Any, parameter: nn.Parameter, replicas: int, apart: dict[nn.Parameter, Apart | None]
     ) -> Any:
         ctx.parameter, ctx.apart = parameter, apart
         return tuple(parameter.detach() for _ in range(replicas))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        if ctx.parameter in ctx.apart:
-            if ctx.apart[ctx.parameter] is not None:
-                ctx.apart[ctx.parameter] = None
-                raise RuntimeError(
-                    "backward: expected the gradients of the last one to be averaged first, "
-                    "got a second one (in no_sync(), or after an error)"
-                )
-            ctx.apart[ctx.parameter] = list(grads)
         total = grads[0].clone()
         for grad in grads[1:]:
             total += grad
+        parameter, apart = ctx.parameter, ctx.apart
+        if parameter in apart:
+            former = apart[parameter]
+            if former is None:
+                before = None if parameter.grad is None else parameter.grad.clone()
+                apart[parameter] = Apart(grads, total, before, before)
+            else:
+                apart[parameter] = former.plus(grads, total, parameter.grad)
         return total, None, None
 
 
@@ -343,8 +367,10 @@ def _values(value: Any) -> list[Any]:
 
 def _with_values(like: Any, values: list[Any]) -> Any:
     """`values` in a container like this one."""
+    if isinstance(like, defaultdict):
+        return defaultdict(like.default_factory, zip(like, values))
     if isinstance(like, dict):
-        return dict(zip(like, values))
+        return type(like)(zip(like, values))
     if hasattr(like, "_fields"):
         return type(like)(*values)
     return type(like)(values)

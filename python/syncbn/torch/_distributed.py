@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import datetime
 import inspect
@@ -9,7 +10,7 @@ import itertools
 import signal
 import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import torch
 import torch.distributed as dist
@@ -34,11 +35,11 @@ _TAGS = _HEADER, _WORDS, _REPEAT = (
 
 
 class _Request:
-    __slots__ = ("announced", "key", "started", "words", "work")
+    __slots__ = ("place", "started", "tag", "words", "work")
 
-    def __init__(self, work: Any, words: torch.Tensor, key: str) -> None:
-        self.work, self.words, self.key = work, words, key
-        self.started, self.announced = time.monotonic(), False
+    def __init__(self, work: Any, words: torch.Tensor, tag: int, place: int) -> None:
+        self.work, self.words, self.tag, self.place = work, words, tag, place
+        self.started = time.monotonic()
 
 
 class DistributedTransport(Transport):
@@ -62,6 +63,7 @@ class DistributedTransport(Transport):
         self._whole = whole or self
         self._process_group, self._timeout = process_group, timeout
         self._parts: list[DistributedTransport] = []
+        self._calls = False  # the library, which may call back
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         self._store = _store()
         self._requests: dict[int, _Request] = {}
@@ -73,7 +75,8 @@ class DistributedTransport(Transport):
         self._made = f"{between}made/{self._rank}"
         self._path = f"{between}{self._store.add(self._made, 1) if self._store else 1}/"
         groups = self._make_groups(process_group, ranks, timeout)
-        self._started = {tag: itertools.count() for tag in groups}
+        self._started = {tag: itertools.count(1) for tag in groups}
+        self._announced = dict.fromkeys(groups, 0)
         self._groups = groups
         self._start = _c.Start(self.start)
         self._test = _c.Test(self.test)
@@ -103,46 +106,82 @@ class DistributedTransport(Transport):
         self._wait_for_all(timeout)
         seconds = min(timeout + min(timeout, _GLOO_LATER), _ENDLESS)
         limit = datetime.timedelta(seconds=seconds)
-        words, repeat = (
-            dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
-        )
+        with _waits_limited(self._store, limit):
+            words, repeat = (
+                dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
+            )
         return {_HEADER: words, _WORDS: words, _REPEAT: repeat}
 
     def _wait_for_all(self, timeout: float) -> None:
         """Waits until all ranks are here, because PyTorch's own wait has no such limit."""
-        key = f"{self._path}begun/"
-        self._announce(f"{key}{self._rank}")
+        if self._store is None:
+            return
         end, pause = time.monotonic() + timeout, 0.001
-        while absent := self._absent(key):
-            if time.monotonic() > end:
+        absent = set(range(self._size))
+        try:
+            while "0" in (here := self._here("1")) and time.monotonic() < end:
+                absent -= _those("1", here)
+                time.sleep(pause)
+                pause = min(2 * pause, 0.05)
+        finally:
+            here = self._here("0")
+            if "0" in here:
                 # Whoever has skipped this pass and comes to the next finds its name free.
                 self._store.add(self._made, -1)
-                raise _c.SyncBatchNormError(
-                    _c.CONSTANTS["SBN_TIMEOUT"],
-                    f"rank {self._rank} waited {timeout:g} s in its first pass for "
-                    f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}",
-                )
-            time.sleep(pause)
-            pause = min(2 * pause, 0.05)
+        if "0" in here:
+            # Those that never came, or else that came and left.
+            absent = absent or _those("0", here) - {self._rank}
+            raise _c.SyncBatchNormError(
+                _c.CONSTANTS["SBN_TIMEOUT"],
+                f"rank {self._rank} waited {timeout:g} s in its first pass for "
+                f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, sorted(absent)))}",
+            )
+
+    def _here(self, mark: str) -> str:
+        """Which ranks are here, a digit of each, after this one's has become `mark`. Once all are
+        here the digits stay, so that nobody leaves while another goes on."""
+        seen, wanted = "", "0" * self._size
+        while True:
+            if "0" in wanted:
+                wanted = wanted[: self._rank] + mark + wanted[self._rank + 1 :]
+            now: str = self._store.compare_set(f"{self._path}here", seen, wanted).decode()
+            if now == wanted:
+                return now
+            seen = wanted = now
 
     def call(self, function: Callable[..., int], *arguments: Any) -> int:
-        """Keeps what a handler of SIGINT raises: the handler runs where Python enters a callback,
-        before the `try` in it, and what it raises there is lost."""
-        handler = signal.getsignal(signal.SIGINT)
-        if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        """Keeps what handlers of signals raise: they run where Python enters a callback, before the
+        `try` in it, and what they raise there is lost."""
+        if threading.current_thread() is not threading.main_thread():
             return function(*arguments)
+        handlers = {
+            number: handler
+            for number in signal.Signals
+            if callable(handler := signal.getsignal(number))
+        }
+        keepers = {number: self._keeper(handler) for number, handler in handlers.items()}
+        try:
+            for number, keeper in keepers.items():
+                signal.signal(number, keeper)
+            self._calls = True
+            return function(*arguments)
+        finally:
+            self._calls = False
+            for number, keeper in keepers.items():
+                # Unless a handler has set another one.
+                if signal.getsignal(number) is keeper:
+                    signal.signal(number, handlers[number])
 
-        def handle(number: int, frame: Any) -> None:
+    def _keeper(self, handler: Callable[[int, Any], Any]) -> Callable[[int, Any], None]:
+        def keep(number: int, frame: Any) -> None:
             try:
                 handler(number, frame)
             except BaseException as error:
+                if not self._calls:
+                    raise
                 self.interrupts.append(error)
 
-        signal.signal(signal.SIGINT, handle)
-        try:
-            return function(*arguments)
-        finally:
-            signal.signal(signal.SIGINT, handler)
+        return keep
 
     # --- the library's callbacks -------------------------------------------------------------
     # None may raise: an error's text becomes part of the library's sentence.
@@ -153,8 +192,7 @@ class DistributedTransport(Transport):
             tensor = torch.frombuffer(memory, dtype=torch.int64)
             work = self._groups[tag].allreduce([tensor])
             number = next(self._numbers)
-            key = f"{self._path}{tag}/{next(self._started[tag])}/"
-            self._requests[number] = _Request(work, tensor, key)
+            self._requests[number] = _Request(work, tensor, tag, next(self._started[tag]))
             request[0] = number
             return 0
         except BaseException as error:
@@ -163,13 +201,12 @@ class DistributedTransport(Transport):
     def test(self, _context: Any, number: int, done: Any) -> int:
         try:
             if self._whole.interrupts:
-                return self._failed(self._whole.interrupts.pop())
+                return self._failed(self._whole.interrupts[0])
             request = self._requests[number]
             if not request.work.is_completed():
                 done[0] = 0
-                if not request.announced:
-                    if time.monotonic() - request.started > _ANNOUNCE_AFTER:
-                        self._announce_request(request)
+                if time.monotonic() - request.started > _ANNOUNCE_AFTER:
+                    self._announce(request)
                 return 0
             del self._requests[number]
             request.work.wait()
@@ -181,8 +218,8 @@ class DistributedTransport(Transport):
     def missing(self, _context: Any, number: int, ranks: Any) -> int:
         try:
             request = self._requests[number]
-            self._announce_request(request)
-            absent = self._absent(request.key)
+            self._announce(request)
+            absent = self._absent(request)
             if absent is None:
                 return -1
             for place, rank in enumerate(absent):
@@ -209,30 +246,30 @@ class DistributedTransport(Transport):
         """Parts end with the whole."""
 
     def _failed(self, error: BaseException) -> int:
-        if not isinstance(error, Exception):
+        if not isinstance(error, Exception) and error not in self._whole.interrupts:
             self._whole.interrupts.append(error)
         text = str(error) or type(error).__name__
         return int(_c.sbn_set_last_error(_TRANSPORT_ERROR, text.encode()))
 
     # --- who has come ---------------------------------------------------------------------------
 
-    def _announce_request(self, request: _Request) -> None:
-        if not request.announced:
-            request.announced = True
-            self._announce(f"{request.key}{self._rank}")
+    def _announce(self, request: _Request) -> None:
+        """Tells the other ranks how many requests of this tag have begun here, by one key for all,
+        so that the store does not grow."""
+        more = request.place - self._announced[request.tag]
+        if self._store is not None and more > 0:
+            self._announced[request.tag] = request.place
+            self._store.add(f"{self._path}{request.tag}/{self._rank}", more)
 
-    def _announce(self, key: str) -> None:
-        if self._store is not None:
-            self._store.add(key, 1)
-
-    def _absent(self, key: str) -> list[int] | None:
-        """The other ranks that have not announced this, or None where that cannot be known."""
+    def _absent(self, request: _Request) -> list[int] | None:
+        """The other ranks that have not announced it, or None where that cannot be known."""
         if self._store is None:
             return None
         return [
             rank
             for rank in range(self._size)
-            if rank != self._rank and not self._store.add(f"{key}{rank}", 0)
+            if rank != self._rank
+            and self._store.add(f"{self._path}{request.tag}/{rank}", 0) < request.place
         ]
 
 
@@ -244,6 +281,25 @@ def _store() -> Any:
     """
     get = getattr(dist.distributed_c10d, "_get_default_store", None)
     return get() if get else None
+
+
+@contextlib.contextmanager
+def _waits_limited(store: Any, limit: datetime.timedelta) -> Iterator[None]:
+    """Limits PyTorch's waits in the store, as for a rank that has died and does not connect."""
+    if store is None:
+        yield
+        return
+    usual = store.timeout
+    store.set_timeout(min(limit, usual))
+    try:
+        yield
+    finally:
+        store.set_timeout(usual)
+
+
+def _those(mark: str, here: str) -> set[int]:
+    """The ranks with this digit."""
+    return {rank for rank, own in enumerate(here) if own == mark}
 
 
 def _ranks_of(process_group: dist.ProcessGroup) -> list[int]:

@@ -13,7 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parallel import DistributedDataParallel
 
-from syncbn._device import Device
+from syncbn._device import Device, cpu
 from syncbn._group import Group, Layer, Settings
 from syncbn.torch import _operators
 from syncbn.torch._backend import backend_of, is_registered
@@ -183,6 +183,8 @@ class SyncBatchNorm(_BatchNorm):
                 f'layer "{self.name}": expected a call of its copy in a replica, got one of itself '
                 "(a method that is bound to it, a list, or a DataParallel in another keeps it)"
             )
+        # Before a group or a layer is made, which compiles kernels in threads of the driver.
+        (device or cpu()).check_process()
         return group_of(self.process_group, self.timeout, replicas, device)
 
     def layer(
@@ -307,9 +309,14 @@ class SyncBatchNorm(_BatchNorm):
     @classmethod
     def revert_sync_batchnorm(cls, module: nn.Module) -> nn.Module:
         """The way back: every SyncBatchNorm, PyTorch's too, becomes the batch norm that
-        convert_sync_batchnorm found, or, where there was none, one for any number of dimensions,
-        with the same activation. Parameters and buffers stay the same objects.
+        convert_sync_batchnorm found, or, where there was none or the layer has an activation, one
+        for any number of dimensions, with the same activation. Parameters and buffers stay the same
+        objects.
+
+        DistributedDataParallel of this model averages their gradients, gradients="group" or not.
         """
+        for part in module.modules():
+            _mark(part, "local")
         return _replace(module, lambda old, path: _reverted(old))
 
 
@@ -359,14 +366,15 @@ def _replace(
     return made[id(module)] or module
 
 
-def _mark(model: nn.Module) -> None:
-    """Tells DistributedDataParallel which parameters have the gradients of all processes."""
+def _mark(model: nn.Module, gradients: str | None = None) -> None:
+    """Tells DistributedDataParallel which parameters have the gradients of all processes: those of
+    layers with gradients="group", or with this setting in place of their own."""
     names: dict[str, set[str]] = {"local": set(), "group": set()}
     for path, layer in model.named_modules():
         if isinstance(layer, SyncBatchNorm):
             # DistributedDataParallel calls those of the model itself both "weight" and ".weight".
             own = {f"{path}.{name}" for name in ("weight", "bias")}
-            names[layer.gradients] |= own | {name.lstrip(".") for name in own}
+            names[gradients or layer.gradients] |= own | {name.lstrip(".") for name in own}
     before = set(getattr(model, IGNORED, ()))
     ignored = before - names["local"] | names["group"]
     if ignored != before:
@@ -412,7 +420,9 @@ def _converted(
 def _reverted(old: nn.Module) -> nn.Module | None:
     if not isinstance(old, (SyncBatchNorm, nn.SyncBatchNorm)):
         return None
-    kind = getattr(old, "converted_from", None) or BatchNorm
+    kind: type[_BatchNorm] = BatchNorm
+    if isinstance(old, SyncBatchNorm) and old.activation is None:
+        kind = old.converted_from or kind
     new = kind(old.num_features, old.eps, old.momentum, False, old.track_running_stats)
     if isinstance(old, SyncBatchNorm) and isinstance(new, BatchNorm):
         new.activation, new.slope = old.activation, old.slope

@@ -88,7 +88,6 @@ class Node(torch.autograd.Function):
         layer, running = call.layer, call.running
         group, layout = layer.group, layer.settings.layout
         replicas, device = group.replicas, group.device
-        device.check_process()
         xs = [in_layout(x, layout) for x in tensors[:replicas]]
         residuals = [in_layout(z, layout) for z in tensors[replicas:]]
         ys = [torch.empty_like(x) for x in xs]
