@@ -1,4 +1,6 @@
 /* sbn_device_memory: what passes allocate, that it does not grow, and that all of it is freed. */
+#include "exact/accumulator.h"
+#include "program/kernel_constants.h"
 #include "support/main.h"
 #include "support/ranks.h"
 #include "support/wraps.h"
@@ -42,8 +44,11 @@ void checks(void)
 {
     tap_ok(sbn_device_memory() == 0, "before any group: expected 0, got %zu", sbn_device_memory());
     const size_t of_one = taken_by(1), of_two = taken_by(2);
-    /* mean and variance at least, as floats */
-    tap_ok(of_one >= 2 * RANK_CHANNELS * sizeof(float), "one replica: %zu bytes", of_one);
+    /* Tables of saved, running and a backward pass's coefficients, and accumulators of one slice. */
+    const size_t rows = sizeof(float) * (3 * SBN_COEFFICIENT_ROWS + SBN_GRADIENT_ROWS);
+    const size_t words = sbn__accumulator_length(&sbn_backward_narrow) + sbn__wide_limbs();
+    tap_ok(of_one == RANK_CHANNELS * (rows + sizeof(int64_t) * words), "one replica: %zu bytes",
+           of_one);
     tap_ok(of_two > of_one, "two replicas take more than one: got %zu and %zu", of_two, of_one);
 
     /* A device with memory of its own keeps there what kernels touch in every pass. */

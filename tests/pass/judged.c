@@ -22,6 +22,7 @@ static const char *const lines[] = {
     "mb3ic4ih0iw3,r2,last,accumulate,form=gpu",
     "mb8ic3,split8-0,data=nan",
     "mb8ic3,relu,last,split8-0,data=nan,byhost",
+    "mb8ic1,relu,add,split7-1,stored",
     "mb8ic135il2,split8-0,data=nan,grad=nan,byhost,form=gpu",
     "mb8ic8,relu,last,split0-8,data=infs,grad=infs,accumulate,form=gpu",
     "mb8ic16ih9iw9,r2,clamp,eps=16,momentum=0.3",

@@ -83,6 +83,7 @@ static void check_under_pass(void)
         sbn_group *part;
         sbn_data_parallel *parallel;
         sbn_pass *pass;
+        REFUSED(sbn_backward(l.layer, &data.shard, NULL, 0, NULL), "saved: |got NULL");
         must(back ? sbn_backward_begin(l.layer, &data.shard, l.saved, 0, &pass)
                   : sbn_forward_begin(l.layer, &data.shard, l.saved, 0, &pass),
              "begin");

@@ -130,10 +130,13 @@ void check_calls(training *t)
            "%s: statistics and their count are there before passes", t->p->what);
     long before[WAITING], after[WAITING];
     const long handles = sbn__handles_open(), asked = wraps_calls(WRAP_EVENT_INFO);
+    const long fills = wraps_calls(WRAP_FILL);
     count(before);
     for (int i = 0; i < ROUNDS; ++i)
         train_ahead(t, other);
     count(after);
+    tap_ok(t->replicas > 1 || wraps_calls(WRAP_FILL) == fills, "%s: %ld fills", t->p->what,
+           wraps_calls(WRAP_FILL) - fills);
     for (int i = 0; i < WAITING; ++i)
         tap_ok(after[i] == before[i], "%s: %d rounds, %ld calls of %s", t->p->what, ROUNDS,
                after[i] - before[i], wraps_names[waiting[i]]);
@@ -143,6 +146,10 @@ void check_calls(training *t)
     tap_ok(questions <= most, "%s: %ld questions for states", t->p->what, questions);
     tap_ok(sbn__handles_open() == handles, "%s: %ld more handles", t->p->what,
            sbn__handles_open() - handles);
+    const long waited = wraps_waited_for();
+    must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
+    tap_ok(t->replicas > 1 || wraps_waited_for() - waited == (t->group->replicas->in_order ? 0 : 2),
+           "%s: a pass waits for the last use of its accumulators and its table", t->p->what);
     must(clFinish(t->queues[0]), "clFinish");
     must(sbn_saved_destroy(other), "sbn_saved_destroy");
 }
@@ -158,4 +165,18 @@ void check_copies(training *t)
     must(sbn_pass_end(pass, NULL), "end");
     tap_ok(waits == (long)t->replicas, "%s: %zu copies are read by the host after %ld waits",
            t->p->what, t->replicas, waits);
+    must(sbn_batchnorm_set_frozen(t->layer, 1), "frozen");
+    train(t, 0);
+    const long waited = wraps_waited_for();
+    must(sbn_backward(t->layer, t->shards, t->saved, 0, NULL), "sbn_backward");
+    tap_ok(wraps_waited_for() - waited ==
+               (t->group->replicas->in_order ? 0 : 6 * (long)t->replicas),
+           "%s: gradients are stored behind dx: %ld events", t->p->what,
+           wraps_waited_for() - waited);
+    for (size_t r = 0; r < t->replicas; ++r)
+        t->shards[r].dx.mem = t->shards[r].weight_grad.mem = t->shards[r].bias_grad.mem = NULL;
+    const long launches = wraps_calls(WRAP_LAUNCH);
+    must(sbn_backward(t->layer, t->shards, t->saved, 0, NULL), "sbn_backward");
+    tap_ok(wraps_calls(WRAP_LAUNCH) == launches, "%s: a pass that wants nothing launches nothing",
+           t->p->what);
 }

@@ -30,6 +30,7 @@ void check_late_errors(training *t)
     EXPECT_CONDEMNED(sbn_saved_stats(t->saved, mean, NULL, NULL),
                      "the forward pass of layer \"batchnorm\" that fills it has failed",
                      "saved statistics are asked for");
+    must(sbn_saved_stats(t->saved, NULL, NULL, NULL), "a count, which needs no device");
     wraps_condemn(0);
     /* A queue in order is asked only where an event of the caller's may have failed. */
     cl_event given = fixture_gate(&device);
@@ -67,6 +68,9 @@ void check_late_errors(training *t)
     training_reset(t);
     train(t, 0);
     const uint64_t again = training_digest(SBN_DIGEST_START, t);
+    const long reads = wraps_calls(WRAP_READ);
+    must(sbn_saved_stats(t->saved, mean, NULL, NULL), "sbn_saved_stats");
+    tap_ok(wraps_calls(WRAP_READ) == reads, "%s: saved statistics are read once", t->p->what);
     must(clReleaseEvent(given), "clReleaseEvent");
     training_open(&fresh, t->p, t->queues[0], 0);
     train(&fresh, 0);
@@ -260,10 +264,19 @@ void check_failed_evaluation(training *t)
     static const float means[MOST_CHANNELS] = {5.0f};
     const struct timespec while_closed = {0, 20000000};
     const slice *s = &t->slices[0];
-    must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
+    const sbn_shard *own = &s->shard;
+    const sbn_folding folding = FOLDING_WITH(.outer = 1, .inner = 1, .weight = own->bias,
+                                             .norm_weight = own->weight, .norm_bias = own->bias,
+                                             .folded_weight = own->weight_grad,
+                                             .folded_bias = own->bias_grad);
+    must(sbn_batchnorm_fold(t->layer, &folding), "sbn_batchnorm_fold");
     const long written = wraps_calls(WRAP_WRITE);
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
-    tap_ok(wraps_calls(WRAP_WRITE) == written, "%s: a table is written once", t->p->what);
+    must(sbn_batchnorm_reset_running_stats(t->layer), "reset");
+    must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
+    must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
+    tap_ok(wraps_calls(WRAP_WRITE) == written + 1,
+           "%s: a table is written once, for folding and evaluation", t->p->what);
     must(clFinish(t->queues[0]), "clFinish");
     const uint64_t right = digest_buffer(SBN_DIGEST_START, s, &s->shard.y, s->elements);
     training_reset(t);

@@ -147,10 +147,10 @@ static slice batch;
 /* dy serves as the residual, and its gradient is not asked for. */
 static sbn_shard shard;
 
-/* With a residual and a ReLU, whose signs are saved, too. */
+/* With a residual; if it is masked, with a ReLU, too, whose signs are saved. */
 static life live(sbn_group *group, int is_masked, size_t channels)
 {
-    return LIVE_WITH(group, .name = "first", .channels = channels, .residual = is_masked,
+    return LIVE_WITH(group, .name = "first", .channels = channels, .residual = 1,
                      .activation = is_masked ? SBN_RELU : SBN_IDENTITY);
 }
 
@@ -290,8 +290,15 @@ static void check_refused(void)
             free(copy);
         }
     tap_ok(!odd && refused == 864, "%d of 1152 changed bytes of the headers are refused", refused);
-    /* Frozen, and of another pass, place and count. */
     static unsigned char back[ROOM];
+    wraps_fail(WRAP_READ, 2);
+    expect(sbn_saved_store(l.saved, back, ROOM, &size), CL_OUT_OF_RESOURCES, "",
+           "a mask that cannot be read");
+    wraps_fail(WRAP_WRITE, 1);
+    expect(sbn_saved_load(target, bytes, size), CL_OUT_OF_RESOURCES, "",
+           "a mask that cannot be written");
+    wraps_fail(WRAP_WRITE, 0);
+    /* Frozen, and of another pass, place and count. */
     ++bytes[SBN_SAVED_PASS - 4], ++bytes[SBN_SAVED_PASS], ++bytes[SBN_SAVED_PASS + 4], ++bytes[80];
     must(sbn_saved_load(target, bytes, size), "sbn_saved_load");
     must(sbn_saved_store(target, back, ROOM, &size), "sbn_saved_store");
