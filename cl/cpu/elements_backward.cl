@@ -43,6 +43,12 @@ static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong
 #endif
 }
 
+static bool pass_inside(private const pass_tensors *tensors, ulong at, uint rows, uint stride)
+{
+    return tensors->summed + at + (rows - 1) * (stride + tensors->summed_gap) + WIDTH <= tensors->summed_end &&
+           tensors->x + at + (rows - 1) * (stride + tensors->x_gap) + WIDTH <= tensors->x_end;
+}
+
 /*
  * The mean of a channel, and the line by which z is computed again, or x - mean from z, where a is 1
  * over it; or those of WIDTH channels.

@@ -23,6 +23,12 @@ static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong
     *at += rows * (stride + tensors->summed_gap);
 }
 
+/* Whether WIDTH elements of each of `rows` rows lie within the tensors. */
+static bool pass_inside(private const pass_tensors *tensors, ulong at, uint rows, uint stride)
+{
+    return tensors->summed + at + (rows - 1) * (stride + tensors->summed_gap) + WIDTH <= tensors->summed_end;
+}
+
 /* What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the backward pass. */
 typedef real pass_line;
 #define pass_mean(line) (line)

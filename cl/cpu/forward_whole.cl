@@ -23,7 +23,7 @@ void forward_whole_nchw(FORWARD_WHOLE_PARAMETERS)
                accumulators + (ulong)c * PASS_LENGTH, wide, thin);
     COMBINE_SUMS(accumulators, room, c, c + width);
     /* The sample that was read last is still in the cache. */
-    for (uint s = samples; s > 0; --s) {
+    for (ulong s = samples; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
         FORWARD_FUSION_OF(run)
         forward_apply_run(x + x_offset + run + (s - 1) * x_gap,

@@ -80,9 +80,7 @@ static uint sum_vectors(private const pass_tensors *tensors, ulong place, uint n
             if (!(mask >> v & 1))
                 continue;
             const ulong at = place + (ulong)r * stride + v * WIDTH;
-            const uint inside = of_tile.summed + at + (rows - 1) * (stride + of_tile.summed_gap) +
-                                    WIDTH <=
-                                of_tile.summed_end;
+            const uint inside = pass_inside(&of_tile, at, rows, stride);
             if (r == 0) {
                 if (!again)
                     pivots[v] = pivot_of_rows(&of_tile, at, n, stride, last_reciprocal,

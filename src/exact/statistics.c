@@ -167,8 +167,7 @@ size_t sbn__needs_wide(const sbn_accumulators *accumulators, size_t channels, un
 {
     size_t count = 0;
     for (size_t c = 0; c < channels; ++c) {
-        const int64_t flags = sbn__accumulator_flags(accumulators, c);
-        wide[c] = flags & SBN_FLAG_WIDE && !(flags & (SBN_FLAG_PLUS_INF | SBN_FLAG_MINUS_INF));
+        wide[c] = (sbn__accumulator_flags(accumulators, c) & SBN_FLAG_WIDE) != 0;
         count += wide[c];
     }
     return count;

@@ -53,8 +53,8 @@ sbn_gradient_sums sbn__bigint_gradient_sums(const sbn_accumulators *accumulators
                                             double mean);
 
 /*
- * Sets `wide` to 1 for each channel with terms in a wide accumulator, unless its sums are not finite, and returns how
- * many there are. All ranks get the same result, as they have the same flags.
+ * Sets `wide` to 1 for each channel with terms in a wide accumulator, also where the sums are not finite, for those of
+ * a replica may be, and returns how many there are. All ranks get the same result, as they have the same flags.
  */
 size_t sbn__needs_wide(const sbn_accumulators *accumulators, size_t channels, unsigned char *wide);
 

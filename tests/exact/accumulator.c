@@ -134,7 +134,7 @@ static void needs_wide(void)
 {
     enum { INF = SBN_FLAG_PLUS_INF, OVER = SBN_FLAG_OVERFLOW, WIDE = SBN_FLAG_WIDE };
     static const int64_t flags[] = {WIDE, 0, WIDE | OVER, INF, INF | WIDE, 0, WIDE};
-    static const unsigned char expected[] = {1, 0, 1, 0, 0, 0, 1};
+    static const unsigned char expected[] = {1, 0, 1, 0, 1, 0, 1};
     enum { CHANNELS = sizeof expected };
     const size_t length = sbn__accumulator_length(&sbn_forward_narrow);
     int64_t wire[CHANNELS * LENGTH] = {0};
@@ -143,9 +143,9 @@ static void needs_wide(void)
         wire[(c + 1) * length - 1] = flags[c];
     const sbn_accumulators accumulators = {wire, &sbn_forward_narrow};
     const size_t count = sbn__needs_wide(&accumulators, CHANNELS, wide);
-    tap_ok(count == 3 && memcmp(wide, expected, CHANNELS) == 0 &&
+    tap_ok(count == 4 && memcmp(wide, expected, CHANNELS) == 0 &&
                sbn__needs_wide(&accumulators, 0, wide) == 0,
-           "wide accumulators count where there are terms in them and the sums are finite");
+           "wide accumulators count where there are terms in them");
 }
 
 static void small_slices(void)

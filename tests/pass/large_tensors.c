@@ -158,6 +158,32 @@ static void check(sbn_kernel_form form, sbn_layout layout, size_t replicas, part
                layout == SBN_LAYOUT_NHWC ? "last" : "first", replicas);
 }
 
+/* A view whose samples lie 2^31 elements apart, by the one launch of a whole pass: y and dx of dense samples. */
+static void check_gaps(void)
+{
+    enum { FEW = 3, FLAT = 16, PER = CHANNELS * FLAT };
+    const size_t gap = (size_t)1 << 31;
+    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS, .type = SBN_BF16,
+                             .affine = OFF);
+    sbn_shard s = SHARD_WITH(.dims = 3, .shape = {FEW, CHANNELS, FLAT}, .x = {one[X].mem}, .y = {one[Y].mem},
+                             .dy = {one[DY].mem}, .dx = {one[DX].mem});
+    int right = 1;
+    for (int view = 0; view < 2; ++view) {
+        must(sbn_forward(l.layer, &s, l.saved, 0, NULL), "sbn_forward");
+        must(sbn_backward(l.layer, &s, l.saved, 0, NULL), "sbn_backward");
+        must(clFinish(queue), "clFinish");
+        s.y.mem = large[Y].mem;
+        s.dx.mem = large[DX].mem;
+        s.y_pitch = s.dx_pitch = PER + gap;
+    }
+    for (int i = Y; i <= DX; i += DX - Y)
+        for (size_t n = 0; n < FEW; ++n)
+            right = right && memcmp(large[i].at + TYPE_SIZE * n * (PER + gap), one[i].at + TYPE_SIZE * n * PER,
+                                    TYPE_SIZE * PER) == 0;
+    tap_ok(right, "y and dx of samples 2^31 elements apart are those of dense ones");
+    fixture_die(&l);
+}
+
 void checks(void)
 {
     if (open_all(large, SAMPLES) && open_all(one, 1)) {
@@ -172,6 +198,7 @@ void checks(void)
             check(form, SBN_LAYOUT_NCHW, 1, behind);
             check(form, SBN_LAYOUT_NHWC, 1, behind);
         }
+        check_gaps();
     } else {
         tap_skip("%zu GB of address space cannot be mapped",
                  TENSORS * SAMPLES * sample_bytes >> 30);

@@ -3,6 +3,7 @@
  * just beyond does not, which a caller is told; and the lowest bit of a sum counts.
  */
 #include <math.h>
+#include <string.h>
 
 #include "group/group.h"
 #include "support/main.h"
@@ -18,6 +19,35 @@ static const struct {
     {1, TURNS, 22, 0},     {1, TURNS, 23, 1},     {1, LATE, 24, 0},     {1, CONSTANT, -56, 0},
     {1, CONSTANT, -57, 1},
 };
+
+/* Own gradients of a replica whose blocks are wide, beside one with an infinity: alike whoever combines. */
+static void check_own(void)
+{
+    const float infinite = INFINITY;
+    float sums[2][2];
+    for (int host = 0; host < 2; ++host) {
+        const life l = LIVE_WITH(fixture_group(queue, 2, SBN_FORM_AUTO), .channels = 1);
+        slice s[2];
+        l.group->combines = l.group->combines && !host;
+        for (uint32_t r = 0; r < 2; ++r)
+            slice_open(&s[r], &device, queue, r, 1, 1, ELEMENTS, 1);
+        float dy[ELEMENTS];
+        for (int e = 0; e < ELEMENTS; ++e)
+            dy[e] = ldexpf((float)(1 + e % 3), 21);
+        buffer_write(&s[0], &s[0].shard.dy, ELEMENTS, dy);
+        buffer_write(&s[1], &s[1].shard.dy, 1, &infinite);
+        const sbn_shard shards[] = {s[0].shard, s[1].shard};
+        must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
+        must(sbn_backward(l.layer, shards, l.saved, 0, NULL), "sbn_backward");
+        buffer_read(&s[0], &s[0].shard.weight_grad, 1, &sums[host][0]);
+        buffer_read(&s[0], &s[0].shard.bias_grad, 1, &sums[host][1]);
+        slice_close(&s[0]);
+        slice_close(&s[1]);
+        fixture_die(&l);
+    }
+    tap_ok(sums[0][1] == ldexpf(511, 21) && memcmp(sums[0], sums[1], sizeof *sums) == 0,
+           "own gradients beside an infinity: %a and %a", (double)sums[0][1], (double)sums[1][1]);
+}
 
 void checks(void)
 {
@@ -50,4 +80,5 @@ void checks(void)
     tap_ok(mean == 0x1p-72f, "2^-64 is the sum: the mean is %a", (double)mean);
     slice_close(&s);
     fixture_die(&l);
+    check_own();
 }
