@@ -168,14 +168,21 @@ static cl_mem buffer(cl_context context, size_t values)
 
 int main(int argc, char **argv)
 {
-    cl_platform_id platform;
-    cl_device_id device;
+    cl_platform_id platforms[16];
+    cl_uint platform_count;
+    cl_device_id device = NULL;
     cl_int code;
     struct bench b = {0};
-    if (argc > 1)
-        latency = atof(argv[1]);
-    must(clGetPlatformIDs(1, &platform, NULL), "clGetPlatformIDs");
-    must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), "clGetDeviceIDs");
+    if (argc > 1 && !((latency = atof(argv[1])) > 0)) {
+        fprintf(stderr, "usage: timeline [LATENCY], in ms, above 0\n");
+        return 2;
+    }
+    must(clGetPlatformIDs(16, platforms, &platform_count), "clGetPlatformIDs");
+    /* The first device of the first platform that has one. */
+    code = CL_DEVICE_NOT_FOUND;
+    for (cl_uint p = 0; p < platform_count && p < 16 && code != CL_SUCCESS; ++p)
+        code = clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+    must(code, "clGetDeviceIDs");
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
     must(code, "clCreateContext");
     b.queue = clCreateCommandQueue(context, device, 0, &code);

@@ -41,13 +41,14 @@ AC_DEFUN([SBN_STRICT_FLOAT], [
   SBN_PROBE_FLAGS([SBN_CFLAGS], [-ffp-contract=off])
   AS_CASE([$SBN_CFLAGS], [*-ffp-contract=off*], [],
     [AC_MSG_ERROR([$CC does not take -ffp-contract=off, without which results would not be reproducible; use gcc or clang])])
-  AS_CASE([" $CFLAGS "], [*-ffp-contract=fast*|*-ffp-contract=on*],
-    [AC_MSG_ERROR([CFLAGS contract floating point ($CFLAGS); results would not be reproducible])])
+  # What neither compiler has a macro for.
+  AS_CASE([" $CFLAGS "], [*-ffp-contract=fast*|*-ffp-contract=on*|*-ffp-model=*|*-funsafe-math-optimizations*],
+    [AC_MSG_ERROR([CFLAGS let the compiler change float results ($CFLAGS); they would not be reproducible])])
   AC_MSG_CHECKING([whether float arithmetic is strict])
   AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
     #include <float.h>
-    #ifdef __FAST_MATH__
-    #error reassociates
+    #if defined __FAST_MATH__ || defined __ASSOCIATIVE_MATH__ || defined __RECIPROCAL_MATH__ || __FINITE_MATH_ONLY__
+    #error changes results
     #endif
     #if FLT_EVAL_METHOD != 0
     #error excess precision

@@ -60,4 +60,36 @@ other() {
 check_run 'Open MPI is not taken for MPICH' eval '! in_folder mpich other'
 it_says '^configure: error: --with-mpi was given, but no MPI was found'
 check 'although it was found' grep -qx "MPI_CFLAGS='-I$work/mpi'" "$work/mpich/config.log"
+
+loose() {
+    configure --without-mpi CFLAGS="-O2 $1"
+}
+for flag in -funsafe-math-optimizations -ffinite-math-only; do
+    check_run "$flag is refused" eval '! in_folder "loose$flag" loose "$flag"'
+    it_says '^configure: error: CFLAGS .*let the compiler change float results'
+done
+
+# The user's own folder of Debian's Python is not that below /usr/local.
+if [ -x /usr/bin/python3 ]; then
+    own() {
+        configure --without-mpi --with-python --prefix="$HOME/.local" PYTHON=/usr/bin/python3
+    }
+    check_run 'configure for a folder of the user' in_folder own own
+    wanted=$(/usr/bin/python3 -c 'import site; print(site.USER_SITE)')
+    check "Python finds its package there: $wanted" \
+        [ "$(make -s -C "$work/own" -f Makefile -f - said << 'END'
+said: ; @echo $(pythondir)
+END
+)" = "$wanted" ]
+fi
+
+# BSD's and macOS's secure_getenv is made of issetugid, which their <unistd.h> has.
+mkdir "$work/bsd"
+printf '#include_next <unistd.h>\nint issetugid(void);\n' > "$work/bsd/unistd.h"
+for file in $(cd "$srcdir" && grep -rl secure_getenv src); do
+    # shellcheck disable=SC2086
+    check_run "$file compiles without secure_getenv" $CC -fsyntax-only -std=gnu11 -D_DEFAULT_SOURCE \
+        -Werror=implicit-function-declaration -I"$work/bsd" -I"$srcdir/include" -I"$srcdir/src" $OPENCL_CFLAGS \
+        '-Dsecure_getenv(name)=(issetugid() ? NULL : getenv(name))' "$srcdir/$file"
+done
 echo "1..$count"

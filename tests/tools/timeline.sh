@@ -9,4 +9,6 @@ check "the example ends with status $status" [ $status -eq 0 ]
 states=$(sed -n 's/^  When the words had come, the other work was \(.*\)\.$/\1/p' "$work/out" | tr '\n' ';')
 check "in one call the other work had to wait: $states" eval 'echo "$states" | grep -q "^not enqueued yet;"'
 check "in two phases it ran meanwhile: $states" eval 'echo "$states" | grep -qE ";(running|done);\$"'
+check_run 'a latency that is none is refused' eval '! examples/timeline x'
+it_says '^usage: timeline '
 echo "1..$count"
