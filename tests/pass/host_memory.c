@@ -259,11 +259,11 @@ static void check_end_of_page(void)
     char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     must(pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE), "a page without access");
     float *x = (float *)(void *)(pages + page) - ROWS * ROW, weight[ROW] = {1, 1, 1};
-    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = ROW, .layout = SBN_LAYOUT_NHWC,
-                             .track_running_stats = OFF);
-    sbn_shard s = SHARD_WITH(.dims = 3, .shape = {1, ROW, ROWS}, .memory = SBN_MEMORY_HOST, .x = {(cl_mem)x},
-                             .y = {(cl_mem)y}, .dy = {(cl_mem)dy}, .weight = {(cl_mem)weight},
-                             .bias = {(cl_mem)weight});
+    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = ROW,
+                             .layout = SBN_LAYOUT_NHWC, .track_running_stats = OFF);
+    sbn_shard s = SHARD_WITH(.dims = 3, .shape = {1, ROW, ROWS}, .memory = SBN_MEMORY_HOST,
+                             .x = {(cl_mem)x}, .y = {(cl_mem)y}, .dy = {(cl_mem)dy},
+                             .weight = {(cl_mem)weight}, .bias = {(cl_mem)weight});
     for (int i = 0; i < ROWS * ROW; ++i)
         x[i] = (float)(i * i % 61);
     must(sbn_forward(l.layer, &s, l.saved, 0, NULL), "sbn_forward");
@@ -274,7 +274,8 @@ static void check_end_of_page(void)
             dy[view ? i / ROW * PITCH + i % ROW : i] = x[i] / 3;
         must(sbn_backward(l.layer, &s, l.saved, 0, NULL), "sbn_backward");
     }
-    tap_ok(memcmp(sums[0], sums[1], sizeof *sums) == 0 && sums[0][0] > 1, "nothing is read behind x");
+    tap_ok(memcmp(sums[0], sums[1], sizeof *sums) == 0 && sums[0][0] > 1,
+           "nothing is read behind x");
     fixture_die(&l);
     munmap(pages, 2 * page);
 }

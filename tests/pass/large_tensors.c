@@ -163,10 +163,10 @@ static void check_gaps(void)
 {
     enum { FEW = 3, FLAT = 16, PER = CHANNELS * FLAT };
     const size_t gap = (size_t)1 << 31;
-    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS, .type = SBN_BF16,
-                             .affine = OFF);
-    sbn_shard s = SHARD_WITH(.dims = 3, .shape = {FEW, CHANNELS, FLAT}, .x = {one[X].mem}, .y = {one[Y].mem},
-                             .dy = {one[DY].mem}, .dx = {one[DX].mem});
+    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS,
+                             .type = SBN_BF16, .affine = OFF);
+    sbn_shard s = SHARD_WITH(.dims = 3, .shape = {FEW, CHANNELS, FLAT}, .x = {one[X].mem},
+                             .y = {one[Y].mem}, .dy = {one[DY].mem}, .dx = {one[DX].mem});
     int right = 1;
     for (int view = 0; view < 2; ++view) {
         must(sbn_forward(l.layer, &s, l.saved, 0, NULL), "sbn_forward");
@@ -178,8 +178,8 @@ static void check_gaps(void)
     }
     for (int i = Y; i <= DX; i += DX - Y)
         for (size_t n = 0; n < FEW; ++n)
-            right = right && memcmp(large[i].at + TYPE_SIZE * n * (PER + gap), one[i].at + TYPE_SIZE * n * PER,
-                                    TYPE_SIZE * PER) == 0;
+            right = right && memcmp(large[i].at + TYPE_SIZE * n * (PER + gap),
+                                    one[i].at + TYPE_SIZE * n * PER, TYPE_SIZE * PER) == 0;
     tap_ok(right, "y and dx of samples 2^31 elements apart are those of dense ones");
     fixture_die(&l);
 }
