@@ -23,7 +23,7 @@
 static bool is_last_slice(volatile global uint *arrived, uint slices, local int *flag)
 {
 #ifdef __AMDGCN__
-    /* Where a work-group shares one cache, barriers wait for no stores, and a fence for those of its own wave. */
+    /* Where a work-group shares one cache, a barrier waits for no stores, a fence only for its own wave's. */
     if (slices > 1)
         __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
 #endif

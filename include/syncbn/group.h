@@ -203,7 +203,7 @@ SBN_API size_t sbn_device_memory(void);
 
 /*
  * Splits a group into smaller ones. Blocks until all ranks of the group have called it, at most for
- * the group's timeout, and then in the transport's `split`, which has no timeout (doc/mpi.md, "Errors").
+ * the group's timeout, and then in the transport's `split`, which may have none (doc/mpi.md, "Errors").
  *
  * `colours` has one number for each replica of this process: a colour from 0 on, or SBN_NO_COLOUR.
  * All replicas of one colour, in whichever process, become a group. Replicas and ranks keep their

@@ -184,10 +184,10 @@ typedef struct sbn_pass sbn_pass;
  *
  * Does not wait for the reduction or for other ranks. It waits for weight and bias of a layer with
  * from_output. Host-combined it also waits for earlier uses of the working memory that it needs
- * and, if it fails, until the other ranks know. They learn of it in calls of this group and of its
- * exchanges of tensors, not while they wait for this rank in another group, such as a part of this
- * one: both calls then end by their timeout. End the passes of one group before you begin those of
- * another where that matters.
+ * and, if it fails, until the other ranks know. They learn of it in calls of this group's passes
+ * and in sbn_exchange_end, not while they wait for this rank in another group, such as a part of
+ * this one: both calls then end by their timeout. End the passes of one group before you begin
+ * those of another where that matters.
  *
  * Between begin and end you may enqueue other work on the same queues and begin other passes, up to
  * SBN_MAX_PASSES. Passes of one group are combined in the order in which they began and may be

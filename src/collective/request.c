@@ -69,7 +69,8 @@ void sbn__request_abandon(sbn_communicator *c, sbn_request *request)
 static void name_missing(const sbn_communicator *c, const sbn_request *late, char *out, size_t size)
 {
     const sbn_transport *transport = &c->transport;
-    int *ranks = sbn__allocate(sizeof *ranks * (size_t)transport->world_size), count = -1;
+    int *ranks = sbn__allocate(sizeof *ranks * (size_t)transport->world_size);
+    int count = late && !late->in_flight ? 0 : -1;
     if (ranks && late && late->in_flight && transport->missing)
         count = transport->missing(transport->context, late->block->handle, ranks);
     if (count > 0)
@@ -125,8 +126,8 @@ static int hear_answers(sbn_communicator *c, sbn_request *late)
     const double since = sbn__seconds();
     int status = SBN_SUCCESS, done = !late || !late->in_flight || !c->transport.missing;
     for (double waited = 0; !status && !done && waited < time_to_ask(c);) {
-        status = sbn__request_poll(c, late, &done);
         pause_polling(waited);
+        status = sbn__request_poll(c, late, &done);
         waited = sbn__seconds() - since;
     }
     return status;

@@ -59,22 +59,21 @@ void sbn__mpi_hear(sbn_mpi *mpi, int answers)
 {
     int64_t message[MESSAGE_WORDS];
     for (int rank; (rank = receive(mpi, message)) >= 0;) {
-        memcpy(mpi->heard + (size_t)rank * SBN_TAGS, message + STARTED, sizeof mpi->started);
+        int64_t *heard = mpi->heard + (size_t)rank * SBN_MPI_HEARD;
+        memcpy(heard, message + STARTED, sizeof mpi->started);
+        heard[SBN_TAGS] = mpi->finished + 1;
         if (answers && message[KIND] == QUESTION)
             tell(mpi, rank, ANSWER);
     }
 }
 
-/* A rank answers only while it waits: it has begun something, and all that is complete here, else it was long ago. */
-static int was_heard(const sbn_mpi *mpi, const int64_t *started)
+/* A rank answers only while it waits, so it has begun something. What it said before a reduction ended here is old. */
+static int was_heard(const sbn_mpi *mpi, const int64_t *heard)
 {
     int any = 0;
-    for (int s = 0; s < SBN_TAGS; ++s) {
-        if (started[s] < mpi->finished[s])
-            return 0;
-        any = any || started[s] > 0;
-    }
-    return any;
+    for (int s = 0; s < SBN_TAGS; ++s)
+        any = any || heard[s] > 0;
+    return any && heard[SBN_TAGS] == mpi->finished + 1;
 }
 
 /* Lists ranks not known to have begun it: those that answered, or those that did not. */
@@ -82,9 +81,9 @@ static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int heard, int *ra
 {
     int count = 0;
     for (int rank = 0; rank < mpi->world_size; ++rank) {
-        const int64_t *started = mpi->heard + (size_t)rank * SBN_TAGS;
-        if (rank != mpi->rank && started[slot->tag] < slot->number &&
-            was_heard(mpi, started) == heard)
+        const int64_t *of_rank = mpi->heard + (size_t)rank * SBN_MPI_HEARD;
+        if (rank != mpi->rank && of_rank[slot->tag] < slot->number &&
+            was_heard(mpi, of_rank) == heard)
             ranks[count++] = rank;
     }
     return count;
@@ -143,7 +142,7 @@ static void retire(sbn_mpi *mpi, sbn_mpi_slot *slot)
     *at = slot->next;
     slot->next = mpi->idle;
     mpi->idle = slot;
-    ++mpi->finished[slot->tag];
+    ++mpi->finished;
 }
 
 int sbn__mpi_test(void *context, void *request, int *done)

@@ -180,8 +180,8 @@ def passes_barrier(kernel):
 def amd_faults(kernels):
     """
     Divisions, roots and mad, which rounds twice. The self-test has a division of integers; those of
-    doubles are what the compiler makes a correctly rounded one of. What is_last_slice of cl/gpu/last_slice.cl
-    must wait for.
+    doubles are what the compiler makes a correctly rounded one of. Also a store that the barrier of is_last_slice
+    (cl/gpu/last_slice.cl) does not wait for.
     """
     faults = []
     for kernel in kernels.values():
