@@ -155,10 +155,11 @@ int sbn__mpi_test(void *context, void *request, int *done)
         status = sbn__mpi_result(MPI_Test(&slot->request, done, MPI_STATUS_IGNORE), "MPI_Test");
     if (status)
         return status;
+    /* What has been said before the end is heard before it. */
+    if (*done || ++mpi->tests % LISTEN_EVERY == 0)
+        sbn__mpi_hear(mpi, 1);
     if (*done)
         retire(mpi, slot);
-    else if (++mpi->tests % LISTEN_EVERY == 0)
-        sbn__mpi_hear(mpi, 1);
     return SBN_SUCCESS;
 }
 
