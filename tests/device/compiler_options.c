@@ -181,9 +181,16 @@ void checks(void)
     options(intel, SBN_PROGRAM_FORWARD, 1, "-cl-nv-maxrregcount=255", "-D SUB_GROUP=16 ");
 
     sbn_program_text dense;
-    sbn__program_text(&dense, &(sbn_program){.form = SBN_FORM_GPU, .options = ""},
+    sbn__program_text(&dense,
+                      &(sbn_program){.form = SBN_FORM_GPU,
+                                     .without = SBN_WITHOUT_FENCE,
+                                     .options = ""},
                       SBN_PROGRAM_BACKWARD);
     tap_ok(strstr(dense.options, "-D VIEWS=0 ") != NULL, "dense tensors pay for no gaps");
+    tap_ok(strstr(dense.options, "-D HALF_BY_BITS=0 -D WITHOUT_FENCE=1 ") != NULL,
+           "no fence alone");
+    tap_ok(sbn__variant_of(SBN_FUSIONS - 1, sbn__part_of_reductions(1, 1, 1)) < SBN_VARIANTS,
+           "all variants have a place");
 
     builds();
     large_buffers();

@@ -1,5 +1,6 @@
 /* Bad input to the calls of <syncbn/data_parallel.h>: a clear sentence, and nothing changes. */
 #include "base/memory.h"
+#include "parallel/bucket.h"
 #include "parallel/check.h"
 #include "support/main.h"
 #include "support/refused.h"
@@ -59,9 +60,16 @@ static void check_statuses(void)
         must(sbn_hub_create(ranks, &hub), "sbn_hub_create");
         must(sbn_hub_transport(hub, 0, &of.communicator.transport), "sbn_hub_transport");
         wrong += sbn__status_words(&of) != (ranks > 8 ? 3 : ranks > 4 ? 2 : 1);
+        int64_t words[4] = {0};
+        words[sbn__status_words(&of)] = 1; /* a level */
+        wrong += sbn__status_read(&(sbn_exchange){.parallel = &of}, words) != SBN_SUCCESS;
         sbn_hub_destroy(hub);
     }
     tap_ok(!wrong, "words for the statuses of 1 to 9 ranks: %d wrong", wrong);
+    sbn_exchange e = {0};
+    for (size_t i = 0; i < 9; ++i)
+        wrong += sbn__bucket_sum_words(&(sbn_bucket){.exchange = &e, .floats = i}) != i / 2 + i % 2;
+    tap_ok(!wrong, "two floats in a word: %d wrong", wrong);
 }
 
 typedef struct arguments {
@@ -132,6 +140,8 @@ static void check_under_way(void)
     REFUSED(sbn_average_gradients_begin(NULL, &count, 1, tensors, &e), "parallel|NULL");
     tap_ok(!e, "and no handle");
     REFUSED(sbn_average_gradients_begin(parallel, &count, 1, tensors, NULL), "exchange|NULL");
+    REFUSED(sbn_average_gradients_begin(parallel, NULL, 1, tensors, &e),
+            "counts: expected 1 sizes");
     REFUSED(sbn_average_gradients((sbn_data_parallel *)group, &count, 1, tensors),
             "parallel: expected a handle of this kind");
     for (int i = 0; i < SBN_MAX_PASSES; ++i)

@@ -71,6 +71,8 @@ static void check_bits(void)
     tap_ok(exchange_over(AVERAGE, 1, four, "small buckets") == alone, "small buckets: same bits");
     tap_ok(exchange_over(AVERAGE, 2, twos, "2 x 2") == alone, "2 x 2: the same bits");
     tap_ok(exchange_over(AVERAGE, 3, some, "3, 0, 1") == alone, "3, 0, 1: the same bits");
+    exchange_bucket_bytes = 12032;
+    tap_ok(exchange_over(AVERAGE, 1, four, "a cut") == alone, "a cut behind whole ones: same bits");
     exchange_bucket_bytes = 9000;
     tap_ok(exchange_over(AVERAGE, 4, ones, "4 x 1") == alone, "4 x 1: the same bits");
 }

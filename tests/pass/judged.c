@@ -20,6 +20,7 @@ static const char *const lines[] = {
     "mb4ic9ih28iw28,last,data=largest,passes=fer,form=gpu",
     "mb0ic4ih3iw3",
     "mb3ic4ih0iw3,r2,last,accumulate,form=gpu",
+    "mb8ic3,plain,split7-1",
     "mb8ic3,split8-0,data=nan",
     "mb8ic3,relu,last,split8-0,data=nan,byhost",
     "mb8ic1,relu,add,split7-1,stored",
