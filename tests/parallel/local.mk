@@ -3,3 +3,4 @@
 asan_programs += tests/parallel/arguments tests/parallel/average tests/parallel/exchange tests/parallel/refused \
 	tests/parallel/sampler tests/parallel/timeout
 tests_parallel_refused_LDFLAGS = $(wraps)
+tests_parallel_timeout_LDFLAGS = $(wraps)
