@@ -181,48 +181,79 @@ static void *open_late(void *gate)
     return gate;
 }
 
-/* The copies back of the first averaging stand behind the second one's in the library's queue. */
-static void check_own_devices(void)
+/*
+ * The copies back of the first averaging stand behind the second one's in the library's queue; from SECOND on
+ * that one is alone.
+ */
+enum { BOTH, WRITE_FAILS, SECOND, READ_FAILS, WRITES_LATE };
+
+static void check_own_devices(int way, const char *words)
 {
     enum { REPLICAS = 2 };
     const test_rank rank = {.replicas = REPLICAS, .queue = fixture_queue(&device, 0)};
-    const cl_command_queue queues[REPLICAS] = {rank.queue, rank.queue};
+    const cl_command_queue queues[REPLICAS] = {rank.queue, fixture_queue(&device, 0)};
+    const sbn_data_parallel_config config = {sizeof config, way == WRITES_LATE ? 4096 : 1 << 20};
+    const size_t from = way >= SECOND;
+    cl_int gate = CL_QUEUED;
     sbn_data_parallel *parallel;
     exchange_tensors t[2];
     sbn_exchange *exchanges[2];
     pthread_t opener;
     cl_event gates[2];
     sbn_group *group = GROUP_WITH(queues, .replicas = REPLICAS, .timeout = 0.3);
-    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
+    must(sbn_data_parallel_create(group, &config, &parallel), "sbn_data_parallel_create");
     for (int i = 0; i < 2; ++i) {
         tensors_open(&t[i], &rank);
         tensors_fill(&t[i], 0);
         gates[i] = fixture_gate(&device);
         t[i].of[0].num_wait = 1;
-        t[i].of[0].wait_list = &gates[i];
+        t[i].of[0].wait_list = &gates[way == WRITES_LATE ? 0 : i];
     }
-    for (int i = 0; i < 2; ++i)
-        must(sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
-                                         &exchanges[i]),
-             "begin");
+    wraps_fail(WRAP_READ, way == READ_FAILS ? 2 : 0);
+    for (size_t i = from; i < 2; ++i)
+        expect(sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, t[i].of,
+                                           &exchanges[i]),
+               SBN_SUCCESS, "", "begin");
+    wraps_fail(WRAP_READ, 0);
+    tap_ok(way > SECOND || parallel->busy == 2 - from, "the copies of all have begun");
+    if (way == WRITES_LATE)
+        must(clEnqueueMarkerWithWaitList(parallel->replicas[0].transfer_queue, 1, &gates[1], NULL),
+             "marker");
+    pause_for(0.05);
+    must(sbn_exchange_progress(exchanges[1], NULL), "which does not wait");
     must(clSetUserEventStatus(gates[0], CL_COMPLETE), "clSetUserEventStatus");
     must(pthread_create(&opener, NULL, open_late, gates[1]), "pthread_create");
-    expect(sbn_exchange_end(exchanges[0]), SBN_SUCCESS, "", "the first averaging");
-    expect(sbn_exchange_end(exchanges[1]), SBN_SUCCESS, "", "one with input after the timeout");
+    if (!from)
+        expect(sbn_exchange_end(exchanges[0]), SBN_SUCCESS, "", "the first averaging");
+    const long asked = wraps_calls(WRAP_EVENT_INFO);
+    wraps_condemn(way == WRITE_FAILS);
+    expect(sbn_exchange_end(exchanges[1]), *words ? CL_OUT_OF_RESOURCES : SBN_SUCCESS, words,
+           "one with input after the timeout");
+    wraps_condemn(0);
+    tap_ok(wraps_calls(WRAP_EVENT_INFO) - asked < 1000, "the driver waits: %ld questions",
+           wraps_calls(WRAP_EVENT_INFO) - asked);
+    sbn_data_parallel_destroy(parallel);
+    must(clGetEventInfo(gates[1], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof gate, &gate, NULL),
+         "clGetEventInfo");
+    tap_ok(gate == CL_COMPLETE, "the last copy has ended with what it is made for");
     must(pthread_join(opener, NULL), "pthread_join");
     for (int i = 0; i < 2; ++i) {
         tensors_close(&t[i]);
         clReleaseEvent(gates[i]);
     }
-    sbn_data_parallel_destroy(parallel);
     sbn_group_destroy(group);
-    clReleaseCommandQueue(rank.queue);
+    for (int r = 0; r < REPLICAS; ++r)
+        clReleaseCommandQueue(queues[r]);
 }
 
 static void checks(void)
 {
     check_absent();
-    check_own_devices();
+    check_own_devices(BOTH, "");
+    check_own_devices(WRITE_FAILS, "a command failed on the device");
+    check_own_devices(SECOND, "");
+    check_own_devices(READ_FAILS, "clEnqueueReadBuffer");
+    check_own_devices(WRITES_LATE, "");
     check_unwritten(0);
     check_unwritten(1);
     check_beside();
@@ -232,6 +263,9 @@ static void checks(void)
     check_breaking(16, 0);
     for (int n = 1; n <= 16; n += 5)
         check_breaking(0, n);
+    exchange_bucket_bytes = 1 << 20; /* one bucket */
+    check_breaking(4, 0);
+    exchange_bucket_bytes = 4096;
 }
 
 int main(void)
