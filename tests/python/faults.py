@@ -15,7 +15,8 @@ import torch.distributed as dist
 
 import launch
 import tap
-from syncbn.torch import convert_sync_batchnorm
+from syncbn.torch import average_exactly, convert_sync_batchnorm
+from syncbn.torch._distributed import DistributedTransport
 
 torch.set_num_threads(1)
 WORLD = 3
@@ -173,6 +174,26 @@ def run_rank(folder, rank):
         expect("Control-C ends a first pass", "^KeyboardInterrupt", two, x)
     dist.barrier()
     expect("... and the next one connects", "nothing was raised", two, x)
+    dist.barrier()
+
+    # Rank 0 is interrupted while it waits for the others in a part of a group.
+    split = DistributedTransport.split
+
+    def split_alone(*arguments):
+        if rank != 0:
+            dist.barrier()
+            return 1
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return split(*arguments)
+
+    DistributedTransport.split = split_alone
+    parallel = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    told = "SBN_TRANSPORT_ERROR" if rank else "^KeyboardInterrupt"
+    began = time.monotonic()
+    expect("Control-C ends the making of a part", told, lambda: average_exactly(parallel, timeout=30))
+    report(time.monotonic() - began < 20, "... at once")
+    if rank == 0:
+        dist.barrier()
     dist.barrier()
 
     # Rank 1 dies, in the first pass of another group.

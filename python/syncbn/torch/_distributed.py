@@ -129,6 +129,9 @@ class DistributedTransport(Transport):
         absent = set(range(self._size))
         try:
             while "0" in (here := self._here("1")) and time.monotonic() < end:
+                # What `call` has kept, where this is a part.
+                if self._whole.interrupts:
+                    raise self._whole.interrupts[0]
                 absent -= _those("1", here)
                 time.sleep(pause)
                 pause = min(2 * pause, 0.05)
