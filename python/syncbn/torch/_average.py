@@ -154,7 +154,7 @@ class _Averaging(Group):
             if apart is None:
                 # It came from outside of the replicas, in eval(), or has no part in the loss.
                 apart = Apart([gradient] * self.replicas, gradient, None, None)
-            if not apart.is_in(gradient):
+            elif not apart.is_in(gradient):
                 raise RuntimeError(
                     f"{self._names[parameter]}: expected the sum of the replicas' gradients, got "
                     "another one (by a hook, a part of the loss from outside of the DataParallel, "
