@@ -178,11 +178,13 @@ class DistributedTransport(Transport):
             self._calls = True
             return function(*arguments)
         finally:
-            self._calls = False
-            for number, keeper in keepers.items():
-                # Unless a handler has set another one.
-                if signal.getsignal(number) is keeper:
-                    signal.signal(number, handlers[number])
+            try:
+                for number, keeper in keepers.items():
+                    # Unless a handler has set another one.
+                    if signal.getsignal(number) is keeper:
+                        signal.signal(number, handlers[number])
+            finally:
+                self._calls = False
 
     def _keeper(self, handler: Callable[[int, Any], Any]) -> Callable[[int, Any], None]:
         def keep(number: int, frame: Any) -> None:
