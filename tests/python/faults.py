@@ -178,6 +178,23 @@ def run_rank(folder, rank):
     expect("... and the next one connects", "nothing was raised", two, x)
     dist.barrier()
 
+    # Rank 0 is interrupted just when the last rank has come.
+    here_of = DistributedTransport._here
+
+    def interrupted(transport, mark):
+        here = here_of(transport, mark)
+        if mark == "1" and "0" not in here:
+            raise KeyboardInterrupt
+        return here
+
+    two, told = model(timeout=LIMIT), r"for rank 0 \(SBN_TIMEOUT"
+    if rank == 0:
+        DistributedTransport._here, told = interrupted, "^KeyboardInterrupt"
+    expect("Control-C when all have come", told, two, x)
+    DistributedTransport._here = here_of
+    dist.barrier()
+    expect("... and the next one connects", "nothing was raised", model(), x)
+
     # Rank 0 is interrupted while it waits for the others in a part of a group.
     split = DistributedTransport.split
 
