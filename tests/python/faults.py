@@ -209,7 +209,7 @@ def run_rank(folder, rank):
     parallel = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
     told = "SBN_TRANSPORT_ERROR" if rank else "^KeyboardInterrupt"
     began = time.monotonic()
-    expect("Control-C ends the making of a part", told, lambda: average_exactly(parallel, timeout=30))
+    expect("Control-C ends a wait for a part", told, lambda: average_exactly(parallel, timeout=30))
     report(time.monotonic() - began < 20, "... at once")
     if rank == 0:
         dist.barrier()
