@@ -15,7 +15,8 @@ import torch.distributed as dist
 
 import launch
 import tap
-from syncbn.torch import convert_sync_batchnorm
+from syncbn.torch import average_exactly, convert_sync_batchnorm
+from syncbn.torch._distributed import DistributedTransport
 
 torch.set_num_threads(1)
 WORLD = 3
@@ -159,9 +160,11 @@ def run_rank(folder, rank):
     two = model(timeout=LIMIT)
     told = r"rank \d waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT"
     if rank == 1:
-        time.sleep(LIMIT + 1)
+        dist.barrier()
         told = r"rank 1 waited 2 s in its first pass for ranks 0, 2 \(SBN_TIMEOUT"
     expect("a rank that is late to the first pass", told, two, x)
+    if rank != 1:
+        dist.barrier()
     dist.barrier()
     expect("... and all come to the next one", "nothing was raised", two, x)
     dist.barrier()
@@ -175,17 +178,60 @@ def run_rank(folder, rank):
     expect("... and the next one connects", "nothing was raised", two, x)
     dist.barrier()
 
-    # Rank 1 dies, in the first pass of another group.
+    # Rank 0 is interrupted just when the last rank has come.
+    here_of = DistributedTransport._here
+
+    def interrupted(transport, mark):
+        here = here_of(transport, mark)
+        if mark == "1" and "0" not in here:
+            raise KeyboardInterrupt
+        return here
+
+    two, told = model(timeout=LIMIT), r"for rank 0 \(SBN_TIMEOUT"
+    if rank == 0:
+        DistributedTransport._here, told = interrupted, "^KeyboardInterrupt"
+    expect("Control-C when all have come", told, two, x)
+    DistributedTransport._here = here_of
+    dist.barrier()
+    expect("... and the next one connects", "nothing was raised", model(), x)
+
+    # Rank 0 is interrupted while it waits for the others in a part of a group.
+    split = DistributedTransport.split
+
+    def split_alone(*arguments):
+        if rank != 0:
+            dist.barrier()
+            return 1
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return split(*arguments)
+
+    DistributedTransport.split = split_alone
+    parallel = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+    told = "SBN_TRANSPORT_ERROR" if rank else "^KeyboardInterrupt"
+    began = time.monotonic()
+    expect("Control-C ends a wait for a part", told, lambda: average_exactly(parallel, timeout=30))
+    report(time.monotonic() - began < 20, "... at once")
+    if rank == 0:
+        dist.barrier()
+    dist.barrier()
+
+    # Rank 1 dies in the first pass of another group, once it has told the others that it is there.
     two, other = model(), model(timeout=LIMIT)
     two(x)
     dist.barrier()
+
+    def dying(*arguments):
+        here_of(*arguments)
+        os._exit(7)
+
     if rank == 1:
-        threading.Timer(0.5, os._exit, (7,)).start()
+        DistributedTransport._here = dying
         other(x)
     began = time.monotonic()
     expect("a rank that has died", r"SBN_TRANSPORT_ERROR", two, x)
     report(time.monotonic() - began < 30, "... which is noticed at once")
-    expect("... in a first pass", "(?i)timeout", other, x)
+    # It is PyTorch's wait that ends.
+    expect("... in a first pass", "(?is)^(?!.*first pass).*timeout", other, x)
     os._exit(0)
 
 

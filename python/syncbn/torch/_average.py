@@ -43,7 +43,8 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     Errors. ValueError: a parameter is neither float32 nor of a half type, or a DataParallel has
     layers with gradients="group". In backward, SyncBatchNormError as of SyncBatchNorm;
     RuntimeError: a gradient is not the sum over the replicas of a DataParallel, because a hook of
-    the parameter changed it or the loss has a part from outside, such as a penalty.
+    the parameter changed it, or zero_grad() or clipping between accumulating passes, or the loss
+    has a part from outside, such as a penalty.
     """
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
@@ -154,11 +155,12 @@ class _Averaging(Group):
             if apart is None:
                 # It came from outside of the replicas, in eval(), or has no part in the loss.
                 apart = Apart([gradient] * self.replicas, gradient, None, None)
-            if not apart.is_in(gradient):
+            elif not apart.is_in(gradient):
                 raise RuntimeError(
                     f"{self._names[parameter]}: expected the sum of the replicas' gradients, got "
-                    "another one (by a hook, a part of the loss from outside of the DataParallel, "
-                    "or an earlier error)"
+                    "another one (changed by a hook or between backward passes, as by zero_grad() "
+                    "or clipping, a part of the loss from outside of the DataParallel, or an "
+                    "earlier error)"
                 )
             for own, row in zip(apart.own, rows):
                 found = own.to(torch.float32, copy=True).contiguous()

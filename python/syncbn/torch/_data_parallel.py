@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import queue
 import threading
-from collections import defaultdict
 from typing import Any, Callable, NamedTuple, Sequence
 
 import torch
@@ -367,10 +367,12 @@ def _values(value: Any) -> list[Any]:
 
 def _with_values(like: Any, values: list[Any]) -> Any:
     """`values` in a container like this one."""
-    if isinstance(like, defaultdict):
-        return defaultdict(like.default_factory, zip(like, values))
     if isinstance(like, dict):
-        return type(like)(zip(like, values))
+        # Not by its class, whose constructor may take something else.
+        made = copy.copy(like)
+        for key, value in zip(like, values):
+            made[key] = value
+        return made
     if hasattr(like, "_fields"):
         return type(like)(*values)
     return type(like)(values)

@@ -112,39 +112,49 @@ class DistributedTransport(Transport):
                 # Before PyTorch 2.1 all ranks of the world make a group: take the caller's.
                 return {tag: process_group for tag in _TAGS}
             options["use_local_synchronization"] = True
-        self._wait_for_all(timeout)
+        interrupt = self._wait_for_all(timeout)
         seconds = min(timeout + min(timeout, _GLOO_LATER), _ENDLESS)
         limit = datetime.timedelta(seconds=seconds)
         with _waits_limited(self._store, limit):
             words, repeat = (
                 dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
             )
+        if interrupt:
+            raise interrupt
         return {_HEADER: words, _WORDS: words, _REPEAT: repeat}
 
-    def _wait_for_all(self, timeout: float) -> None:
-        """Waits until all ranks are here, because PyTorch's own wait has no such limit."""
+    def _wait_for_all(self, timeout: float) -> BaseException | None:
+        """Waits until all ranks are here, because PyTorch's own wait has no such limit. Returns
+        what interrupted it when all have come, who now make their groups."""
+        interrupt: BaseException | None = None
         if self._store is None:
-            return
+            return interrupt
         end, pause = time.monotonic() + timeout, 0.001
         absent = set(range(self._size))
         try:
             while "0" in (here := self._here("1")) and time.monotonic() < end:
+                # What `call` has kept, where this is a part.
+                if self._whole.interrupts:
+                    raise self._whole.interrupts[0]
                 absent -= _those("1", here)
                 time.sleep(pause)
                 pause = min(2 * pause, 0.05)
-        finally:
-            here = self._here("0")
-            if "0" in here:
-                # Whoever has skipped this pass and comes to the next finds its name free.
-                self._store.add(self._made, -1)
-        if "0" in here:
-            # Those that never came, or else that came and left.
-            absent = absent or _those("0", here) - {self._rank}
-            raise _c.SyncBatchNormError(
-                _c.CONSTANTS["SBN_TIMEOUT"],
-                f"rank {self._rank} waited {timeout:g} s in its first pass for "
-                f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, sorted(absent)))}",
-            )
+        except BaseException as error:
+            interrupt = error
+        here = self._here("0")
+        if "0" not in here:
+            return interrupt
+        # Whoever has skipped this pass and comes to the next finds its name free.
+        self._store.add(self._made, -1)
+        if interrupt:
+            raise interrupt
+        # Those that never came, or else that came and left.
+        absent = absent or _those("0", here) - {self._rank}
+        raise _c.SyncBatchNormError(
+            _c.CONSTANTS["SBN_TIMEOUT"],
+            f"rank {self._rank} waited {timeout:g} s in its first pass for "
+            f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, sorted(absent)))}",
+        )
 
     def _here(self, mark: str) -> str:
         """Which ranks are here, a digit of each, after this one's has become `mark`. Once all are
@@ -175,11 +185,13 @@ class DistributedTransport(Transport):
             self._calls = True
             return function(*arguments)
         finally:
-            self._calls = False
-            for number, keeper in keepers.items():
-                # Unless a handler has set another one.
-                if signal.getsignal(number) is keeper:
-                    signal.signal(number, handlers[number])
+            try:
+                for number, keeper in keepers.items():
+                    # Unless a handler has set another one.
+                    if signal.getsignal(number) is keeper:
+                        signal.signal(number, handlers[number])
+            finally:
+                self._calls = False
 
     def _keeper(self, handler: Callable[[int, Any], Any]) -> Callable[[int, Any], None]:
         def keep(number: int, frame: Any) -> None:
