@@ -1,7 +1,5 @@
 /* Bad input to the calls of <syncbn/data_parallel.h>: a clear sentence, and nothing changes. */
 #include "base/memory.h"
-#include "parallel/bucket.h"
-#include "parallel/check.h"
 #include "support/main.h"
 #include "support/refused.h"
 
@@ -48,28 +46,6 @@ static void check_create(void)
            "no handle has no replicas");
     tap_ok(sbn_data_parallel_replicas(parallel) == 2 && sbn_data_parallel_first(parallel) == 0,
            "two replicas, of which this process has the first");
-}
-
-/* A word of a bucket's levels has the statuses of four ranks. */
-static void check_statuses(void)
-{
-    int wrong = 0;
-    for (int ranks = 1; ranks < 10; ++ranks) {
-        sbn_data_parallel of = {.communicator.transport = SBN_TRANSPORT_INIT};
-        sbn_hub *hub;
-        must(sbn_hub_create(ranks, &hub), "sbn_hub_create");
-        must(sbn_hub_transport(hub, 0, &of.communicator.transport), "sbn_hub_transport");
-        wrong += sbn__status_words(&of) != (ranks > 8 ? 3 : ranks > 4 ? 2 : 1);
-        int64_t words[4] = {0};
-        words[sbn__status_words(&of)] = 1; /* a level */
-        wrong += sbn__status_read(&(sbn_exchange){.parallel = &of}, words) != SBN_SUCCESS;
-        sbn_hub_destroy(hub);
-    }
-    tap_ok(!wrong, "words for the statuses of 1 to 9 ranks: %d wrong", wrong);
-    sbn_exchange e = {0};
-    for (size_t i = 0; i < 9; ++i)
-        wrong += sbn__bucket_sum_words(&(sbn_bucket){.exchange = &e, .floats = i}) != i / 2 + i % 2;
-    tap_ok(!wrong, "two floats in a word: %d wrong", wrong);
 }
 
 typedef struct arguments {
@@ -217,7 +193,6 @@ void checks(void)
         buffer_fill(&s, &(sbn_buffer){mem[r], 0}, 8 * MANY, (float)(1 + r));
     }
     check_create();
-    check_statuses();
     check_exchanges();
     check_under_way();
     check_overlaps();

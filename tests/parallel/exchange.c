@@ -1,10 +1,12 @@
 /*
  * Broadcast and averaging between ranks, threads over the in-memory transport
  * or ranks over MPI: the same bits as in one process, beside passes of batch
- * norm, several at once. Their order among other commands: tests/pass/any_order.sh.
+ * norm, several at once; how many words they send. Their order among other commands: tests/pass/any_order.sh.
  */
 #include <math.h>
 
+#include "parallel/bucket.h"
+#include "parallel/check.h"
 #include "support/exchanges.h"
 #include "support/main.h"
 
@@ -193,8 +195,31 @@ static void check_held_queue(int both)
     sbn_group_destroy(group);
 }
 
+/* A word of a bucket's levels has the statuses of four ranks. */
+static void check_words(void)
+{
+    int wrong = 0;
+    for (int ranks = 1; ranks < 10; ++ranks) {
+        sbn_data_parallel of = {.communicator.transport = SBN_TRANSPORT_INIT};
+        sbn_hub *hub;
+        must(sbn_hub_create(ranks, &hub), "sbn_hub_create");
+        must(sbn_hub_transport(hub, 0, &of.communicator.transport), "sbn_hub_transport");
+        wrong += sbn__status_words(&of) != (ranks > 8 ? 3 : ranks > 4 ? 2 : 1);
+        int64_t words[4] = {0};
+        words[sbn__status_words(&of)] = 1; /* a level */
+        wrong += sbn__status_read(&(sbn_exchange){.parallel = &of}, words) != SBN_SUCCESS;
+        sbn_hub_destroy(hub);
+    }
+    tap_ok(!wrong, "words for the statuses of 1 to 9 ranks: %d wrong", wrong);
+    sbn_exchange e = {0};
+    for (size_t i = 0; i < 9; ++i)
+        wrong += sbn__bucket_sum_words(&(sbn_bucket){.exchange = &e, .floats = i}) != i / 2 + i % 2;
+    tap_ok(!wrong, "two floats in a word: %d wrong", wrong);
+}
+
 void checks(void)
 {
+    check_words();
     check_bits();
     check_broadcast();
     check_beside();
