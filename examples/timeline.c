@@ -173,8 +173,8 @@ int main(int argc, char **argv)
     cl_device_id device = NULL;
     cl_int code;
     struct bench b = {0};
-    if (argc > 1 && !((latency = atof(argv[1])) > 0)) {
-        fprintf(stderr, "usage: timeline [LATENCY], in ms, above 0\n");
+    if (argc > 1 && !((latency = atof(argv[1])) > 0 && latency <= 60000)) {
+        fprintf(stderr, "usage: timeline [MILLISECONDS], above 0, at most 60000\n");
         return 2;
     }
     must(clGetPlatformIDs(16, platforms, &platform_count), "clGetPlatformIDs");

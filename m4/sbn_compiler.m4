@@ -41,8 +41,10 @@ AC_DEFUN([SBN_STRICT_FLOAT], [
   SBN_PROBE_FLAGS([SBN_CFLAGS], [-ffp-contract=off])
   AS_CASE([$SBN_CFLAGS], [*-ffp-contract=off*], [],
     [AC_MSG_ERROR([$CC does not take -ffp-contract=off, without which results would not be reproducible; use gcc or clang])])
-  # What neither compiler has a macro for.
-  AS_CASE([" $CFLAGS "], [*-ffp-contract=fast*|*-ffp-contract=on*|*-ffp-model=*|*-funsafe-math-optimizations*],
+  # What one of the compilers has no macro for.
+  AS_CASE([" $CFLAGS "],
+    [*-ffp-contract=fast*|*-ffp-contract=on*|*-ffp-model=fast*|*-ffp-model=aggressive*|*-ffp-model=precise*|\
+     *-funsafe-math-optimizations*|*-fassociative-math*|*-freciprocal-math*|*-fapprox-func*],
     [AC_MSG_ERROR([CFLAGS let the compiler change float results ($CFLAGS); they would not be reproducible])])
   AC_MSG_CHECKING([whether float arithmetic is strict])
   AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
@@ -55,5 +57,5 @@ AC_DEFUN([SBN_STRICT_FLOAT], [
     #endif]])],
     [AC_MSG_RESULT([yes])],
     [AC_MSG_RESULT([no])
-     AC_MSG_ERROR([CFLAGS ($CFLAGS) let the compiler change float results: leave out -ffast-math and -Ofast; on 32-bit x86 add -msse2 -mfpmath=sse])])
+     AC_MSG_ERROR([CFLAGS ($CFLAGS) let the compiler change float results: leave out -ffast-math, -Ofast and their parts; on 32-bit x86 add -msse2 -mfpmath=sse])])
 ])

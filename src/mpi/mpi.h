@@ -13,7 +13,7 @@ typedef struct sbn_mpi_slot {
     struct sbn_mpi_slot *next;
 } sbn_mpi_slot;
 
-/* What another rank has begun, of each tag, and how many reductions were complete here when it said so, plus 1. */
+/* What another rank has begun, of each tag, and how many reductions were complete here when that came, plus 1. */
 enum { SBN_MPI_HEARD = SBN_TAGS + 1 };
 
 /* One duplicate of the communicator for each tag, as reductions on a communicator match by order. */

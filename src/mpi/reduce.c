@@ -155,7 +155,7 @@ int sbn__mpi_test(void *context, void *request, int *done)
         status = sbn__mpi_result(MPI_Test(&slot->request, done, MPI_STATUS_IGNORE), "MPI_Test");
     if (status)
         return status;
-    /* What has been said before the end is heard before it. */
+    /* What has arrived before the end is heard before it. */
     if (*done || ++mpi->tests % LISTEN_EVERY == 0)
         sbn__mpi_hear(mpi, 1);
     if (*done)

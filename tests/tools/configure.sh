@@ -8,7 +8,7 @@ be_patient
 srcdir=$(cd "$srcdir" && pwd)
 unset MAKEFLAGS MAKELEVEL MFLAGS CONFIG_SITE MPICC
 # Without what takes long to look for, and with what this build's configure has found, but for MPI.
-grep -E '^((am|lt|sbn)_cv|ac_cv_(c|header|prog))_' config.log > "$work/site"
+grep -E '^((am|lt|sbn)_cv|ac_cv_(c|header|prog))_' config.log | grep -v '^am_cv_python' > "$work/site"
 configure() {
     CONFIG_SITE=$work/site CONFIG_SHELL=/bin/sh "$srcdir/configure" --quiet --disable-static --without-python \
         --without-clblast --without-dnnl --prefix=/opt/p CC="$CC" "$@"
@@ -64,13 +64,14 @@ check 'although it was found' grep -qx "MPI_CFLAGS='-I$work/mpi'" "$work/mpich/c
 loose() {
     configure --without-mpi CFLAGS="-O2 $1"
 }
-for flag in -funsafe-math-optimizations -ffinite-math-only; do
+for flag in -funsafe-math-optimizations -ffinite-math-only -freciprocal-math; do
     check_run "$flag is refused" eval '! in_folder "loose$flag" loose "$flag"'
     it_says '^configure: error: CFLAGS .*let the compiler change float results'
 done
 
-# The user's own folder of Debian's Python is not that below /usr/local.
-if [ -x /usr/bin/python3 ]; then
+# The user's own folder of Debian's Python is not named as that below /usr/local.
+unset PYTHONUSERBASE
+if [ -e /etc/debian_version ] && /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2> /dev/null; then
     own() {
         configure --without-mpi --with-python --prefix="$HOME/.local" PYTHON=/usr/bin/python3
     }

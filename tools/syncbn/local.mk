@@ -18,4 +18,4 @@ tools_syncbn_syncbn_SOURCES = \
 	src/program/identity.c src/program/identity.h \
 	src/device/tuning.c src/device/tuning.h
 tools_syncbn_syncbn_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
-tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS)
+tools_syncbn_syncbn_LDADD = libsyncbn_bench.la libsyncbn.la $(OPENCL_LIBS) $(JANSSON_LIBS) $(DL_LIBS)

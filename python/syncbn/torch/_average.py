@@ -158,9 +158,9 @@ class _Averaging(Group):
             elif not apart.is_in(gradient):
                 raise RuntimeError(
                     f"{self._names[parameter]}: expected the sum of the replicas' gradients, got "
-                    "another one (changed by a hook or between backward passes, as by zero_grad() "
-                    "or clipping, a part of the loss from outside of the DataParallel, or an "
-                    "earlier error)"
+                    "another one: a hook changed it, or zero_grad() or clipping between backward "
+                    "passes did, or the loss has a part from outside of the DataParallel, or there "
+                    "was an error before"
                 )
             for own, row in zip(apart.own, rows):
                 found = own.to(torch.float32, copy=True).contiguous()

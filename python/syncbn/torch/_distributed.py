@@ -115,12 +115,15 @@ class DistributedTransport(Transport):
         interrupt = self._wait_for_all(timeout)
         seconds = min(timeout + min(timeout, _GLOO_LATER), _ENDLESS)
         limit = datetime.timedelta(seconds=seconds)
-        with _waits_limited(self._store, limit):
-            words, repeat = (
-                dist.new_group(ranks, backend="gloo", timeout=limit, **options) for _ in range(2)
-            )
-        if interrupt:
-            raise interrupt
+        try:
+            with _waits_limited(self._store, limit):
+                words, repeat = (
+                    dist.new_group(ranks, backend="gloo", timeout=limit, **options)
+                    for _ in range(2)
+                )
+        finally:
+            if interrupt:
+                raise interrupt
         return {_HEADER: words, _WORDS: words, _REPEAT: repeat}
 
     def _wait_for_all(self, timeout: float) -> BaseException | None:
