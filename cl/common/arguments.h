@@ -24,10 +24,7 @@
     AND() BUFFER(global const float *restrict, biases) AND() VALUE(ulong, bias_offset) \
     AND() VALUE(uint, affine) AND() VALUE(float, slope) AND() MASK_ARGUMENTS(BUFFER, VALUE, AND)
 
-/*
- * The slices of a tensor's blocks, and where their accumulators go, which other work-items write, too, so that they are
- * not `restrict`; in front of what a form has itself.
- */
+/* The slices of a tensor's blocks, and where accumulators go, not restrict: others write them, too. Before a form's own. */
 #define SLICE_ARGUMENTS(BUFFER, VALUE, AND) \
     VALUE(uint, channels) AND() VALUE(uint, plane) AND() VALUE(uint, blocks) \
     AND() VALUE(uint, per_slice) AND() VALUE(float, last_reciprocal) \

@@ -88,8 +88,7 @@ sbn_deadline sbn__deadline_start(const sbn_communicator *c)
 /* Some transports must ask the other ranks who is missing: so long before the timeout, or after an abort. */
 static double time_to_ask(const sbn_communicator *c)
 {
-    const double half = c->timeout / 2;
-    return half < 1.0 ? half : 1.0;
+    return c->timeout < 2.0 ? c->timeout / 2 : 1.0;
 }
 
 /* Leaves the processor to others; by sleeping, once that lengthens the wait by a hundredth at the most. */

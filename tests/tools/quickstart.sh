@@ -73,7 +73,7 @@ TEST_LOGS = quick.log slow.log
 all:
 check:
 	mkdir -p tests; test -n '$(TESTS)' || exit 0; \
-	echo 'PASS: tests/quick 1 - yes' | tee tests/quick.log; echo > tests/quick.trs; \
+	echo 'PASS: tests/quick.py 1 - yes' | tee tests/quick.log; echo > tests/quick.trs; \
 	{ echo 'PASS: tests/slow 1 - yes'; echo 'SKIP: tests/slow 2 - no device'; } | tee tests/slow.log; \
 	REAL_SLEEP 3; echo > tests/slow.trs; \
 	printf '# TOTAL: 3\n# PASS:  2\n# SKIP:  1\n' > test-suite.log
