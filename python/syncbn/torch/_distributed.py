@@ -129,11 +129,11 @@ class DistributedTransport(Transport):
     def _wait_for_all(self, timeout: float) -> BaseException | None:
         """Waits until all ranks are here, because PyTorch's own wait has no such limit. Returns
         what interrupted it when all have come, who now make their groups."""
-        interrupt: BaseException | None = None
         if self._store is None:
-            return interrupt
+            return None
         end, pause = time.monotonic() + timeout, 0.001
         absent = set(range(self._size))
+        interrupt: BaseException | None = None
         try:
             while "0" in (here := self._here("1")) and time.monotonic() < end:
                 # What `call` has kept, where this is a part.
