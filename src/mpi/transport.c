@@ -188,8 +188,11 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
 {
     enum { TAGS = 32768 }; /* MPI guarantees at least so many */
     sbn_mpi *mpi = context;
-    /* The MPI group must be of this communicator: MPICH 4.0 crashes with that of a duplicate. */
-    const MPI_Comm whole = mpi->roll;
+    /*
+     * One without messages of its own: Open MPI 4.1 sends its own with the tag given, and sbn__mpi_hear would receive
+     * them from roll. The MPI group must be of this communicator: MPICH 4.0 crashes with that of a duplicate.
+     */
+    const MPI_Comm whole = mpi->tags[0];
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm comm = MPI_COMM_NULL;
     sbn_mpi *made = NULL;

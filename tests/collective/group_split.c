@@ -6,6 +6,7 @@
 #include "group/group.h"
 #include "support/main.h"
 #include "support/refused_ranks.h"
+#include "support/stalls.h"
 
 enum { RANKS = 4, MOST_PARTS = 3 };
 
@@ -189,6 +190,47 @@ static void check_disagreements(test_ranks *all)
     check_colours(all, any_colours, 2, "after disagreements");
 }
 
+/* --- a rank that hears late ---------------------------------------------------------------- */
+
+static int (*transport_test)(void *context, void *request, int *done);
+
+static int test_late(void *context, void *request, int *done)
+{
+    pause_for(0.01);
+    return transport_test(context, request, done);
+}
+
+/*
+ * In a transport's first split, rank 0 hears that all agree when others may connect already: over Open MPI it took a
+ * message of theirs, which has the number of the split, and all waited for ever.
+ */
+static int split_late(test_rank *m)
+{
+    sbn_group *subgroups[RANK_REPLICAS];
+    sbn_transport *transport = &m->group->communicator.transport, own = *transport;
+    transport_test = own.test;
+    if (m->rank == 0)
+        transport->test = test_late;
+    if (!rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
+        for (size_t r = 0; r < m->replicas; ++r)
+            sbn_group_destroy(subgroups[r]);
+    *transport = own;
+    return m->status;
+}
+
+static void check_late(void)
+{
+    static const int one[] = {0, 0, 0, 0, 0};
+    colours_of_all = one;
+    for (int i = 0; i < 8; ++i) {
+        test_ranks all;
+        ranks_open(&all, &device, RANKS, replicas, samples, NULL);
+        ranks_do(&all, split_late);
+        ranks_expect(&all, SBN_SUCCESS, "", SBN_SUCCESS, "", "a rank hears late");
+        ranks_close(&all);
+    }
+}
+
 void checks(void)
 {
     static const size_t whole[] = {sizeof samples / sizeof *samples};
@@ -199,4 +241,5 @@ void checks(void)
     check_disagreements(&all);
     ranks_close(&alone);
     ranks_close(&all);
+    check_late();
 }
