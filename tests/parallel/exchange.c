@@ -200,15 +200,11 @@ static void check_words(void)
 {
     int wrong = 0;
     for (int ranks = 1; ranks < 10; ++ranks) {
-        sbn_data_parallel of = {.communicator.transport = SBN_TRANSPORT_INIT};
-        sbn_hub *hub;
-        must(sbn_hub_create(ranks, &hub), "sbn_hub_create");
-        must(sbn_hub_transport(hub, 0, &of.communicator.transport), "sbn_hub_transport");
+        sbn_data_parallel of = {.communicator.transport.world_size = ranks};
         wrong += sbn__status_words(&of) != (ranks > 8 ? 3 : ranks > 4 ? 2 : 1);
         int64_t words[4] = {0};
         words[sbn__status_words(&of)] = 1; /* a level */
         wrong += sbn__status_read(&(sbn_exchange){.parallel = &of}, words) != SBN_SUCCESS;
-        sbn_hub_destroy(hub);
     }
     tap_ok(!wrong, "words for the statuses of 1 to 9 ranks: %d wrong", wrong);
     sbn_exchange e = {0};

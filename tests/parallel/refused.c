@@ -18,8 +18,11 @@ static uint64_t mean; /* of all right averages */
 typedef struct arguments {
     size_t counts[TENSORS], count, offset; /* of tensor 3 */
     int broadcast, no_tensors;
-    int beside; /* another exchange is under way, whose memory this one cannot take */
+    int beside;    /* another exchange is under way, whose memory this one cannot take */
+    int behind;    /* a broadcast follows */
+    int condemned; /* the first copy from the device fails there, after it has been enqueued */
     size_t root;
+    size_t bucket_bytes; /* above 0: another sbn_data_parallel is made of it instead */
     failure fails;
 } arguments;
 
@@ -30,9 +33,21 @@ static void right(test_rank *m, void *of)
     memcpy(a->counts, exchange_counts, sizeof a->counts);
 }
 
+/* A handle beside an error counts as success. */
+static int create(test_rank *m, size_t bucket_bytes)
+{
+    sbn_data_parallel *made;
+    const sbn_data_parallel_config config = {sizeof config, bucket_bytes};
+    rank_says(m, sbn_data_parallel_create(m->group, &config, &made));
+    sbn_data_parallel_destroy(made);
+    return made ? m->status = SBN_SUCCESS : m->status;
+}
+
 static int call(test_rank *m, const void *of)
 {
     const arguments *a = of;
+    if (a->bucket_bytes)
+        return create(m, a->bucket_bytes);
     exchange_tensors *t = &exchange_of[m->rank];
     sbn_data_parallel *const parallel = exchange_joined[m->rank];
     const sbn_tensors *const given = a->no_tensors ? NULL : t->of;
@@ -44,9 +59,13 @@ static int call(test_rank *m, const void *of)
         must(sbn_average_gradients_begin(parallel, NULL, 0, &none, &first), "begin");
     t->buffers[0][3].offset = a->offset;
     wraps_fail(a->fails.function, a->fails.n);
+    wraps_condemn(a->condemned);
     rank_says(m, a->broadcast ? sbn_broadcast(parallel, a->counts, a->count, a->root, given)
                               : sbn_average_gradients(parallel, a->counts, a->count, given));
     wraps_fail(WRAP_ANY, 0);
+    if (a->behind)
+        rank_says(m, sbn_broadcast(parallel, a->counts, a->count, 0, given));
+    wraps_condemn(0);
     if (first)
         must(sbn_exchange_end(first), "end");
     t->buffers[0][3].offset = offset;
@@ -68,18 +87,13 @@ static uint64_t state(test_rank *m)
 static int go_on(test_rank *m)
 {
     arguments a;
+    reset(m);
     right(m, &a);
     call(m, &a);
     m->digest = tensors_digest(&exchange_of[m->rank], NULL);
     if (!m->status && mean && m->digest != mean)
         m->status = SBN_TRANSPORT_ERROR;
     return m->status;
-}
-
-static int begin_and_go_on(test_rank *m)
-{
-    reset(m);
-    return go_on(m);
 }
 
 #define DISAGREE(field, value, words, ...) \
@@ -126,102 +140,58 @@ static void check_calls(test_ranks *all)
         ROW(beside, 1, NULL, .odd = ALL_RANKS),
         ROW(fails, ((failure){WRAP_ALLOCATE, 1}), "no memory left for an exchange of tensors",
             .status = SBN_OUT_OF_MEMORY, REPORTED("SBN_OUT_OF_MEMORY")),
+        ROW(bucket_bytes, 4096, NULL, .odd = ALL_RANKS),
+        ROW(bucket_bytes, 4095, "bucket_bytes: expected 4096 to |got 4095",
+            .heard = "rank 1 called sbn_data_parallel_create and reported"),
     };
     RANKS_REFUSE(all, &exchange, rows);
 }
 
-/*
- * The first copy from rank 1's device fails there, after it has been enqueued: as one that is refused. A
- * broadcast behind it, which copies nothing from there, succeeds.
- */
-static int goes_on;
+/* --- calls of which the next ones know --- */
 
-static int read_fails(test_rank *m)
-{
-    arguments a;
-    right(m, &a);
-    reset(m);
-    wraps_condemn(m->rank == ODD_RANK);
-    call(m, &a);
-    a.broadcast = 1;
-    if (goes_on)
-        call(m, &a);
-    wraps_condemn(0);
-    return m->status;
-}
+static const ranks_call alone = {sizeof(arguments), right, call, reset, state, NULL};
 
-static void check_read(test_ranks *all)
+/* Before other exchanges, of whose copies the driver would be asked first. */
+static void check_first(test_ranks *all)
 {
-    ranks_do(all, read_fails);
-    ranks_expect(all, CL_OUT_OF_RESOURCES, "replica 0: a command failed on the device",
-                 SBN_REMOTE_ERROR,
-                 "rank 1 reported CL_OUT_OF_RESOURCES in averaging of 7 tensors, 6149 floats",
-                 "a copy to the host fails");
-    goes_on = 1;
-    ranks_do(all, read_fails);
-    ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", "a broadcast behind it");
+    const refusal rows[] = {
+        ROW(condemned, 1, "replica 0: a command failed on the device", IN_COPY),
+        /* A broadcast copies nothing from there. */
+        ROW(behind, 1, NULL, .odd = ALL_RANKS),
+        ROW(condemned, 1, "", .changes = 1),
+    };
+    RANKS_REFUSE(all, &alone, rows);
 }
 
 /* Results cannot be given on rank 1: it says so, and what follows fails on all. */
-static failure at_end;
-
-static int end_fails(test_rank *m)
-{
-    arguments a;
-    right(m, &a);
-    if (m->rank == ODD_RANK)
-        a.fails = at_end;
-    reset(m);
-    return call(m, &a);
-}
-
-static void check_end(test_ranks *all, failure fails, const char *words, int others)
+static void check_end(test_ranks *all, failure fails, const char *words, const char *heard)
 {
     char earlier[128];
-    at_end = fails;
-    ranks_do(all, end_fails);
-    ranks_expect(all, CL_OUT_OF_RESOURCES, words, others,
-                 others ? "rank 1 reported CL_OUT_OF_RESOURCES in averaging" : "",
-                 "a result cannot be given");
-    ranks_do(all, begin_and_go_on);
     snprintf(earlier, sizeof earlier, "rank 1: an exchange failed earlier|%s", words);
-    ranks_expect(all, SBN_GROUP_FAILED, earlier, SBN_REMOTE_ERROR,
-                 "rank 1 began averaging and reported SBN_GROUP_FAILED", "afterwards");
+    const refusal rows[] = {
+        ROW(fails, fails, words, .status = CL_OUT_OF_RESOURCES, .heard = heard, .changes = 1),
+        /* A right call. */
+        ROW(root, 0, earlier, .status = SBN_GROUP_FAILED, REPORTED("SBN_GROUP_FAILED")),
+    };
+    RANKS_REFUSE(all, &alone, rows);
     ranks_do(all, exchange_leave);
-}
-
-/* One rank's configuration is wrong: nobody gets an sbn_data_parallel. */
-static int wrong_config(test_rank *m)
-{
-    sbn_data_parallel *parallel;
-    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = m->rank == ODD_RANK ? 4095 : 4096;
-    rank_says(m, sbn_data_parallel_create(m->group, &config, &parallel));
-    m->status = parallel ? SBN_SUCCESS : m->status;
-    sbn_data_parallel_destroy(parallel);
-    return m->status;
 }
 
 void checks(void)
 {
     test_ranks all;
     ranks_open(&all, &device, 4, NULL, NULL, NULL);
-    ranks_do(&all, wrong_config);
-    ranks_expect(&all, SBN_INVALID_ARGUMENT, "bucket_bytes: expected 4096 to |got 4095",
-                 SBN_REMOTE_ERROR, "rank 1 called sbn_data_parallel_create and reported",
-                 "a wrong configuration");
     ranks_do(&all, exchange_join);
-    check_read(&all);
-    ranks_do(&all, begin_and_go_on);
+    check_first(&all);
+    ranks_do(&all, go_on);
     mean = exchanges_digest(&all, "averaged");
     check_calls(&all);
     /* Of several buckets any may have its sums first. */
     check_end(&all, (failure){WRAP_WRITE, 1}, "replica 0: tensor |: clEnqueueWriteBuffer",
-              SBN_REMOTE_ERROR);
+              "rank 1 reported CL_OUT_OF_RESOURCES in averaging");
     ranks_do(&all, exchange_join);
     /* The first marker is the beginning's. */
-    check_end(&all, (failure){WRAP_MARKER, 2}, "replica 0: clEnqueueMarkerWithWaitList",
-              SBN_SUCCESS);
+    check_end(&all, (failure){WRAP_MARKER, 2}, "replica 0: clEnqueueMarkerWithWaitList", "");
     /* The group itself knows nothing of all that. */
     ranks_do(&all, rank_train);
     ranks_expect(&all, SBN_SUCCESS, "", SBN_SUCCESS, "", "batch norm goes on");

@@ -7,6 +7,7 @@
 
 #include "support/branch_set.h"
 #include "support/main.h"
+#include "support/refused_ranks.h"
 
 /* Every sort of layer at once. */
 static const branch_shape all_sorts[] = {
@@ -36,15 +37,6 @@ static const branch_shape all_frozen[] = {
     {.name = "frozen", .channels = 5, .plane = 40, .samples = 2, .fixed = 1},
     {.name = "frozen too", .channels = 7, .plane = 9, .samples = 3, .fixed = 1},
 };
-
-static int together(test_rank *m)
-{
-    branch_set *set = branch_set_of(m);
-    int status = sbn_forward_branches(set->forward, set->count, set->results[0]);
-    if (!status)
-        status = sbn_backward_branches(set->backward, set->count, set->results[1]);
-    return rank_says(m, status);
-}
 
 /* Two passes of half the layers each, under way at the same time: back the second half begins. */
 static int interleaved(test_rank *m)
@@ -91,22 +83,16 @@ static branch_cost cost_of(const branch_shape *shapes, size_t count)
     return c;
 }
 
-/* sbn_result.wide is right, or -1 where the devices decide. */
-static int is_right(int ranks, int wide, int expected)
-{
-    return wide == expected || (wide == -1 && ranks == 1);
-}
-
-/* The layers that were redone are those that had to be. */
+/* The layers that were redone are those that had to be; of a single rank the devices may decide. */
 static int right_are_wide(const test_rank *m, int ranks, const branch_shape *shapes, size_t count)
 {
     const branch_set *set = branch_set_of(m);
     int right = 1;
-    for (size_t i = 0; i < count; ++i) {
-        const int all = shapes[i].put == huge,
-                  own = shapes[i].put == huge_on_rank_1 && m->rank == 1;
-        right = right && is_right(ranks, set->results[0][i].wide, all) &&
-                is_right(ranks, set->results[1][i].wide, all || own);
+    for (size_t i = 0; i < 2 * count; ++i) {
+        const branch_values put = shapes[i % count].put;
+        const int back = i >= count, wide = set->results[back][i % count].wide;
+        const int expected = put == huge || (back && put == huge_on_rank_1 && m->rank == 1);
+        right = right && (wide == expected || (wide == -1 && ranks == 1));
     }
     return right;
 }
@@ -139,24 +125,18 @@ static void check(int count, const size_t *replicas, const branch_shape *shapes,
         int (*work)(test_rank *);
         const char *name;
     } ways[] = {{branch_set_train, "a call for each layer"},
-                {together, "one call"},
+                {branch_set_train_together, "one call"},
                 {interleaved, "two calls under way"}};
-    uint64_t apart[RANKS_MAX];
     test_ranks all;
     branch_sets_open(&all, &device, count, replicas, shapes, branches);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i) {
         char name[128];
         snprintf(name, sizeof name, "%s, %s", what, ways[i].name);
         ranks_do(&all, ways[i].work);
-        for (int rank = 0; rank < count; ++rank)
-            rank_expect(&all.of[rank], SBN_SUCCESS, "", name);
-        if (ways[i].work == together)
+        ranks_expect(&all, SBN_SUCCESS, "", SBN_SUCCESS, "", name);
+        if (ways[i].work == branch_set_train_together)
             check_cost(&all, shapes, branches, what);
-        ranks_do(&all, branch_set_digest);
-        for (int rank = 0; rank < count; ++rank) {
-            apart[rank] = i == 0 ? all.of[rank].digest : apart[rank];
-            tap_ok(all.of[rank].digest == apart[rank], "%s: rank %d: the same bits", name, rank);
-        }
+        branch_sets_same_bits(&all, name);
     }
     branch_sets_close(&all);
 }

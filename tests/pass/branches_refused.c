@@ -26,31 +26,6 @@ static const branch_shape frozen_redone[LAYERS] = {
     {.name = "third", .channels = 5, .plane = 20, .samples = 2, .full = 1},
 };
 
-static void with(const branch_shape layers[LAYERS], void (*check)(test_ranks *all))
-{
-    const size_t ones[RANKS] = {1, 1, 1};
-    test_ranks all;
-    branch_sets_open(&all, &device, RANKS, ones, layers, LAYERS);
-    check(&all);
-    branch_sets_close(&all);
-}
-
-static int forward(test_rank *m)
-{
-    branch_set *set = branch_set_of(m);
-    return rank_says(m, sbn_forward_branches(set->forward, LAYERS, set->results[0]));
-}
-
-static int train(test_rank *m)
-{
-    branch_set *set = branch_set_of(m);
-    if (forward(m))
-        return m->status;
-    rank_says(m, sbn_backward_branches(set->backward, LAYERS, set->results[1]));
-    clFinish(m->queue);
-    return m->status;
-}
-
 /* --- one call --- */
 
 /* Saved statistics of the first layer, on each rank: of two passes of one call, and a frozen one. */
@@ -61,7 +36,7 @@ typedef struct arguments {
     sbn_branch list[LAYERS];
     sbn_shard second[RANK_REPLICAS]; /* of the second layer */
     size_t count, result;            /* the size of the third result */
-    int back, begun, no_list, no_layer;
+    int back, no_list;
     int frozen; /* the third layer */
     saved_of saved;
     failure fails;
@@ -76,42 +51,34 @@ static void right(test_rank *m, void *of)
     memcpy(a->second, set->shards[1], sizeof a->second);
 }
 
-static int make(const arguments *a, const sbn_branch *list, sbn_result *results)
-{
-    if (a->begun)
-        return sbn_backward_branches_begin(list, a->count, NULL);
-    return a->back ? sbn_backward_branches(list, a->count, results)
-                   : sbn_forward_branches(list, a->count, results);
-}
-
 static int call(test_rank *m, const void *of)
 {
     const arguments *a = of;
     branch_set *set = branch_set_of(m);
-    sbn_branch list[LAYERS];
+    sbn_branch list[LAYERS], *const given = a->no_list ? NULL : list;
+    sbn_result *const results = set->results[a->back];
     memcpy(list, a->list, sizeof list);
     if (list[1].shards == set->shards[1])
         list[1].shards = a->second;
-    if (a->no_layer)
-        list[0].layer = (sbn_batchnorm *)m->group;
     if (a->saved)
         list[0].saved = saved[m->rank][a->saved];
-    set->results[a->back][2].size = a->result;
+    results[2].size = a->result;
     must(sbn_batchnorm_set_frozen(set->layers[2], a->frozen), "sbn_batchnorm_set_frozen");
     wraps_fail(a->fails.function, a->fails.n);
-    rank_says(m, make(a, a->no_list ? NULL : list, set->results[a->back]));
+    rank_says(m, a->back ? sbn_backward_branches(given, a->count, results)
+                         : sbn_forward_branches(given, a->count, results));
     wraps_fail(WRAP_ANY, 0);
     must(sbn_batchnorm_set_frozen(set->layers[2], 0), "sbn_batchnorm_set_frozen");
     return m->status;
 }
 
-static const ranks_call pass = {sizeof(arguments), right, call, branch_set_reset,
-                                branch_set_state,  train};
+static const ranks_call pass =
+    {sizeof(arguments), right, call, branch_set_reset, branch_set_state, branch_set_train_together};
 
 /* Before a row of backward passes. */
 #define BACK ROW(back, 1, NULL, .odd = ALL_RANKS)
 
-/* --- errors of rank 1 --- */
+/* --- errors --- */
 
 #define FAILED(text) .status = CL_OUT_OF_RESOURCES, .heard = text
 #define OF_SECOND "rank 1 called forward of layer \"second\" with 7 channels and reported "
@@ -149,23 +116,14 @@ static void check_errors(test_ranks *all)
         ROW(second[0].dx.offset, 1 << 20,
             "branches[1]: backward of layer \"second\", rank 1, replica 0: dx",
             .heard = "rank 1 called backward of layer \"second\"|SBN_INVALID_ARGUMENT"),
-    };
-    RANKS_REFUSE(all, &pass, rows);
-}
-
-/* What the others cannot learn of: nobody calls rightly. */
-static void check_alone(test_ranks *all)
-{
-    const refusal rows[] = {
+        /* What the others cannot learn of: nobody calls rightly. */
         ROW(count, 0, "count: expected at least 1 layer, got 0", .odd = ALL_RANKS),
         ROW(count, 65536, NULL, .odd = ALL_RANKS),
         ROW(list[0].size, 0, "branches[0]: size|got 0", .odd = ALL_RANKS),
         ROW(count, 65537, "count: expected at most 65536 layers, got", .odd = ALL_RANKS),
         ROW(count, SIZE_MAX, "count: expected at most 65536 layers, got", .odd = ALL_RANKS),
         ROW(no_list, 1, "branches: expected an array of layers, got NULL", .odd = ALL_RANKS),
-        ROW(begun, 1, "pass: expected a place for the handle, got NULL", .odd = ALL_RANKS),
-        ROW(no_layer, 1, "branches[0]: layer: expected a handle of this kind, got another",
-            .odd = ALL_RANKS),
+        ROW(list[0].layer, NULL, "branches[0]: layer|got NULL", .odd = ALL_RANKS),
     };
     RANKS_REFUSE(all, &pass, rows);
 }
@@ -254,29 +212,6 @@ static void check_disagreements(test_ranks *all)
 
 /* --- a rank that has failed --- */
 
-/* A frozen layer that rank 1 redoes by itself. */
-static int failing_redo(test_rank *m)
-{
-    branch_set *set = branch_set_of(m);
-    if (forward(m))
-        return m->status;
-    wraps_fail(WRAP_READ, m->rank == ODD_RANK ? 1 + LAYERS : 0);
-    rank_says(m, sbn_backward_branches(set->backward, LAYERS, set->results[1]));
-    wraps_fail(WRAP_ANY, 0);
-    return m->status;
-}
-
-/* It fails where the others have all they need: they succeed, and then learn. */
-static void check_failed(test_ranks *all)
-{
-    ranks_do(all, failing_redo);
-    ranks_expect(all, CL_OUT_OF_RESOURCES, "replica 0|clEnqueueReadBuffer", SBN_SUCCESS, "",
-                 "a device fails in one layer");
-    ranks_do(all, forward);
-    ranks_expect(all, SBN_GROUP_FAILED, "rank 1|failed earlier|clEnqueueReadBuffer",
-                 SBN_REMOTE_ERROR, "rank 1|SBN_GROUP_FAILED", "afterwards");
-}
-
 /* The first passes of a group: what fails is the memory for its passes, both times. */
 static int without_memory(test_rank *m)
 {
@@ -298,29 +233,41 @@ static void check_memory(test_ranks *all)
     ranks_expect(all, SBN_OUT_OF_MEMORY, words, SBN_OUT_OF_MEMORY, words, "no memory for a pass");
 }
 
-static void check_usual(test_ranks *all)
-{
-    ranks_do(all, train);
-    check_errors(all);
-    check_alone(all);
-    check_disagreements(all);
-}
-
 static void check_frozen(test_ranks *all)
 {
+    static const ranks_call alone = {sizeof(arguments), right, call, branch_set_reset,
+                                     branch_set_state,  NULL};
     const refusal rows[] = {
         ROW(list[1].saved, NULL, "branches[1]: saved|got NULL",
             .heard = "rank 1 called forward of layer \"frozen\" with 4 channels and reported "
                      "SBN_INVALID_ARGUMENT"),
     };
-    ranks_do(all, train);
+    /* Rank 1 fails where the others have all they need: they succeed, and then learn. */
+    const refusal redo[] = {
+        BACK,
+        ROW(fails, ((failure){WRAP_READ, 1 + LAYERS}), "replica 0|clEnqueueReadBuffer", FAILED(""),
+            .changes = 1),
+        ROW(back, 0, "rank 1|failed earlier|clEnqueueReadBuffer", .status = SBN_GROUP_FAILED,
+            .heard = "rank 1|SBN_GROUP_FAILED"),
+    };
+    ranks_do(all, branch_set_train_together);
     RANKS_REFUSE(all, &pass, rows);
-    check_failed(all);
+    RANKS_REFUSE(all, &alone, redo);
 }
 
 void checks(void)
 {
-    with(shapes, check_usual);
-    with(frozen_redone, check_frozen);
-    with(frozen_redone, check_memory);
+    const size_t ones[RANKS] = {1, 1, 1};
+    test_ranks all;
+    branch_sets_open(&all, &device, RANKS, ones, shapes, LAYERS);
+    ranks_do(&all, branch_set_train_together);
+    check_errors(&all);
+    check_disagreements(&all);
+    branch_sets_close(&all);
+    branch_sets_open(&all, &device, RANKS, ones, frozen_redone, LAYERS);
+    check_frozen(&all);
+    branch_sets_close(&all);
+    branch_sets_open(&all, &device, RANKS, ones, frozen_redone, LAYERS);
+    check_memory(&all);
+    branch_sets_close(&all);
 }

@@ -3,10 +3,13 @@
  * bits of two, and tell who disagrees as before; and the calls that ranks cannot expect.
  */
 
+#include <string.h>
+
 #include "support/branch_set.h"
 #include "support/main.h"
+#include "support/refused_ranks.h"
 
-enum { RANKS = 3, LAYERS = 3, ODD = 1 };
+enum { RANKS = 3, LAYERS = 3 };
 
 /* Rank 1 makes all sum the wide accumulators of the second one; the third sends as much as the first. */
 static const branch_shape shapes[LAYERS] = {
@@ -60,7 +63,7 @@ static int train_overlapped(test_rank *m)
 
 static int train_mixed(test_rank *m)
 {
-    return m->rank == ODD ? train_begun(m) : branch_set_train(m);
+    return m->rank == ODD_RANK ? train_begun(m) : branch_set_train(m);
 }
 
 static int split(test_rank *m)
@@ -91,37 +94,34 @@ static void teach(test_ranks *all)
 typedef struct way {
     const char *what;
     int (*work)(test_rank *);
-    size_t headers, words; /* requests */
+    size_t requests[3]; /* headers, words, wide ones */
 } way;
 
 /* The sums of the first pass of each are expected, as the step before has ended. */
 static const way ways[] = {
-    {"passes", branch_set_train, 6, 0},
-    {"passes not ended at once", train_begun, 6, 6},
-    {"passes under way together", train_overlapped, 6, 5},
-    {"passes that one rank does not end at once", train_mixed, 6, 6},
-    {"a split, then passes", split_and_train, 8, 3},
+    {"passes", branch_set_train, {6, 0, 2}},
+    {"passes not ended at once", train_begun, {6, 6, 2}},
+    {"passes under way together", train_overlapped, {6, 5, 2}},
+    {"passes that one rank does not end at once", train_mixed, {6, 6, 2}},
+    {"a split, then passes", split_and_train, {8, 3, 2}},
 };
 
-static void check_way(test_ranks *all, const way *w, const uint64_t *digests)
+static void check_way(test_ranks *all, const way *w)
 {
     teach(all);
     ranks_do(all, w->work);
+    ranks_expect(all, SBN_SUCCESS, "", SBN_SUCCESS, "", w->what);
     for (int rank = 0; rank < RANKS; ++rank) {
-        rank_expect(&all->of[rank], SBN_SUCCESS, "", w->what);
-        const size_t *starts = branch_set_of(&all->of[rank])->cost.starts;
+        const branch_cost *c = &branch_set_of(&all->of[rank])->cost;
         tap_ok(!rank_is_here(&all->of[rank]) ||
-                   (starts[SBN_TAG_HEADER] == w->headers && starts[SBN_TAG_WORDS] == w->words &&
-                    starts[SBN_TAG_REPEAT] == 2 &&
-                    branch_set_of(&all->of[rank])->cost.words[SBN_TAG_REPEAT] == 2 * 26),
+                   (!memcmp(c->starts, w->requests, sizeof w->requests) &&
+                    c->words[SBN_TAG_REPEAT] == 2 * 26),
                "%s: rank %d: expected %zu headers, %zu requests of words, 2 of 26 wide ones; got "
                "%zu, %zu, %zu",
-               w->what, rank, w->headers, w->words, starts[SBN_TAG_HEADER], starts[SBN_TAG_WORDS],
-               starts[SBN_TAG_REPEAT]);
+               w->what, rank, w->requests[0], w->requests[1], c->starts[0], c->starts[1],
+               c->starts[2]);
     }
-    ranks_do(all, branch_set_digest);
-    for (int rank = 0; rank < RANKS; ++rank)
-        tap_ok(all->of[rank].digest == digests[rank], "%s: rank %d: the same bits", w->what, rank);
+    branch_sets_same_bits(all, w->what);
 }
 
 /* --- one rank makes another call than the others expect --- */
@@ -132,56 +132,46 @@ static int wrong_argument(test_rank *m)
     return rank_says(m, sbn_forward(set->layers[0], set->shards[0], NULL, 0, NULL));
 }
 
-typedef struct odd_call {
+/* A call of one layer; the others' is that of the first. */
+typedef struct arguments {
     size_t call;
     int (*work)(test_rank *); /* instead, unless NULL */
-    int own, others;
-    const char *own_words, *words;
-} odd_call;
+} arguments;
 
-#define DIFFERS(call, work, called) \
-    { \
-        call, work, SBN_DISAGREEMENT, SBN_DISAGREEMENT, "rank 1 called " called, \
-            "rank 1 called " called \
-    }
-
-static const odd_call odd_calls[] = {
-    DIFFERS(1, NULL, "forward of layer \"second\" with 7 channels"),
-    DIFFERS(2, NULL, "forward of layer \"third\" with 5 channels"),
-    DIFFERS(LAYERS, NULL, "backward of layer \"first\" with 5 channels"),
-    DIFFERS(0, split, "sbn_group_split"),
-    {0, wrong_argument, SBN_INVALID_ARGUMENT, SBN_REMOTE_ERROR, "saved: expected",
-     "rank 1 called forward of layer \"first\" with 5 channels and reported SBN_INVALID_ARGUMENT"},
-};
-
-static const odd_call *odd;
-
-static int call_oddly(test_rank *m)
+static int call(test_rank *m, const void *of)
 {
-    if (m->rank == ODD && odd->work)
-        return odd->work(m);
-    return branch_set_call(m, m->rank == ODD ? odd->call : 0);
+    const arguments *a = of;
+    return a->work ? a->work(m) : branch_set_call(m, a->call);
 }
+
+static const ranks_call one_call = {sizeof(arguments), NULL, call, branch_set_reset,
+                                    branch_set_state,  NULL};
+
+#define DIFFERS(field, value, words) ROW(field, value, words, .status = SBN_DISAGREEMENT)
+
+static const refusal odd_calls[] = {
+    DIFFERS(call, 1, "rank 1 called forward of layer \"second\" with 7 channels"),
+    DIFFERS(call, 2, "rank 1 called forward of layer \"third\" with 5 channels"),
+    DIFFERS(call, LAYERS, "rank 1 called backward of layer \"first\" with 5 channels"),
+    DIFFERS(work, split, "rank 1 called sbn_group_split"),
+    ROW(work, wrong_argument, "saved: expected",
+        .heard = "rank 1 called forward of layer \"first\" with 5 channels and reported "
+                 "SBN_INVALID_ARGUMENT"),
+};
 
 void checks(void)
 {
     const size_t ones[RANKS] = {1, 1, 1};
-    uint64_t digests[RANKS];
     test_ranks all;
     branch_sets_open(&all, &device, RANKS, ones, shapes, LAYERS);
     ranks_do(&all, branch_set_train);
-    ranks_do(&all, branch_set_digest);
-    for (int rank = 0; rank < RANKS; ++rank)
-        digests[rank] = all.of[rank].digest;
+    branch_sets_same_bits(&all, "a first step");
     for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i)
-        check_way(&all, &ways[i], digests);
-    for (odd = odd_calls; odd < odd_calls + sizeof odd_calls / sizeof *odd_calls; ++odd) {
+        check_way(&all, &ways[i]);
+    for (size_t i = 0; i < sizeof odd_calls / sizeof *odd_calls; ++i) {
         teach(&all);
-        ranks_do(&all, call_oddly);
-        for (int rank = 0; rank < RANKS; ++rank)
-            rank_expect(&all.of[rank], rank == ODD ? odd->own : odd->others,
-                        rank == ODD ? odd->own_words : odd->words, "an odd call");
-        check_way(&all, &ways[0], digests);
+        ranks_refuse(&all, &one_call, &odd_calls[i], 1);
+        check_way(&all, &ways[0]);
     }
     branch_sets_close(&all);
 }

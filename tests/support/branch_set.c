@@ -62,7 +62,6 @@ static void open_branch(const test_rank *m, const fixture *f, const branch_shape
 static void open_set(test_rank *m, const fixture *f, const branch_shape *shapes, size_t count)
 {
     branch_set *set = branch_set_of(m);
-    memset(set, 0, sizeof *set);
     set->count = count;
     for (size_t i = 0; i < count; ++i)
         open_branch(m, f, &shapes[i], i);
@@ -75,13 +74,12 @@ static void open_set(test_rank *m, const fixture *f, const branch_shape *shapes,
 static void close_set(const test_rank *m)
 {
     branch_set *set = branch_set_of(m);
-    for (size_t i = 0; i < set->count; ++i) {
+    for (size_t i = set->count; i-- > 0;) {
         slices_close(set->slices[i], m->replicas);
         must(sbn_saved_destroy(set->saved[i]), "sbn_saved_destroy");
-    }
-    for (size_t i = 0; i < set->count; ++i)
         if (i == 0 || set->layers[i] != set->layers[i - 1])
             must(sbn_batchnorm_destroy(set->layers[i]), "sbn_batchnorm_destroy");
+    }
     m->group->communicator.transport = set->inner;
 }
 
@@ -89,6 +87,7 @@ void branch_sets_open(test_ranks *all, const fixture *f, int ranks, const size_t
                       const branch_shape *shapes, size_t count)
 {
     const size_t samples[RANK_REPLICAS] = {1, 1, 1, 1, 1, 1, 1, 1};
+    memset(sets, 0, sizeof sets);
     ranks_open(all, f, ranks, replicas, samples, NULL);
     for (int rank = 0; rank < ranks; ++rank)
         if (rank_is_here(&all->of[rank]))
@@ -140,10 +139,22 @@ int branch_set_train(test_rank *m)
     return status;
 }
 
-static uint64_t digest_of(const test_rank *m)
+int branch_set_train_together(test_rank *m)
+{
+    branch_set *set = branch_set_of(m);
+    int status = sbn_forward_branches(set->forward, set->count, set->results[0]);
+    if (!status)
+        status = sbn_backward_branches(set->backward, set->count, set->results[1]);
+    rank_says(m, status);
+    clFinish(m->queue);
+    return status;
+}
+
+int branch_set_digest(test_rank *m)
 {
     const branch_set *set = branch_set_of(m);
     uint64_t digest = SBN_DIGEST_START;
+    clFinish(m->queue);
     /* sbn_result.wide depends on the other layers of the call: tests/pass/branches.c. */
     for (int back = 0; back < 2; ++back)
         for (size_t i = 0; i < set->count; ++i) {
@@ -154,13 +165,7 @@ static uint64_t digest_of(const test_rank *m)
         digest = digest_layer(digest, set->layers[i], set->saved[i]);
         digest = digest_slices(digest, set->slices[i], m->replicas);
     }
-    return digest;
-}
-
-int branch_set_digest(test_rank *m)
-{
-    clFinish(m->queue);
-    m->digest = digest_of(m);
+    m->digest = digest;
     branch_set_reset(m);
     return SBN_SUCCESS;
 }
@@ -175,4 +180,15 @@ uint64_t branch_set_state(test_rank *m)
         digest = digest_untouched(digest, set->slices[i], m->replicas);
     }
     return digest;
+}
+
+void branch_sets_same_bits(test_ranks *all, const char *what)
+{
+    ranks_do(all, branch_set_digest);
+    for (int rank = 0; rank < all->count; ++rank) {
+        const uint64_t digest = all->of[rank].digest;
+        uint64_t *first = &branch_set_of(&all->of[rank])->first;
+        *first = *first ? *first : digest;
+        tap_ok(digest == *first, "%s: rank %d: the same bits", what, rank);
+    }
 }

@@ -37,6 +37,7 @@ typedef struct branch_set {
     sbn_result results[2][BRANCHES_MAX]; /* of the last forward and backward pass */
     sbn_transport inner;
     branch_cost cost;
+    uint64_t first; /* digest, of branch_sets_same_bits */
 } branch_set;
 
 /* The set of a rank that is here; its transport counts from now on. */
@@ -54,8 +55,14 @@ void branch_set_reset(test_rank *m);
 int branch_set_call(test_rank *m, size_t number);
 int branch_set_train(test_rank *m);
 
+/* All layers in one call, forward and backward. */
+int branch_set_train_together(test_rank *m);
+
 /* Of outputs, saved and running statistics of all layers, which are then as before the passes. */
 int branch_set_digest(test_rank *m);
 
 /* The same of what a refused pass must leave alone; outputs have to be untouched. */
 uint64_t branch_set_state(test_rank *m);
+
+/* One check for each rank: branch_set_digest gives what it gave first since the sets were opened. */
+void branch_sets_same_bits(test_ranks *all, const char *what);

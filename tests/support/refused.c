@@ -11,7 +11,7 @@ int refusal_status(const refusal *row)
 
 int refusal_heard(const refusal *row)
 {
-    return row->heard ? SBN_REMOTE_ERROR : refusal_status(row);
+    return !row->heard ? refusal_status(row) : *row->heard ? SBN_REMOTE_ERROR : SBN_SUCCESS;
 }
 
 int refusal_is_odd(const refusal *row, int rank)

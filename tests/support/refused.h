@@ -16,7 +16,7 @@ typedef struct refusal {
     const char *words;  /* as of expect; "": the call succeeds; NULL: the next row changes more */
     int status;         /* 0: SBN_INVALID_ARGUMENT, or SBN_SUCCESS */
     /* Of a call by several ranks: */
-    const char *heard; /* by the others, with SBN_REMOTE_ERROR; NULL: the same as by the odd one */
+    const char *heard; /* by the others, with SBN_REMOTE_ERROR; "": success; NULL: as the odd one */
     unsigned odd;      /* which ranks' calls are changed, a bit for each; 0: that of rank 1 */
     int changes;       /* it comes too late for nothing to change */
 } refusal;

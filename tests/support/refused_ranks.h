@@ -15,12 +15,12 @@ typedef struct failure {
 } failure;
 
 typedef struct ranks_call {
-    size_t size; /* of the arguments */
-    void (*right)(test_rank *m, void *arguments);
+    size_t size;                                      /* of the arguments */
+    void (*right)(test_rank *m, void *arguments);     /* NULL: all are 0 */
     int (*call)(test_rank *m, const void *arguments); /* by rank_says */
     void (*reset)(test_rank *m);                      /* before; outputs to a pattern */
     uint64_t (*state)(test_rank *m);                  /* what must not change */
-    int (*go_on)(test_rank *m);                       /* what works before and after */
+    int (*go_on)(test_rank *m); /* what works before and after; NULL: nothing need work after */
 } ranks_call;
 
 void ranks_refuse(test_ranks *all, const ranks_call *call, const refusal *rows, size_t count);
