@@ -40,11 +40,7 @@ static const role backward_roles[] = {{TENSOR(x), 0},           {TENSOR(dy), 0},
 static const role folding_roles[] = {{FOLDED(weight), 0},        {FOLDED(bias), 0},
                                      {FOLDED(norm_weight), 0},   {FOLDED(norm_bias), 0},
                                      {FOLDED(folded_weight), 1}, {FOLDED(folded_bias), 1}};
-enum {
-    FORWARD_ROLES = sizeof forward_roles / sizeof *forward_roles,
-    BACKWARD_ROLES = sizeof backward_roles / sizeof *backward_roles,
-    FOLDING_ROLES = sizeof folding_roles / sizeof *folding_roles
-};
+#define ROLES(of) of, sizeof of / sizeof *of
 
 /* A call for two replicas, whose structs begin `at` in its arguments, `step` bytes apart. */
 typedef struct paired_call {
@@ -60,20 +56,22 @@ static int check_pairs(const paired_call *c, const role *roles, size_t count)
     int pairs = 0;
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < count; ++j) {
-            const size_t at[] = {c->at + c->step + roles[i].at, c->at + roles[j].at};
+            const role *const of[] = {&roles[j], &roles[i]};
             unsigned char shared[sizeof(arguments)];
             char words[160];
-            for (size_t k = 0; k < 2; ++k)
-                memcpy(shared + at[k], &(sbn_buffer){stage.common, 2 + 2 * k}, sizeof(sbn_buffer));
-            const refusal pair[] =
-                {{.change = roles[i].name, .at = at[0], .size = sizeof(sbn_buffer), .from = shared},
-                 {.change = roles[j].name,
-                  .at = at[1],
-                  .size = sizeof(sbn_buffer),
-                  .from = shared,
-                  .words = words}};
+            refusal pair[2];
             if (!roles[i].written && !roles[j].written)
                 continue;
+            for (size_t r = 0; r < REPLICAS; ++r) {
+                const sbn_buffer buffer = in_common(4 - 2 * r);
+                const size_t at = c->at + r * c->step + of[r]->at;
+                memcpy(shared + at, &buffer, sizeof buffer);
+                pair[r] = (refusal){.change = of[r]->name,
+                                    .at = at,
+                                    .size = sizeof buffer,
+                                    .from = shared,
+                                    .words = r ? words : NULL};
+            }
             snprintf(
                 words, sizeof words,
                 "%s of layer \"first\", rank 0, replica 1: %s must not overlap %s of replica 0",
@@ -91,8 +89,8 @@ static void check_passes(void)
     for (a.op = FORWARD; a.op <= RECOMPUTE; ++a.op) {
         const paired_call pass = {operation_names[a.op],       stage_pass,       &a, sizeof a,
                                   offsetof(arguments, shards), sizeof(sbn_shard)};
-        pairs += a.op == BACKWARD ? check_pairs(&pass, backward_roles, BACKWARD_ROLES)
-                                  : check_pairs(&pass, forward_roles, FORWARD_ROLES);
+        pairs += a.op == BACKWARD ? check_pairs(&pass, ROLES(backward_roles))
+                                  : check_pairs(&pass, ROLES(forward_roles));
     }
     tap_ok(pairs == 3 * 7 + 27, "%d pairs", pairs);
 }
@@ -122,11 +120,12 @@ static void check_folding(void)
                               sizeof *good.of};
     for (size_t r = 0; r < REPLICAS; ++r) {
         good.of[r] = FOLDING_WITH(.outer = 1, .inner = INNER);
-        for (size_t i = 0; i < FOLDING_ROLES; ++i)
-            *(sbn_buffer *)((char *)&good.of[r] + folding_roles[i].at) = in_common(OWN * (r + 1) +
-                                                                                   APART * i);
+        for (size_t i = 0; i < sizeof folding_roles / sizeof *folding_roles; ++i) {
+            const sbn_buffer buffer = in_common(OWN * (r + 1) + APART * i);
+            memcpy((char *)&good.of[r] + folding_roles[i].at, &buffer, sizeof buffer);
+        }
     }
-    const int pairs = check_pairs(&call, folding_roles, FOLDING_ROLES);
+    const int pairs = check_pairs(&call, ROLES(folding_roles));
     tap_ok(pairs == 20, "%d pairs in folding", pairs);
     const refusal rows[] = {
         FOLD(layer, NULL, "layer|NULL"),

@@ -27,12 +27,12 @@
 #define APART 128
 
 enum { MOST = 1 << 16, DIMENSIONS = 3, PATTERN = 16 };
-enum { MARKER, KERNEL, READ, WRITE, FILL, COPY, MAP, UNMAP };
+enum { MARKER, KERNEL, READ, WRITE, FILL, MAP, UNMAP };
 
 typedef struct command {
     int kind;
-    cl_mem from, to; /* the buffer of other commands is `to` */
-    size_t from_at, at, size;
+    cl_mem to; /* or from */
+    size_t at, size;
     void *host;
     unsigned char pattern[PATTERN];
     size_t pattern_size;
@@ -134,9 +134,6 @@ static cl_int execute(const command *c)
     case FILL:
         return real->clEnqueueFillBuffer(c->queue, c->to, c->pattern, c->pattern_size, c->at,
                                          c->size, 0, NULL, NULL);
-    case COPY:
-        return real->clEnqueueCopyBuffer(c->queue, c->from, c->to, c->from_at, c->at, c->size, 0,
-                                         NULL, NULL);
     case UNMAP: return real->clEnqueueUnmapMemObject(c->queue, c->to, c->host, 0, NULL, NULL);
     default: return CL_SUCCESS;
     }
@@ -319,13 +316,6 @@ ENQUEUES(enqueue_fill, cl_command_queue queue, cl_mem buffer, const void *patter
     return hold(&c, CL_FALSE, queue, count, list, event);
 }
 
-ENQUEUES(enqueue_copy, cl_command_queue queue, cl_mem from, cl_mem to, size_t from_at, size_t at,
-         size_t size)
-{
-    return HOLD(CL_FALSE, .kind = COPY, .from = from, .to = to, .from_at = from_at, .at = at,
-                .size = size);
-}
-
 ENQUEUES(enqueue_marker, cl_command_queue queue)
 {
     return HOLD(CL_FALSE, .kind = MARKER);
@@ -468,7 +458,7 @@ LAYER_FUNCTION clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_ui
     layer.clEnqueueReadBuffer = enqueue_read;
     layer.clEnqueueWriteBuffer = enqueue_write;
     layer.clEnqueueFillBuffer = enqueue_fill;
-    layer.clEnqueueCopyBuffer = enqueue_copy;
+    layer.clEnqueueCopyBuffer = NULL; /* not implemented */
     layer.clEnqueueMapBuffer = enqueue_map;
     layer.clEnqueueUnmapMemObject = enqueue_unmap;
     layer.clEnqueueMarkerWithWaitList = enqueue_marker;
