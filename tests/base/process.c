@@ -2,7 +2,6 @@
  * What <syncbn.h> says about fork, exec and signals, tested without a device: children of a process whose other
  * threads hold locks of the library, programs that a child executes, and signal handlers that interrupt a read.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -68,19 +67,14 @@ static void test_fork(void)
            FORKS);
 }
 
-/* The descriptors of this process that are closed when another program is run, or all. */
+/* Open files, of which there are few; or those of them that another program does not get. */
 static int descriptors(int closed_only)
 {
     int count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        const int number = atoi(entry->d_name);
-        if (entry->d_name[0] == '.' || number == dirfd(folder))
-            continue;
-        count += !closed_only || (fcntl(number, F_GETFD) & FD_CLOEXEC) != 0;
+    for (int number = 0; number < 1024; ++number) {
+        const int flags = fcntl(number, F_GETFD);
+        count += flags >= 0 && (!closed_only || (flags & FD_CLOEXEC) != 0);
     }
-    if (folder)
-        closedir(folder);
     return count;
 }
 
@@ -92,12 +86,9 @@ static void test_exec(const char *path)
     if (!tap_ok(sbn_checkpoint_create(path, &checkpoint) == SBN_SUCCESS, "a checkpoint: %s",
                 sbn_last_error()))
         return;
-    if (all == 0)
-        tap_skip("its file is closed in other programs: /proc/self/fd cannot be read");
-    else
-        tap_ok(descriptors(0) == all + 1 && descriptors(1) == closed + 1,
-               "its file is closed in other programs: %d files more, %d of them closed",
-               descriptors(0) - all, descriptors(1) - closed);
+    tap_ok(descriptors(0) == all + 1 && descriptors(1) == closed + 1,
+           "its file is closed in other programs: %d files more, %d of them closed",
+           descriptors(0) - all, descriptors(1) - closed);
     sbn_checkpoint_destroy(checkpoint);
 }
 

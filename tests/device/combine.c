@@ -135,10 +135,9 @@ static int wide_left(const sums *s, const trial *t)
 static void check(sbn_replica *replica, sbn_kernel *kernel, const char *name, int backward)
 {
     static sums s;
-    sums_open(&s, backward ? &sbn_backward_narrow : &sbn_forward_narrow);
     for (size_t i = 0; i < sizeof trials / sizeof *trials; ++i) {
         const trial *t = &trials[i];
-        sums_fill(&s);
+        sums_fill(&s, backward ? &sbn_backward_narrow : &sbn_forward_narrow);
         rows_fill(&expected);
         from_device = expected;
         run(replica, kernel, &s, t, backward);

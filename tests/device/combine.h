@@ -19,9 +19,8 @@ typedef struct sums {
     int64_t wide_of[SOURCES][CHANNELS * MOST_LIMBS], all_wide[CHANNELS * MOST_LIMBS];
 } sums;
 
-/* Of a format; accumulators of all kinds, others each time. */
-void sums_open(sums *s, const sbn_format *format);
-void sums_fill(sums *s);
+/* Accumulators of all kinds in a format, others each time. */
+void sums_fill(sums *s, const sbn_format *format);
 
 /* Everything that both passes write, of CHANNELS channels a row. */
 typedef struct rows {

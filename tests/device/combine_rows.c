@@ -55,17 +55,13 @@ void expect_forward(rows *r, const sums *s, uint64_t count, sbn_eps eps, double 
         r->moments[SBN_MOMENT_MEAN * CHANNELS + c] = mean[c];
         r->moments[SBN_MOMENT_VAR * CHANNELS + c] = var[c];
         r->moments[SBN_MOMENT_INVSTD * CHANNELS + c] = invstd;
-    }
-    if (!tracks)
-        return;
-    for (size_t c = 0; c < CHANNELS; ++c) {
-        const double m = r->moments[SBN_MOMENT_MEAN * CHANNELS + c];
-        const double v = r->moments[SBN_MOMENT_VAR * CHANNELS + c];
+        if (!tracks)
+            continue;
         float *of_mean = &r->running[c], *of_var = &r->running[CHANNELS + c];
-        *of_mean = (float)((1.0 - weight) * *of_mean + weight * m);
-        *of_var = (float)((1.0 - weight) * *of_var + weight * (v * unbiased));
+        *of_mean = (float)((1.0 - weight) * *of_mean + weight * mean[c]);
+        *of_var = (float)((1.0 - weight) * *of_var + weight * (var[c] * unbiased));
     }
-    r->batches = 17;
+    r->batches = tracks ? 17 : r->batches;
 }
 
 void expect_backward(rows *r, const sums *s, uint64_t count, sbn_eps eps, int is_own)

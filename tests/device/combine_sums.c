@@ -15,14 +15,6 @@ static double uniform(void)
     return (double)(next() >> 11) * 0x1p-53;
 }
 
-void sums_open(sums *s, const sbn_format *format)
-{
-    static const uint32_t slices[SOURCES] = {MOST_SLICES, 1, 0, 1};
-    s->format = format;
-    s->length = sbn__accumulator_length(format);
-    memcpy(s->slices, slices, sizeof slices);
-}
-
 /* A term of `bits` bits at most, with a sign, to the limbs of a sum; above its top nothing. */
 static void add_random(int64_t *limbs, int limb, int bits, int negative)
 {
@@ -136,9 +128,13 @@ static void fill_one(int64_t *accumulator, const sbn_format *f, size_t c, int fi
                    : (int64_t)(next() % (1 << SBN_FLAGS));
 }
 
-void sums_fill(sums *s)
+void sums_fill(sums *s, const sbn_format *format)
 {
+    static const uint32_t slices[SOURCES] = {MOST_SLICES, 1, 0, 1};
     const size_t limbs = sbn__wide_limbs();
+    s->format = format;
+    s->length = sbn__accumulator_length(format);
+    memcpy(s->slices, slices, sizeof slices);
     memset(s->of, 0, sizeof s->of);
     memset(s->all, 0, sizeof s->all);
     memset(s->wide_of, 0, sizeof s->wide_of);

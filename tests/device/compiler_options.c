@@ -124,18 +124,17 @@ static void large_buffers(void)
     largest(option, UINT64_MAX);
     sbn_group *group = GROUP_WITH(&queue, .form = SBN_FORM_CPU, .program_cache = "");
     wraps_device_says(0, NULL, 0);
-    sbn_batchnorm *layer = fixture_layer(group, CHANNELS);
+    const life l = LIVE_WITH(group, .channels = CHANNELS);
     slice_open(&data, &device, queue, 0, 1, CHANNELS, PLANE, 1);
     expect(
-        sbn_evaluate(layer, &data.shard), SBN_INVALID_ARGUMENT,
+        sbn_evaluate(l.layer, &data.shard), SBN_INVALID_ARGUMENT,
         "x: expected a buffer of at most 632 bytes, got one of 1232: |build_options \"-cl-intel-",
         "a buffer that is larger");
     slice_close(&data);
     slice_open(&data, &device, queue, 0, 1, CHANNELS, PLANE / 2, 1);
-    expect(sbn_evaluate(layer, &data.shard), SBN_SUCCESS, "", "one as large");
+    expect(sbn_evaluate(l.layer, &data.shard), SBN_SUCCESS, "", "one as large");
     slice_close(&data);
-    must(sbn_batchnorm_destroy(layer), "sbn_batchnorm_destroy");
-    must(sbn_group_destroy(group), "sbn_group_destroy");
+    fixture_die(&l);
 }
 
 /* Options that no program can be built with are the caller's mistake, and not the device's. */

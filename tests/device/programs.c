@@ -83,26 +83,21 @@ static uint64_t run(const char *cache)
     return digest;
 }
 
-typedef struct counts {
-    long sources, binaries;
-    uint64_t digest;
-} counts;
+/* The digest of all runs, or 0 before the first one. */
+static uint64_t right;
 
-/* A run, and how many programs came from where. */
-static counts counted(const char *cache)
+/* A run, and how many programs come from where. */
+static void expect_counts(const char *cache, long sources, long binaries, const char *what)
 {
-    const long sources = wraps_calls(WRAP_CREATE_PROGRAM);
-    const long binaries = wraps_calls(WRAP_CREATE_BINARY);
+    const long sources_before = wraps_calls(WRAP_CREATE_PROGRAM);
+    const long binaries_before = wraps_calls(WRAP_CREATE_BINARY);
     const uint64_t digest = run(cache);
-    return (counts){wraps_calls(WRAP_CREATE_PROGRAM) - sources,
-                    wraps_calls(WRAP_CREATE_BINARY) - binaries, digest};
-}
-
-static void expect_counts(counts c, long sources, long binaries, uint64_t right, const char *what)
-{
-    tap_ok(c.sources == sources && c.binaries == binaries && c.digest == right,
+    const long from_source = wraps_calls(WRAP_CREATE_PROGRAM) - sources_before;
+    const long from_binary = wraps_calls(WRAP_CREATE_BINARY) - binaries_before;
+    right = right ? right : digest;
+    tap_ok(from_source == sources && from_binary == binaries && digest == right,
            "%s: %ld from source, %ld from binaries (%ld and %ld expected), %s bits", what,
-           c.sources, c.binaries, sources, binaries, c.digest == right ? "the same" : "other");
+           from_source, from_binary, sources, binaries, digest == right ? "the same" : "other");
 }
 
 /* A key has all of every source. Without memory, or the device's names, there is none. */
@@ -111,24 +106,24 @@ static void check_keys(void)
     static const char unknown[1024] = "longer than a key has room for";
     sbn_sources sources = {.texts = {"one", "two"}, .lengths = {3, 3}, .count = 2};
     sbn_bytes key = {0}, other = {0};
-    int right = sbn__binary_key(&key, device.device, &sources, "");
+    int good = sbn__binary_key(&key, device.device, &sources, "");
     for (int i = 0; i < 2; ++i) {
         sources.texts[i] = "six";
-        right += sbn__binary_key(&other, device.device, &sources, "") && other.size == key.size &&
-                 memcmp(other.at, key.at, key.size) != 0;
-        if (right == 2 + i)
+        good += sbn__binary_key(&other, device.device, &sources, "") && other.size == key.size &&
+                memcmp(other.at, key.at, key.size) != 0;
+        if (good == 2 + i)
             memcpy(key.at, other.at, key.size);
         sbn__bytes_free(&other);
     }
-    right += sbn__binary_key(&other, device.device, &sources, "-w") && other.size == key.size + 2;
+    good += sbn__binary_key(&other, device.device, &sources, "-w") && other.size == key.size + 2;
     sbn__bytes_free(&other);
     sbn__bytes_free(&key);
     wraps_fail(WRAP_ALLOCATE, 1);
-    right += !sbn__binary_key(&key, device.device, &sources, "");
+    good += !sbn__binary_key(&key, device.device, &sources, "");
     wraps_device_says(CL_DRIVER_VERSION, unknown, sizeof unknown);
-    right += !sbn__binary_key(&key, device.device, &sources, "");
+    good += !sbn__binary_key(&key, device.device, &sources, "");
     wraps_device_says(0, NULL, 0);
-    tap_ok(right == 6, "another text is another key, and what fails is none: %d of 6", right);
+    tap_ok(good == 6, "another text is another key, and what fails is none: %d of 6", good);
 }
 
 /* How many binaries a platform's first device alone has given, which it gives in a context of two, too. */
@@ -137,9 +132,8 @@ static int given;
 static void check_device(const char *name, int all, cl_uint devices)
 {
     char first[512];
-    const counts without = counted("");
-    expect_counts(without, PROGRAMS, 0, without.digest, "no cache");
-    expect_counts(counted(folder_root), PROGRAMS, 0, without.digest, "an empty cache");
+    expect_counts("", PROGRAMS, 0, "no cache");
+    expect_counts(folder_root, PROGRAMS, 0, "an empty cache");
     const int kept = folder_names(folder_root, first);
     given = devices == 1 ? kept : given;
     if (given == 0) {
@@ -147,52 +141,48 @@ static void check_device(const char *name, int all, cl_uint devices)
         return;
     }
     tap_ok(kept == PROGRAMS, "%s: %d files are kept", name, kept);
-    expect_counts(counted(folder_root), 0, PROGRAMS, without.digest, "a full cache");
+    expect_counts(folder_root, 0, PROGRAMS, "a full cache");
     if (!all)
         return;
     check_keys();
     close(0); /* the lowest number is the folder's, too */
     must(truncate(first, 1000), "truncate");
-    expect_counts(counted(folder_root), 1, PROGRAMS - 1, without.digest, "a truncated file");
-    expect_counts(counted(folder_root), 0, PROGRAMS, without.digest, "and it is replaced");
+    expect_counts(folder_root, 1, PROGRAMS - 1, "a truncated file");
+    expect_counts(folder_root, 0, PROGRAMS, "and it is replaced");
 
     /* The driver refuses a binary. */
     wraps_fail(WRAP_CREATE_BINARY, 2);
-    expect_counts(counted(folder_root), 1, PROGRAMS, without.digest, "a binary is refused");
+    expect_counts(folder_root, 1, PROGRAMS, "a binary is refused");
     wraps_fail(WRAP_CREATE_BINARY, 0);
     for (int n = 0; n <= 2; ++n) {
         lost = n == 0;
         unlisted = n;
-        expect_counts(counted(folder_root), 1, PROGRAMS, without.digest,
+        expect_counts(folder_root, 1, PROGRAMS,
                       "one has lost a size, or its kernels are not listed");
     }
-    expect_counts(counted("/dev/null"), PROGRAMS, 0, without.digest, "a folder that is none");
+    expect_counts("/dev/null", PROGRAMS, 0, "a folder that is none");
 
     /* The default folder is for devices that are not CPUs. */
     cl_device_type type = CL_DEVICE_TYPE_GPU;
     setenv("XDG_CACHE_HOME", folder_root, 1);
-    expect_counts(counted(NULL), PROGRAMS, 0, without.digest, "a CPU, by default");
+    expect_counts(NULL, PROGRAMS, 0, "a CPU, by default");
     wraps_device_says(CL_DEVICE_TYPE, &type, sizeof type);
-    const uint64_t as_gpu = counted("").digest;
-    expect_counts(counted(NULL), PROGRAMS, 0, as_gpu, "a GPU, by default");
-    expect_counts(counted(NULL), 0, PROGRAMS, as_gpu, "a GPU, by default, again");
+    expect_counts(NULL, PROGRAMS, 0, "a GPU, by default");
+    expect_counts(NULL, 0, PROGRAMS, "a GPU, by default, again");
     wraps_device_says(CL_DEVICE_TYPE, NULL, 0);
 
     /* The caller's options do not change the library's own macros. */
     options = "-cl-opt-disable -D BLOCK=16 -D CPU_FORM=0 -D WIDE=1 -D FORWARD_LOW1=1 -D LANES=8";
-    expect_counts(counted(""), PROGRAMS, 0, without.digest,
-                  "macros of the library's in the options");
+    expect_counts("", PROGRAMS, 0, "macros of the library's in the options");
     options = unoptimised;
     belongs_to_two = 1;
-    expect_counts(counted(folder_path("two")), PROGRAMS, 0, without.digest,
-                  "programs of two devices");
+    expect_counts(folder_path("two"), PROGRAMS, 0, "programs of two devices");
     belongs_to_two = 0;
-    expect_counts(counted(folder_path("two")), 0, PROGRAMS, without.digest,
-                  "of which the right one is kept");
+    expect_counts(folder_path("two"), 0, PROGRAMS, "of which the right one is kept");
 
     /* Another driver version is another key. */
     wraps_device_says(CL_DRIVER_VERSION, "another", 8);
-    expect_counts(counted(folder_root), PROGRAMS, 0, without.digest, "another driver version");
+    expect_counts(folder_root, PROGRAMS, 0, "another driver version");
     wraps_device_says(CL_DRIVER_VERSION, NULL, 0);
 }
 

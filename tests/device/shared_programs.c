@@ -8,13 +8,15 @@
 #include <string.h>
 
 #include "program/build_options.h"
-#include "support/fixture.h"
+#include "support/main.h"
 #include "support/wraps.h"
 
 enum { PROGRAMS = 3, THREADS = 4 };
 
-static fixture device;
-static cl_command_queue queue;
+__attribute__((constructor)) static void begin(void)
+{
+    fixture_one_thread();
+}
 
 static int make(const char *options, sbn_group **group)
 {
@@ -196,7 +198,7 @@ static void check_at_once(int faulty)
         sbn_group_destroy(makers[i].group);
 }
 
-static void checks(void)
+void checks(void)
 {
     check_one_after_another();
     check_types();
@@ -204,10 +206,4 @@ static void checks(void)
     check_at_once(0);
     check_at_once(THREADS - 1);
     check_at_once(THREADS);
-}
-
-int main(void)
-{
-    fixture_one_thread();
-    return fixture_main(&device, &queue, checks);
 }

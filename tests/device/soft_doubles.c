@@ -52,26 +52,17 @@ static double number_of(uint64_t bits)
 
 /* Each with its neighbours, of both signs. */
 static const uint64_t specials[] = {
-    0x1,
-    0x3,
-    UINT64_C(0x7f800000), /* infinity as a float */
-    UINT64_C(0x0010000000000000),
-    UINT64_C(0x3690000000000000), /* the least float, and half of it */
-    UINT64_C(0x36a0000000000000),
-    UINT64_C(0x380fffffe0000000), /* the least normal float */
-    UINT64_C(0x380ffffff0000000),
-    UINT64_C(0x3810000000000000),
-    UINT64_C(0x3ff0000000000000), /* 1, and ties of floats above it */
-    UINT64_C(0x3ff0000010000000),
-    UINT64_C(0x3ff0000030000000),
-    UINT64_C(0x4000000000000000),
-    UINT64_C(0x4008000000000000),
-    UINT64_C(0x47efffffe0000000), /* the largest float, and what rounds to infinity */
-    UINT64_C(0x47effffff0000000),
-    UINT64_C(0x7fe0000000000000),
-    UINT64_C(0x7ff0000000000000), /* infinity, before NaN */
-    UINT64_C(0x7ff8000000000000),
-};
+    /* The least doubles; infinity as a float; the least normal double. */
+    0x1, 0x3, 0x7f800000, 0x0010000000000000,
+    /* Half of the least float, and it; the least normal float. */
+    0x3690000000000000, 0x36a0000000000000, 0x380fffffe0000000, 0x380ffffff0000000,
+    0x3810000000000000,
+    /* 1, and ties of floats above it. */
+    0x3ff0000000000000, 0x3ff0000010000000, 0x3ff0000030000000, 0x4000000000000000,
+    0x4008000000000000,
+    /* The largest float, and what rounds to infinity; infinity, before NaN. */
+    0x47efffffe0000000, 0x47effffff0000000, 0x7fe0000000000000, 0x7ff0000000000000,
+    0x7ff8000000000000};
 enum { SPECIALS = 6 * (sizeof specials / sizeof *specials) };
 
 static uint64_t special(uint64_t i)
@@ -141,14 +132,11 @@ static cl_kernel build(void)
     cl_int code;
     const sbn_program variant = {.form = SBN_FORM_GPU, .options = "-D NO_DOUBLES"};
     sbn__program_text(&text, &variant, SBN_PROGRAM_APPLY);
-    const char *texts[SBN_MAX_SOURCES + 1];
-    size_t lengths[SBN_MAX_SOURCES + 1];
-    memcpy(texts, text.sources.texts, sizeof text.sources.texts);
-    memcpy(lengths, text.sources.lengths, sizeof text.sources.lengths);
-    texts[text.sources.count] = kernel_text;
-    lengths[text.sources.count] = strlen(kernel_text);
-    cl_program program = clCreateProgramWithSource(device.context, text.sources.count + 1, texts,
-                                                   lengths, &code);
+    sbn_sources *of = &text.sources;
+    of->texts[of->count] = kernel_text;
+    of->lengths[of->count] = strlen(kernel_text);
+    cl_program program = clCreateProgramWithSource(device.context, of->count + 1, of->texts,
+                                                   of->lengths, &code);
     must(code, "clCreateProgramWithSource");
     must(clBuildProgram(program, 1, &device.device, text.options, NULL, NULL), "clBuildProgram");
     cl_kernel kernel = clCreateKernel(program, "soft", &code);

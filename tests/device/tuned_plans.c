@@ -15,21 +15,12 @@
 
 static void parsed(void)
 {
-    static const char *const wrong[] = {"groups",
-                                        "groups=",
-                                        "groups=0",
-                                        "groups=10001",
-                                        "groups=-1",
-                                        "groups=1 ",
-                                        "groups=4294967396",
+    static const char *const wrong[] = {"groups", "groups=", "groups=0", "groups=10001",
+                                        "groups=-1", "groups=4294967396",
                                         "groups=18446744073709551716",
-                                        "groups=1,groups=1",
-                                        "groups=1,",
-                                        ",groups=1",
-                                        "groups=1;",
-                                        "groups2=1",
-                                        "groupz=1",
-                                        "=1"};
+                                        /* What is around them. */
+                                        "groups=1 ", "groups=1,groups=1", "groups=1,", ",groups=1",
+                                        "groups=1;", "groups2=1", "groupz=1", "=1"};
     char sentence[256], text[SBN_TUNING_TEXT];
     sbn_tuning tuning;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
@@ -221,23 +212,10 @@ static void limits(void)
 
 /* --- compiler options --- */
 
-static void refused(const char *options, const char *option, const char *reason)
-{
-    char words[160];
-    sbn__error_clear();
-    snprintf(words, sizeof words, "build_options: \"%s\" is refused: |%s", option, reason);
-    expect(sbn__build_options_check(options), SBN_INVALID_ARGUMENT, words, options);
-}
-
-static void accepted(const char *options)
-{
-    sbn__error_clear();
-    expect(sbn__build_options_check(options), SBN_SUCCESS, "", options);
-}
-
 static void build_options(void)
 {
-    static const char *const each[][2] = {
+    /* An option, why it is refused, and where it stands, if not alone. */
+    static const char *const refused[][3] = {
         {"-cl-fast-relaxed-math", "re-associate"},
         {"-cl-unsafe-math-optimizations", "re-associate"},
         {"-cl-mad-enable", "contract a * b + c"},
@@ -255,40 +233,41 @@ static void build_options(void)
         {"-fno-honor-nans", "NaN and infinities"},
         {"-fno-honor-infinities", "NaN and infinities"},
         {"-fno-signed-zeros", "sign of zero"},
+        {"-cl-mad-enable", "contract", "-D A=1 -cl-mad-enable -D B"},
+        {"-cl-mad-enable", "contract", "-D A=1\t-cl-mad-enable\n"},
+        {"-cl-mad-enable", "contract", "   -cl-mad-enable   "},
+        {"-cl-mad-enable", "contract", "\"-cl-mad-enable\""},
+        {"-cl-mad-enable", "contract", "'-cl-mad-enable' -w"},
+        {"-ffast-math", "re-associate", "-Xclang -ffast-math"},
+        {"-cl-mad-enable", "contract", "-Werror --cl-mad-enable"},
+        {"-cl-mad-enable", "contract", "-D -cl-mad-enable"},
+        /* Drivers differ in whether quotes hold options together. */
+        {"-cl-mad-enable", "contract", "-I \"a -cl-mad-enable b\""},
+        {"-cl-fast-relaxed-math", "re-associate", "-cl-fast-relaxed-math -cl-mad-enable"},
     };
-    for (size_t i = 0; i < sizeof each / sizeof *each; ++i)
-        refused(each[i][0], each[i][0], each[i][1]);
-    refused("-D A=1 -cl-mad-enable -D B", "-cl-mad-enable", "contract");
-    refused("-D A=1\t-cl-mad-enable\n", "-cl-mad-enable", "contract");
-    refused("   -cl-mad-enable   ", "-cl-mad-enable", "contract");
-    refused("\"-cl-mad-enable\"", "-cl-mad-enable", "contract");
-    refused("'-cl-mad-enable' -w", "-cl-mad-enable", "contract");
-    refused("-Xclang -ffast-math", "-ffast-math", "re-associate");
-    refused("-Werror --cl-mad-enable", "-cl-mad-enable", "contract");
-    refused("-D -cl-mad-enable", "-cl-mad-enable", "contract");
-    /* Drivers differ in whether quotes hold options together. */
-    refused("-I \"a -cl-mad-enable b\"", "-cl-mad-enable", "contract");
-    refused("-cl-fast-relaxed-math -cl-mad-enable", "-cl-fast-relaxed-math", "re-associate");
-
-    accepted("");
-    accepted("  ");
-    accepted("\"");
-    accepted("\" \"");
-    accepted("-");
-    accepted("--");
-    accepted("-D -cl-mad-enable-not");
-    accepted("-D MODE=-cl-mad-enable -D cl-mad-enable -Dcl_fast_relaxed_math");
-    accepted("-DOPTIONS=\"-cl-mad-enable\"");
-    accepted("-cl-denorms-are-zero");
-    accepted(
-        "-cl-fp32-correctly-rounded-divide-sqrt -cl-opt-disable -cl-single-precision-constant");
-    accepted("-cl-std=CL2.0 -w -Werror -I include -I/usr/-ffast-math");
-    accepted("-cl-nv-verbose -cl-nv-maxrregcount=64 -cl-intel-greater-than-4GB-buffer-required");
-    accepted("-ffp-contract=off -fno-fast-math -O3");
+    static const char *const accepted[] =
+        {"", "  ", "\"", "\" \"", "-", "--",
+         /* Other names, and values. */
+         "-D -cl-mad-enable-not", "-D MODE=-cl-mad-enable -D cl-mad-enable -Dcl_fast_relaxed_math",
+         "-DOPTIONS=\"-cl-mad-enable\"", "-cl-denorms-are-zero",
+         "-cl-fp32-correctly-rounded-divide-sqrt -cl-opt-disable -cl-single-precision-constant",
+         "-cl-std=CL2.0 -w -Werror -I include -I/usr/-ffast-math",
+         "-cl-nv-verbose -cl-nv-maxrregcount=64 -cl-intel-greater-than-4GB-buffer-required",
+         "-ffp-contract=off -fno-fast-math -O3"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; ++i) {
+        const char *option = refused[i][0], *options = refused[i][2] ? refused[i][2] : option;
+        char words[160];
+        snprintf(words, sizeof words, "build_options: \"%s\" is refused: |%s", option,
+                 refused[i][1]);
+        expect(sbn__build_options_check(options), SBN_INVALID_ARGUMENT, words, options);
+        sbn__error_clear();
+    }
+    for (size_t i = 0; i < sizeof accepted / sizeof *accepted; ++i)
+        expect(sbn__build_options_check(accepted[i]), SBN_SUCCESS, "", accepted[i]);
 
     char long_one[SBN_MAX_BUILD_OPTIONS + 2] = "";
     memset(long_one, ' ', SBN_MAX_BUILD_OPTIONS);
-    accepted(long_one);
+    expect(sbn__build_options_check(long_one), SBN_SUCCESS, "", "the longest");
     strcpy(long_one + SBN_MAX_BUILD_OPTIONS, "w");
     expect(sbn__build_options_check(long_one), SBN_INVALID_ARGUMENT,
            "build_options: expected at most 1000 characters, got 1001", "too long");

@@ -187,17 +187,12 @@ static void coverage(const sbn_format *format)
 
 int main(void)
 {
-    const struct {
-        const char *name;
-        const sbn_format *format;
-    } formats[] = {{"forward", &sbn_forward_narrow}, {"backward", &sbn_backward_narrow}};
-    for (size_t f = 0; f < sizeof formats / sizeof *formats; ++f)
-        for (int kind = 0; kind < (int)(sizeof kinds / sizeof *kinds); ++kind) {
-            /* The backward format has no variance, but what it would be is still a number. */
-            if (kind == 3 && f == 1)
-                continue;
-            compare(kind, formats[f].name, formats[f].format);
-        }
+    for (int kind = 0; kind < (int)(sizeof kinds / sizeof *kinds); ++kind) {
+        compare(kind, "forward", &sbn_forward_narrow);
+        /* The backward format has no variance, but what it would be is still a number. */
+        if (kind != 3)
+            compare(kind, "backward", &sbn_backward_narrow);
+    }
     coverage(&sbn_forward_narrow);
     return tap_done();
 }

@@ -13,7 +13,7 @@ static cl_mem buffers[BUFFERS];
 static const size_t buffer_floats[BUFFERS] = {1, 4, 16, 64, 256, 1024, 1024, 1024};
 static sbn_tensors tensors[2][REPLICAS];
 static sbn_buffer tensor_buffers[2][REPLICAS][TENSORS];
-static const size_t counts[TENSORS] = {16, 0, 100};
+const size_t tensor_counts[TENSORS] = {16, 0, 100};
 
 static void *made[HANDLE_KINDS][MADE];
 static size_t made_count[HANDLE_KINDS];
@@ -34,9 +34,9 @@ void arguments_open(void)
         buffers[i] = make_buffer(buffer_floats[i]);
     for (size_t set = 0; set < 2; ++set)
         for (size_t r = 0; r < REPLICAS; ++r) {
-            cl_mem of = make_buffer(counts[0] + counts[2]);
+            cl_mem of = make_buffer(tensor_counts[0] + tensor_counts[2]);
             tensor_buffers[set][r][0] = (sbn_buffer){of, 0};
-            tensor_buffers[set][r][2] = (sbn_buffer){of, counts[0]};
+            tensor_buffers[set][r][2] = (sbn_buffer){of, tensor_counts[0]};
             tensors[set][r] = (sbn_tensors){.size = sizeof(sbn_tensors),
                                             .buffers = tensor_buffers[set][r]};
         }
@@ -131,26 +131,16 @@ static size_t any_extent(fuzz_input *in)
 
 /* --- structs -------------------------------------------------------------------------------- */
 
-/* REPLICAS of them, as far apart as their size says; until the next call. */
-static const void *array_of(const void *each, size_t known, size_t size)
+const void *structs_of_size(const void *each, size_t count, size_t known, size_t size)
 {
     static _Alignas(16) unsigned char area[REPLICAS * SBN_STRUCT_LIMIT];
     const size_t step = sbn__struct_size_is_possible(size) ? size : known;
     memset(area, 0, sizeof area);
-    for (size_t r = 0; r < REPLICAS; ++r) {
+    for (size_t r = 0; r < count; ++r) {
         memcpy(area + r * step, (const unsigned char *)each + r * known,
                step < known ? step : known);
         memcpy(area + r * step, &size, sizeof size);
     }
-    return area;
-}
-
-const void *struct_of_size(const void *own, size_t known, size_t size)
-{
-    static _Alignas(16) unsigned char area[SBN_STRUCT_LIMIT + 16];
-    memset(area, 0, sizeof area);
-    memcpy(area, own, known);
-    memcpy(area, &size, sizeof size);
     return area;
 }
 
@@ -174,14 +164,11 @@ const sbn_shard *any_shards(fuzz_input *in)
         const uint8_t choice = fuzz_byte(in);
         /* Sizes in memory of the host are not checked. */
         s->memory = (sbn_memory)(choice == 255 ? 2 : 0);
-        if (choice < 200)
-            for (size_t i = 0; i < 8; ++i)
-                *all[i] = (sbn_buffer){buffers[i < 4 ? 5 : 6], 300 * r + 70 * i};
-        else
-            for (size_t i = 0; i < 8; ++i)
-                *all[i] = any_buffer(in);
+        for (size_t i = 0; i < 8; ++i)
+            *all[i] = choice < 200 ? (sbn_buffer){buffers[i < 4 ? 5 : 6], 300 * r + 70 * i}
+                                   : any_buffer(in);
     }
-    return array_of(shards, sizeof *shards, size);
+    return structs_of_size(shards, REPLICAS, sizeof *shards, size);
 }
 
 const sbn_parameters *any_parameters(fuzz_input *in)
@@ -196,7 +183,7 @@ const sbn_parameters *any_parameters(fuzz_input *in)
         parameters[r].weight = choice < 200 ? (sbn_buffer){buffers[7], 20 * r} : any_buffer(in);
         parameters[r].bias = choice < 200 ? (sbn_buffer){buffers[7], 20 * r + 8} : any_buffer(in);
     }
-    return array_of(parameters, sizeof *parameters, size);
+    return structs_of_size(parameters, REPLICAS, sizeof *parameters, size);
 }
 
 const sbn_folding *any_foldings(fuzz_input *in)
@@ -217,16 +204,11 @@ const sbn_folding *any_foldings(fuzz_input *in)
             *all[i] = choice < 200 ? (sbn_buffer){buffers[5], 300 * r + 70 * (i % 4) + i / 4 * 35}
                                    : any_buffer(in);
     }
-    return array_of(foldings, sizeof *foldings, size);
+    return structs_of_size(foldings, REPLICAS, sizeof *foldings, size);
 }
 
 const sbn_tensors *any_tensors(fuzz_input *in)
 {
     const uint8_t choice = fuzz_byte(in);
     return choice < 250 ? tensors[choice % 2] : NULL;
-}
-
-const size_t *tensor_counts(void)
-{
-    return counts;
 }

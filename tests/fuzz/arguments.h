@@ -42,14 +42,12 @@ int any_number(fuzz_input *in, int right);
 const char *any_name(fuzz_input *in);
 sbn_buffer any_buffer(fuzz_input *in);
 
-/* A struct that says to have this size, and has it; until the next call. */
-const void *struct_of_size(const void *own, size_t known, size_t size);
-
-/* REPLICAS structs, one behind the other by their size; until the next call of any of the three. */
+/* Structs that say to have this size, and have it, one behind the other; until the next call of any of these four. */
+const void *structs_of_size(const void *each, size_t count, size_t known, size_t size);
 const sbn_shard *any_shards(fuzz_input *in);
 const sbn_parameters *any_parameters(fuzz_input *in);
 const sbn_folding *any_foldings(fuzz_input *in);
 
 /* Exchanges under way read this until they end: it never changes. */
 const sbn_tensors *any_tensors(fuzz_input *in);
-const size_t *tensor_counts(void);
+extern const size_t tensor_counts[TENSORS];

@@ -2,7 +2,6 @@
  * Any bytes as a file of compiled programs, perhaps with the right beginning, sizes or checksum.
  * Nothing but the binary that belongs to the key is taken.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,20 +14,18 @@
 enum { HEAD = 40, RIGHT_MAGIC = 1, RIGHT_SIZES = 2, RIGHT_KEY = 4, RIGHT_CHECKSUM = 8 };
 
 static int folder = -1;
-static char name[256];
+static char path[512];
 static unsigned char key_bytes[] = "the key of a program";
 static const sbn_bytes key = {key_bytes, sizeof key_bytes};
 
-/* The folder with one file, whose name is found. */
+/* The folder with one file, whose path is found. */
 static void open_folder(void)
 {
-    char path[512];
     unsigned char byte = 7;
     const sbn_bytes binary = {&byte, 1};
-    folder = fuzz_folder();
+    folder = sbn__cache_open(fuzz_path(), 1);
     sbn__cache_store(folder, "program", &key, &binary);
     fuzz_must(folder_names(fuzz_path(), path) == 1);
-    snprintf(name, sizeof name, "%.255s", strrchr(path, '/') + 1);
 }
 
 static void put(unsigned char *to, uint64_t value)
@@ -76,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     fuzz_must(file != NULL);
     memcpy(file, bytes + 1, size - 1);
     compose(file, size - 1, bytes[0]);
-    fuzz_write(folder, name, file, size - 1);
+    folder_write(path, file, size - 1);
     sbn_bytes binary;
     if (sbn__cache_load(folder, "program", &key, &binary))
         check_taken(file, size - 1, &binary);

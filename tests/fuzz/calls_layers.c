@@ -16,7 +16,7 @@ void call_group_create(fuzz_input *in)
     config.build_options = any_number(in, 0) ? "-cl-fast-relaxed-math" : NULL;
     if (config.form != SBN_FORM_AUTO && config.form != SBN_FORM_CPU)
         config.form = (sbn_kernel_form)7;
-    const void *given = struct_of_size(&config, sizeof config, size);
+    const void *given = structs_of_size(&config, 1, sizeof config, size);
     keep(GROUP, sbn_group_create(any_number(in, 0) ? NULL : given, &group), group);
 }
 
@@ -68,7 +68,7 @@ void call_layer_create(fuzz_input *in)
     /* Of a channel count that a device could hold, working memory alone would fill it. */
     if (config.channels > CHANNELS && config.channels < (size_t)1 << 36)
         config.channels = 0;
-    const void *given = struct_of_size(&config, sizeof config, size);
+    const void *given = structs_of_size(&config, 1, sizeof config, size);
     keep(LAYER, sbn_batchnorm_create(group, given, &layer), layer);
 }
 

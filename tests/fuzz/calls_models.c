@@ -85,7 +85,7 @@ void call_parallel_create(fuzz_input *in)
     sbn_group *group = any_handle(in, GROUP);
     const size_t size = any_size(in, sizeof config);
     config.bucket_bytes = (size_t)any_number(in, 8192);
-    const void *given = struct_of_size(&config, sizeof config, size);
+    const void *given = structs_of_size(&config, 1, sizeof config, size);
     keep(PARALLEL, sbn_data_parallel_create(group, given, &parallel), parallel);
     fuzz_must(sbn_data_parallel_replicas(parallel) <= REPLICAS &&
               sbn_data_parallel_first(parallel) == 0);
@@ -96,7 +96,7 @@ void call_exchange_begin(fuzz_input *in)
     sbn_exchange *exchange = NULL;
     sbn_data_parallel *parallel = any_handle(in, PARALLEL);
     const sbn_tensors *tensors = any_tensors(in);
-    const size_t *counts = fuzz_byte(in) < 250 ? tensor_counts() : NULL;
+    const size_t *counts = fuzz_byte(in) < 250 ? tensor_counts : NULL;
     const size_t root = (size_t)any_number(in, 0);
     const int status = fuzz_byte(in) % 2 ? sbn_broadcast_begin(parallel, counts, TENSORS, root,
                                                                tensors, &exchange)

@@ -3,11 +3,11 @@
  * device, and the model saved over it. What was saved is loaded again with the same values; a load
  * that fails changes nothing unless a device fails.
  */
-#include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "fuzz/fuzz.h"
+#include "support/folder.h"
 #include "support/network.h"
 
 enum { SMALL = 4096 };
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (!n.model)
         open_model();
     const long before = sbn__handles_open();
-    fuzz_write(AT_FDCWD, path, bytes, size);
+    folder_write(path, bytes, size);
     /* Few of those that cannot: asking the device for all values takes longest. */
     if (look() || size % 16 == 0)
         load_and_save(size % 2 == 0);

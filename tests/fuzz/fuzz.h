@@ -11,14 +11,8 @@ void fuzz_must(int condition);
 /* A status, whose sentence is there if it is an error, and then alone. */
 int judged(int status);
 
-/* A path of this process's own, in $TMPDIR or /tmp; what is there goes with the process. */
+/* A path in a folder of this process's own (support/folder.h), which goes with it. */
 const char *fuzz_path(void);
-
-/* The same as a folder of the library's cache, with one file. */
-int fuzz_folder(void);
-
-/* Writes a file in a folder, or anywhere. */
-void fuzz_write(int folder, const char *name, const void *bytes, size_t size);
 
 /* An input, taken byte by byte from its front; zeros when it is over. */
 typedef struct fuzz_input {

@@ -43,13 +43,8 @@ static int split(char *text, char **arguments)
     static char name[] = "command";
     int count = 0;
     arguments[count++] = name;
-    for (char *at = text; at && *at && count < MOST;) {
-        char *end = strchr(at, '\n');
-        arguments[count++] = at;
-        if (end)
-            *end++ = '\0';
-        at = end;
-    }
+    while (text && *text && count < MOST)
+        arguments[count++] = strsep(&text, "\n");
     arguments[count] = NULL;
     return count;
 }
