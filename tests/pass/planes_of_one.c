@@ -101,30 +101,29 @@ static const pattern patterns[] = {
     {"zeros but for one", .odd = -LEAST},
 };
 
+/* dy and x whose products cancel but for what is left of dy, and what is beside that. */
+#define PRODUCTS(what, dy, left, beside_it, x_size) \
+    { \
+        {what, .large = dy, .tiny = left, .beside = beside_it, .balanced = 1}, \
+        { \
+            .large = x_size, .balanced = 1 \
+        } \
+    }
+
 /* x - mean is x. dy cancels, or its products with x do, but for their lowest bits. */
 static const struct {
     pattern dy, x;
 } gradients[] = {
     {{"dy that cancels", .large = LARGEST, .tiny = 0x1.000002p-48f},
      {.large = 0.5f, .balanced = 1}},
-    {{"products that cancel", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
-      .balanced = 1},
-     {.large = 1.0f, .balanced = 1}},
-    {{"larger products", .large = 0x1.fffff8p8f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
-      .balanced = 1},
-     {.large = 1.0f, .balanced = 1}},
-    {{"products that cancel to more", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-38f,
-      .beside = -0x1p-38f, .balanced = 1},
-     {.large = 1.0f, .balanced = 1}},
+    PRODUCTS("products that cancel", 0x1.fffff8p5f, 0x1.000002p-49f, -0x1p-49f, 1.0f),
+    PRODUCTS("larger products", 0x1.fffff8p8f, 0x1.000002p-49f, -0x1p-49f, 1.0f),
+    PRODUCTS("products that cancel to more", 0x1.fffff8p5f, 0x1.000002p-38f, -0x1p-38f, 1.0f),
     {{"products of 48 bits", .value = longest_dy}, {.value = longest_x}},
     {{"dy that is x - mean", .large = 0.5f, .balanced = 1}, {.large = 0.5f, .balanced = 1}},
     {{"products with 0", .large = 0.5f}, {.value = half_zero}},
-    {{"products too large", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
-      .balanced = 1},
-     {.large = 16.0f, .balanced = 1}},
-    {{"products that are cut", .large = 0x1.fffff8p5f, .tiny = 0x1.000004p-52f, .beside = -0x1p-52f,
-      .balanced = 1},
-     {.large = 1.0f, .balanced = 1}},
+    PRODUCTS("products too large", 0x1.fffff8p5f, 0x1.000002p-49f, -0x1p-49f, 16.0f),
+    PRODUCTS("products that are cut", 0x1.fffff8p5f, 0x1.000004p-52f, -0x1p-52f, 1.0f),
 };
 
 static const char *const lines[] = {
