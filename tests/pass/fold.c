@@ -13,15 +13,10 @@ enum { REPLICAS = 2 };
 static sbn_group *group;
 static sbn_tensor_file file;
 
-static float *get(const char *example, const char *name, size_t *count)
-{
-    return vectors_get(&file, example, name, count);
-}
-
 static sbn_buffer load(const char *example, const char *name)
 {
     size_t count = 0;
-    float *values = get(example, name, &count);
+    float *values = vectors_get(&file, example, name, &count);
     const sbn_buffer made = values ? buffer_of(&device, queue, values, count)
                                    : (sbn_buffer){NULL, 0};
     free(values);
@@ -38,15 +33,15 @@ static void release(const sbn_folding *f)
 }
 
 /* (channels, inner), or turned into (inner, channels). */
-static float *get_weights(const char *example, const char *name, size_t channels, int turned)
+static float *get_weights(const char *example, const char *name, size_t channels, int turned,
+                          size_t *count)
 {
-    size_t count;
-    float *values = get(example, name, &count);
+    float *values = vectors_get(&file, example, name, count);
     if (!turned)
         return values;
-    const size_t inner = count / channels;
-    float *made = malloc(sizeof *made * count);
-    for (size_t i = 0; i < count; ++i)
+    const size_t inner = *count / channels;
+    float *made = malloc(sizeof *made * *count);
+    for (size_t i = 0; i < *count; ++i)
         made[i % inner * channels + i / inner] = values[i];
     free(values);
     return made;
@@ -54,9 +49,9 @@ static float *get_weights(const char *example, const char *name, size_t channels
 
 static sbn_batchnorm *open_layer(const char *example, sbn_type type, size_t *channels)
 {
-    float *mean = get(example, "norm.running_mean", channels),
-          *var = get(example, "norm.running_var", NULL),
-          *weight = get(example, "norm.weight", NULL);
+    float *mean = vectors_get(&file, example, "norm.running_mean", channels),
+          *var = vectors_get(&file, example, "norm.running_var", NULL),
+          *weight = vectors_get(&file, example, "norm.weight", NULL);
     sbn_batchnorm *layer = LAYER_WITH(group, .name = example, .type = type, .channels = *channels,
                                       .affine = weight ? 1 : OFF,
                                       .activation = type == SBN_F32 ? SBN_IDENTITY : SBN_RELU);
@@ -75,10 +70,9 @@ static void check_values(const char *example, sbn_type type, int turned)
     size_t channels, count;
     sbn_folding foldings[REPLICAS];
     sbn_batchnorm *layer = open_layer(example, type, &channels);
-    float *bias = get(example, "folded.bias", NULL);
-    free(get(example, "first.weight", &count));
-    float *from = get_weights(example, "first.weight", channels, turned);
-    float *expected = get_weights(example, "folded.weight", channels, turned);
+    float *bias = vectors_get(&file, example, "folded.bias", NULL);
+    float *from = get_weights(example, "first.weight", channels, turned, &count);
+    float *expected = get_weights(example, "folded.weight", channels, turned, &count);
     for (size_t r = 0; r < REPLICAS; ++r)
         foldings[r] = FOLDING_WITH(.outer = turned ? count / channels : 1,
                                    .inner = turned ? 1 : count / channels,

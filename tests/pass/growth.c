@@ -87,26 +87,25 @@ static void check_filled(kind k, const void *structs, size_t count)
 }
 
 /* _init fills a struct of an array up to the program's size, with the fields of the macro. */
-#define CHECK_INIT(k, type, init, macro) \
+#define CHECK_INIT(k, type, macro) \
     do { \
         static const type defaults[2] = {macro, macro}; \
         const size_t size = size_of(k); \
         char *made = memset(room(k, 2), FILLER, 2 * size); \
         for (size_t i = 0; i < 2; ++i) \
-            must(init((type *)(void *)(made + i * size), size), #init); \
+            must(type##_init((type *)(void *)(made + i * size), size), #type "_init"); \
         check_filled(k, made, 2); \
         overwritten += memcmp(made, own(k, defaults, 2), 2 * size) != 0; \
     } while (0)
 
 static void check_inits(void)
 {
-    CHECK_INIT(GROUP, sbn_group_config, sbn_group_config_init, SBN_GROUP_CONFIG_INIT);
-    CHECK_INIT(LAYER, sbn_batchnorm_config, sbn_batchnorm_config_init, SBN_BATCHNORM_CONFIG_INIT);
-    CHECK_INIT(SHARD, sbn_shard, sbn_shard_init, SBN_SHARD_INIT);
-    CHECK_INIT(SAMPLER, sbn_sampler, sbn_sampler_init, SBN_SAMPLER_INIT);
-    CHECK_INIT(LOAD, sbn_load_config, sbn_load_config_init, SBN_LOAD_CONFIG_INIT);
-    CHECK_INIT(PARALLEL, sbn_data_parallel_config, sbn_data_parallel_config_init,
-               SBN_DATA_PARALLEL_CONFIG_INIT);
+    CHECK_INIT(GROUP, sbn_group_config, SBN_GROUP_CONFIG_INIT);
+    CHECK_INIT(LAYER, sbn_batchnorm_config, SBN_BATCHNORM_CONFIG_INIT);
+    CHECK_INIT(SHARD, sbn_shard, SBN_SHARD_INIT);
+    CHECK_INIT(SAMPLER, sbn_sampler, SBN_SAMPLER_INIT);
+    CHECK_INIT(LOAD, sbn_load_config, SBN_LOAD_CONFIG_INIT);
+    CHECK_INIT(PARALLEL, sbn_data_parallel_config, SBN_DATA_PARALLEL_CONFIG_INIT);
 }
 
 /* A call refuses a struct of which the last one's first later field is used; it names both. */

@@ -4,8 +4,8 @@
  * again and again. The samples are a power of two, so that mean and variance are exactly those of
  * one sample, and every output must have the bits of a batch of one.
  *
- * A driver for CPUs hands kernels the host's address. None takes buffers of such a size: each is
- * told the first pages, and the library, by the wrapped query, the size of the whole.
+ * The buffers name the first pages (tests/support/address_space.h): the library is told the size of the whole, by the
+ * wrapped query.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,24 +14,19 @@
 #include <unistd.h>
 
 #include "check/mix.h"
+#include "support/address_space.h"
 #include "support/main.h"
 #include "support/trial.h"
 #include "support/wraps.h"
 
 /* 2^32 elements are no whole number of samples: an index that wraps meets another channel. */
 enum { CHANNELS = 33, SIDE = 128, PLANE = SIDE * SIDE, SAMPLE = CHANNELS * PLANE, SAMPLES = 8192 };
-enum { NAMED = 1 << 20, TYPE_SIZE = 2 };
+enum { TYPE_SIZE = 2 };
 static const size_t sample_bytes = (size_t)TYPE_SIZE * SAMPLE;
-
-typedef struct tensor {
-    unsigned char *at;
-    size_t samples;
-    cl_mem mem;
-} tensor;
 
 enum { X, Y, DY, DX, TENSORS };
 
-static tensor large[TENSORS], one[TENSORS];
+static address_space large[TENSORS], one[TENSORS];
 
 WRAP(cl_int, clGetMemObjectInfo,
      (cl_mem mem, cl_mem_info what, size_t size, void *value, size_t *needed))
@@ -39,56 +34,42 @@ WRAP(cl_int, clGetMemObjectInfo,
     const cl_int code = __real_clGetMemObjectInfo(mem, what, size, value, needed);
     for (int i = 0; i < TENSORS && what == CL_MEM_SIZE && code == CL_SUCCESS; ++i)
         if (mem == large[i].mem || mem == one[i].mem)
-            *(size_t *)value = sample_bytes * (mem == one[i].mem ? 1 : large[i].samples);
+            *(size_t *)value = mem == one[i].mem ? one[i].bytes : large[i].bytes;
     return code;
 }
 
+static unsigned char *sample_of(const address_space *t, size_t n)
+{
+    return (unsigned char *)t->at + n * sample_bytes;
+}
+
 /* Of a file without a name: sample 0 of the tensor, all between, and the last one. */
-static int tensor_open(tensor *t, size_t samples)
+static int tensor_open(address_space *t, size_t samples)
 {
     char name[] = "/tmp/syncbn-large-XXXXXX";
     const size_t parts = samples > 2 ? 3 : samples;
-    cl_int code;
-    *t = (tensor){NULL, samples, NULL};
-    unsigned char *at = mmap(NULL, samples * sample_bytes, PROT_NONE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED)
+    int mapped = 1;
+    if (!address_space_open(t, device.context, samples * sample_bytes / sizeof(float)))
         return 0;
-    t->at = at;
     const int file = mkstemp(name);
     must(file < 0, "mkstemp");
     unlink(name);
     must(ftruncate(file, (off_t)(parts * sample_bytes)), "ftruncate");
-    for (size_t n = 0; n < samples; ++n) {
+    for (size_t n = 0; n < samples && mapped; ++n) {
         const size_t part = n == 0 ? 0 : n + 1 < samples ? 1 : parts - 1;
-        if (mmap(at + n * sample_bytes, sample_bytes, PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_FIXED, file, (off_t)(part * sample_bytes)) == MAP_FAILED) {
-            close(file);
-            return 0;
-        }
+        mapped = mmap(sample_of(t, n), sample_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                      file, (off_t)(part * sample_bytes)) != MAP_FAILED;
     }
     close(file);
-    t->mem = clCreateBuffer(device.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, NAMED, at,
-                            &code);
-    must(code, "clCreateBuffer");
-    return 1;
-}
-
-static void tensor_close(tensor *t)
-{
-    if (t->mem)
-        clReleaseMemObject(t->mem);
-    if (t->at)
-        munmap(t->at, t->samples * sample_bytes);
-    *t = (tensor){NULL, 0, NULL};
+    return mapped;
 }
 
 /* Values of bfloat16s between 1/4 and 4, of either sign; of seed 0, zeros. */
-static void fill(const tensor *t, unsigned seed)
+static void fill(const address_space *t, unsigned seed)
 {
-    const size_t parts[] = {0, t->samples / 2, t->samples - 1};
+    const size_t samples = t->bytes / sample_bytes, parts[] = {0, samples / 2, samples - 1};
     for (int p = 0; p < 3; ++p) {
-        uint16_t *values = (uint16_t *)(void *)(t->at + parts[p] * sample_bytes);
+        uint16_t *values = (uint16_t *)(void *)sample_of(t, parts[p]);
         for (size_t i = 0; i < SAMPLE; ++i) {
             const uint64_t bits = mix(seed, i);
             values[i] = seed ? (uint16_t)(0x3e80u + (bits >> 55) + (bits << 15)) : 0;
@@ -96,14 +77,14 @@ static void fill(const tensor *t, unsigned seed)
     }
 }
 
-static int is_sample(const tensor *t, size_t n, const tensor *of)
+static int is_sample(const address_space *t, size_t n, const address_space *of)
 {
-    return memcmp(t->at + n * sample_bytes, of->at, sample_bytes) == 0;
+    return memcmp(sample_of(t, n), sample_of(of, 0), sample_bytes) == 0;
 }
 
 /* The shards of a call: `samples` of the tensors, from `first` on. */
 typedef struct part {
-    const tensor *tensors;
+    const address_space *tensors;
     size_t first, samples;
 } part;
 
@@ -125,7 +106,7 @@ static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part o
     fixture_die(&l);
 }
 
-static int open_all(tensor *tensors, size_t samples)
+static int open_all(address_space *tensors, size_t samples)
 {
     int opened = 1;
     for (int i = 0; i < TENSORS; ++i)
@@ -178,8 +159,9 @@ static void check_gaps(void)
     }
     for (int i = Y; i <= DX; i += DX - Y)
         for (size_t n = 0; n < FEW; ++n)
-            right = right && memcmp(large[i].at + TYPE_SIZE * n * (PER + gap),
-                                    one[i].at + TYPE_SIZE * n * PER, TYPE_SIZE * PER) == 0;
+            right = right &&
+                    memcmp(sample_of(&large[i], 0) + TYPE_SIZE * n * (PER + gap),
+                           sample_of(&one[i], 0) + TYPE_SIZE * n * PER, TYPE_SIZE * PER) == 0;
     tap_ok(right, "y and dx of samples 2^31 elements apart are those of dense ones");
     fixture_die(&l);
 }
@@ -204,7 +186,7 @@ void checks(void)
                  TENSORS * SAMPLES * sample_bytes >> 30);
     }
     for (int i = 0; i < TENSORS; ++i) {
-        tensor_close(&large[i]);
-        tensor_close(&one[i]);
+        address_space_close(&large[i]);
+        address_space_close(&one[i]);
     }
 }

@@ -3,9 +3,6 @@
  * 224 x 224): synchronising two replicas takes no more than the same layers apart, and either less than a fiftieth of
  * the activations; so do layers that go backward from the output, with y over x and dx over dy, without x.
  */
-#include <stdlib.h>
-
-#include "check/mix.h"
 #include "support/main.h"
 
 enum { LAYERS = 53, REPLICAS = 2, LARGEST = 64 * 112 * 112, MOST_CHANNELS = 2048 };
@@ -39,24 +36,27 @@ static void list_layers(void)
     tap_ok(count == LAYERS, "%zu batch norms, expected %d", count, LAYERS);
 }
 
+/* Memory for two of the largest layer and of the most channels. */
+static slice all;
+
 /* Both replicas' shards lie at the same place, but for what is written. */
-static sbn_shard shard_of(const layer *l, const sbn_buffer *values, const sbn_buffer *vectors,
-                          size_t replica)
+static sbn_shard shard_of(const layer *l, size_t replica)
 {
-    const size_t elements = replica * elements_of(l), channels = replica * l->channels;
-    return SHARD_WITH(.dims = 4, .shape = {1, l->channels, l->side, l->side}, .x = values[0],
-                      .y = {values[1].mem, elements}, .dy = values[2],
-                      .dx = {values[3].mem, elements}, .weight = vectors[0], .bias = vectors[1],
-                      .weight_grad = {vectors[2].mem, channels},
-                      .bias_grad = {vectors[3].mem, channels});
+    sbn_shard s = all.shard;
+    s.shape[1] = l->channels;
+    s.shape[2] = l->side * l->side;
+    s.y.offset += replica * elements_of(l);
+    s.dx.offset += replica * elements_of(l);
+    s.weight_grad.offset += replica * l->channels;
+    s.bias_grad.offset += replica * l->channels;
+    return s;
 }
 
 /*
  * The most that the library holds in a step, with the replicas in so many groups; from the output y is
  * over x, and dx over dy.
  */
-static size_t peak(const sbn_buffer *values, const sbn_buffer *vectors, size_t groups,
-                   int from_output)
+static size_t peak(size_t groups, int from_output)
 {
     sbn_group *parts[REPLICAS];
     life norms[REPLICAS][LAYERS];
@@ -72,7 +72,7 @@ static size_t peak(const sbn_buffer *values, const sbn_buffer *vectors, size_t g
         const size_t i = back ? 2 * LAYERS - 1 - step : step;
         sbn_shard shards[REPLICAS];
         for (size_t r = 0; r < REPLICAS; ++r) {
-            shards[r] = shard_of(&layers[i], values, vectors, r);
+            shards[r] = shard_of(&layers[i], r);
             if (from_output) {
                 shards[r].x = back ? (sbn_buffer)SBN_BUFFER_INIT : shards[r].y;
                 shards[r].dy = shards[r].dx;
@@ -95,29 +95,15 @@ static size_t peak(const sbn_buffer *values, const sbn_buffer *vectors, size_t g
 
 void checks(void)
 {
-    sbn_buffer values[4], vectors[4];
-    float *noise = malloc(sizeof *noise * REPLICAS * LARGEST);
     size_t activations = 0;
     list_layers();
     for (size_t i = 0; i < LAYERS; ++i)
         activations += REPLICAS * sizeof(float) * elements_of(&layers[i]);
-    must(noise ? CL_SUCCESS : SBN_OUT_OF_MEMORY, "malloc");
-    for (size_t i = 0; i < REPLICAS * LARGEST; ++i)
-        noise[i] = (float)(mix(3, i) >> 40) * 0x1p-22f;
-    for (int i = 0; i < 4; ++i) {
-        values[i] = buffer_of(&device, queue, noise, REPLICAS * LARGEST);
-        vectors[i] = buffer_of(&device, queue, noise, REPLICAS * MOST_CHANNELS);
-        values[i].offset = vectors[i].offset = 0;
-    }
-    free(noise);
-    const size_t apart = peak(values, vectors, REPLICAS, 0), together = peak(values, vectors, 1, 0);
-    const size_t from_output = peak(values, vectors, 1, 1);
+    slice_open(&all, &device, queue, 0, 1, REPLICAS * MOST_CHANNELS, LARGEST / MOST_CHANNELS, 3);
+    const size_t apart = peak(REPLICAS, 0), together = peak(1, 0), from_output = peak(1, 1);
     tap_ok(together <= apart && together > 0, "%zu bytes synchronised, %zu apart", together, apart);
     tap_ok(apart <= activations / 50 && from_output <= activations / 50,
            "and %zu from the output, beside activations of %zu bytes", from_output, activations);
     tap_ok(sbn_device_memory() == 0, "all is released");
-    for (int i = 0; i < 4; ++i) {
-        clReleaseMemObject(values[i].mem);
-        clReleaseMemObject(vectors[i].mem);
-    }
+    slice_close(&all);
 }

@@ -28,21 +28,19 @@ static void check_own(void)
     for (int host = 0; host < 2; ++host) {
         const life l = LIVE_WITH(fixture_group(queue, 2, SBN_FORM_AUTO), .channels = 1);
         slice s[2];
+        sbn_shard shards[2];
         l.group->combines = l.group->combines && !host;
-        for (uint32_t r = 0; r < 2; ++r)
-            slice_open(&s[r], &device, queue, r, 1, 1, ELEMENTS, 1);
+        slices_open(s, shards, 2, &device, queue, 1, 1, ELEMENTS, 1);
         float dy[ELEMENTS];
         for (int e = 0; e < ELEMENTS; ++e)
             dy[e] = ldexpf((float)(1 + e % 3), 21);
         buffer_write(&s[0], &s[0].shard.dy, ELEMENTS, dy);
         buffer_write(&s[1], &s[1].shard.dy, 1, &infinite);
-        const sbn_shard shards[] = {s[0].shard, s[1].shard};
         must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
         must(sbn_backward(l.layer, shards, l.saved, 0, NULL), "sbn_backward");
         buffer_read(&s[0], &s[0].shard.weight_grad, 1, &sums[host][0]);
         buffer_read(&s[0], &s[0].shard.bias_grad, 1, &sums[host][1]);
-        slice_close(&s[0]);
-        slice_close(&s[1]);
+        slices_close(s, 2);
         fixture_die(&l);
     }
     tap_ok(sums[0][1] == ldexpf(511, 21) && memcmp(sums[0], sums[1], sizeof *sums) == 0,

@@ -1,9 +1,8 @@
 /* Errors that come late, when passes that devices combine have returned. */
-#include <time.h>
-
 #include "layer/running.h"
 #include "layer/saved.h"
 #include "pass/on_device_training.h"
+#include "support/stalls.h"
 #include "support/wraps.h"
 
 /* The call finds that a command has failed: its error, with these words. */
@@ -33,9 +32,7 @@ void check_late_errors(training *t)
     must(sbn_saved_stats(t->saved, NULL, NULL, NULL), "a count, which needs no device");
     wraps_condemn(0);
     /* A queue in order is asked only where an event of the caller's may have failed. */
-    cl_event given = fixture_gate(&device);
-    must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
-    training_wait(t, &given, 1);
+    training_wait(t, &t->given, 1);
     train(t, 0);
     EXPECT_CONDEMNED(sbn_forward(t->layer, t->shards, t->saved, 0, NULL),
                      "backward of layer \"batchnorm\", which had only been enqueued, has failed",
@@ -55,7 +52,7 @@ void check_late_errors(training *t)
                      "backward of layer \"batchnorm\", which had only been enqueued, has failed",
                      "the next pass that is not refused");
     wraps_condemn(0);
-    training_wait(t, &given, 1);
+    training_wait(t, &t->given, 1);
     must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches), "running stats");
     tap_ok(batches == 3, "%s: which changes nothing: %lld batches", t->p->what, (long long)batches);
     train(t, 0);
@@ -71,7 +68,6 @@ void check_late_errors(training *t)
     const long reads = wraps_calls(WRAP_READ);
     must(sbn_saved_stats(t->saved, mean, NULL, NULL), "sbn_saved_stats");
     tap_ok(wraps_calls(WRAP_READ) == reads, "%s: saved statistics are read once", t->p->what);
-    must(clReleaseEvent(given), "clReleaseEvent");
     training_open(&fresh, t->p, t->queues[0], 0);
     train(&fresh, 0);
     tap_ok(training_digest(SBN_DIGEST_START, &fresh) == again, "%s: and passes go on", t->p->what);
@@ -104,23 +100,12 @@ void check_refused_commands(training *t)
 /* As the device has left it where an update has not run. */
 static void take_back(const training *t, const float *mean, const float *var, int64_t batches)
 {
-    const size_t row = sizeof(float) * t->p->channels;
+    const size_t row = t->p->channels;
     const cl_mem mem = t->layer->running->device.mem;
-    const cl_command_queue on = t->queues[0];
-    must(clFinish(on), "clFinish");
-    must(clEnqueueWriteBuffer(on, mem, CL_TRUE, 0, row, mean, 0, NULL, NULL), "write");
-    must(clEnqueueWriteBuffer(on, mem, CL_TRUE, row, row, var, 0, NULL, NULL), "write");
-    must(clEnqueueWriteBuffer(on, mem, CL_TRUE, 2 * row, sizeof batches, &batches, 0, NULL, NULL),
-         "write");
-}
-
-/* This command has failed. */
-static void condemn(cl_event event)
-{
-    cl_int state;
-    wraps_condemn(1);
-    must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
-         "clGetEventInfo");
+    must(clFinish(t->queues[0]), "clFinish");
+    buffer_write(t->slices, &(sbn_buffer){mem, 0}, row, mean);
+    buffer_write(t->slices, &(sbn_buffer){mem, row}, row, var);
+    buffer_write(t->slices, &(sbn_buffer){mem, 2 * row}, 2, (const float *)(const void *)&batches);
 }
 
 /* A pass that has failed late, or when its last command had been enqueued, is counted as the device counts it. */
@@ -129,14 +114,12 @@ void check_failed_updates(training *t)
     float mean[MOST_CHANNELS], var[MOST_CHANNELS];
     int64_t batches = 0;
     train(t, 0);
-    cl_event given = fixture_gate(&device);
-    must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
-    training_wait(t, &given, 1);
+    training_wait(t, &t->given, 1);
     for (int heard = 0; heard < 2; ++heard) {
         must(sbn_batchnorm_running_stats(t->layer, mean, var, &batches), "running stats");
         must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "sbn_forward");
         take_back(t, mean, var, batches);
-        condemn(t->layer->running->last);
+        wraps_condemn_event(t->layer->running->last);
         /* It is told in the same memory, where the statistics have not told it first. */
         const int stats = heard ? sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches) : 0;
         const int told = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
@@ -151,6 +134,7 @@ void check_failed_updates(training *t)
         tap_ok(batches == 2 + heard, "%s: nor counts it: %lld batches", t->p->what,
                (long long)batches);
     }
+    const sbn_buffer counted = {t->layer->running->device.mem, 2 * t->p->channels};
     int right = 1, failed = 0;
     long waited = 0, later = 0;
     for (int n = 1; n < 16; ++n) {
@@ -161,10 +145,7 @@ void check_failed_updates(training *t)
         waited += wraps_calls(WRAP_WAIT);
         wraps_fail(WRAP_RETAIN_EVENT, 0);
         must(clFinish(t->queues[0]), "clFinish");
-        must(clEnqueueReadBuffer(t->queues[0], t->layer->running->device.mem, CL_TRUE,
-                                 2 * sizeof(float) * t->p->channels, sizeof batches, &batches, 0,
-                                 NULL, NULL),
-             "read");
+        buffer_read(t->slices, &counted, 2, (float *)(void *)&batches);
         later -= wraps_calls(WRAP_WAIT);
         must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "the one after it");
         later += wraps_calls(WRAP_WAIT);
@@ -183,7 +164,6 @@ void check_failed_updates(training *t)
     tap_ok(status && after == batches,
            "%s: nor is one whose statistics were not sent counted: %lld", t->p->what,
            (long long)(after - batches));
-    must(clReleaseEvent(given), "clReleaseEvent");
 }
 
 /* What is loaded takes the place of what was saved, however the passes that used that have ended. */
@@ -197,7 +177,8 @@ void check_loading(training *t)
     for (int written = 0; written < 2; ++written) {
         training_reset(t);
         train(t, 0);
-        condemn(written ? t->saved->table.copies->written : t->saved->table.copies->last);
+        wraps_condemn_event(written ? t->saved->table.copies->written
+                                    : t->saved->table.copies->last);
         t->saved->moments->on_device = 0; /* as where the host has combined */
         const int status = sbn_saved_load(t->saved, bytes, size);
         tap_ok(!status, "%s: saved statistics are loaded behind %s that failed: %s", t->p->what,
@@ -243,7 +224,7 @@ void check_failed_forward(training *t)
 {
     float mean[MOST_CHANNELS];
     train(t, 0);
-    condemn(t->saved->table.copies->written);
+    wraps_condemn_event(t->saved->table.copies->written);
     /* A queue in order is not asked. */
     const int read = sbn_backward(t->layer, t->shards, t->saved, 0, NULL);
     tap_ok((read == 0) == t->layer->group->replicas->in_order, "%s: reading what it saved: %s",
@@ -262,7 +243,6 @@ void check_failed_forward(training *t)
 void check_failed_evaluation(training *t)
 {
     static const float means[MOST_CHANNELS] = {5.0f};
-    const struct timespec while_closed = {0, 20000000};
     const slice *s = &t->slices[0];
     const sbn_shard *own = &s->shard;
     const sbn_folding folding = FOLDING_WITH(.outer = 1, .inner = 1, .weight = own->bias,
@@ -286,11 +266,11 @@ void check_failed_evaluation(training *t)
     training_wait(t, NULL, 0);
     t->shards[0].y = s->shard.dx;
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
-    condemn(t->layer->table.copies->last);
+    wraps_condemn_event(t->layer->table.copies->last);
     must(sbn_batchnorm_set_running_stats(t->layer, means, NULL, NULL), "set");
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
     wraps_condemn(0);
-    nanosleep(&while_closed, NULL);
+    pause_for(0.02); /* while it is closed */
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
     must(clFinish(t->queues[0]), "clFinish");
     tap_ok(digest_buffer(SBN_DIGEST_START, s, &s->shard.y, s->elements) == right,

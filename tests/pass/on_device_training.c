@@ -25,6 +25,8 @@ void training_open(training *t, const problem *p, cl_command_queue on, int on_ho
     t->group = GROUP_WITH(t->queues, .replicas = t->replicas, .form = training_form);
     must(t->group->combines ? 0 : 1, "a group whose devices combine");
     t->group->combines = !on_host;
+    t->given = fixture_gate(&device);
+    must(clSetUserEventStatus(t->given, CL_COMPLETE), "clSetUserEventStatus");
     t->layer = fixture_layer(t->group, p->channels);
     t->saved = fixture_saved(t->layer);
     for (size_t r = 0; r < t->replicas; ++r) {
@@ -45,6 +47,7 @@ void training_close(training *t)
         if (t->apart)
             clReleaseCommandQueue(t->queues[r]);
     }
+    must(clReleaseEvent(t->given), "clReleaseEvent");
     fixture_end(t->layer, t->saved);
     must(sbn_group_destroy(t->group), "sbn_group_destroy");
 }

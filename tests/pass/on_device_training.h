@@ -25,6 +25,7 @@ typedef struct training {
     sbn_saved *saved;
     slice slices[MOST_REPLICAS];
     sbn_shard shards[MOST_REPLICAS];
+    cl_event given; /* has completed: for training_wait */
 } training;
 
 /* Of the kernels. */

@@ -101,30 +101,29 @@ static const pattern patterns[] = {
     {"zeros but for one", .odd = -LEAST},
 };
 
+/* dy and x whose products cancel but for what is left of dy, and what is beside that. */
+#define PRODUCTS(what, dy, left, beside_it, x_size) \
+    { \
+        {what, .large = dy, .tiny = left, .beside = beside_it, .balanced = 1}, \
+        { \
+            .large = x_size, .balanced = 1 \
+        } \
+    }
+
 /* x - mean is x. dy cancels, or its products with x do, but for their lowest bits. */
 static const struct {
     pattern dy, x;
 } gradients[] = {
     {{"dy that cancels", .large = LARGEST, .tiny = 0x1.000002p-48f},
      {.large = 0.5f, .balanced = 1}},
-    {{"products that cancel", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
-      .balanced = 1},
-     {.large = 1.0f, .balanced = 1}},
-    {{"larger products", .large = 0x1.fffff8p8f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
-      .balanced = 1},
-     {.large = 1.0f, .balanced = 1}},
-    {{"products that cancel to more", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-38f,
-      .beside = -0x1p-38f, .balanced = 1},
-     {.large = 1.0f, .balanced = 1}},
+    PRODUCTS("products that cancel", 0x1.fffff8p5f, 0x1.000002p-49f, -0x1p-49f, 1.0f),
+    PRODUCTS("larger products", 0x1.fffff8p8f, 0x1.000002p-49f, -0x1p-49f, 1.0f),
+    PRODUCTS("products that cancel to more", 0x1.fffff8p5f, 0x1.000002p-38f, -0x1p-38f, 1.0f),
     {{"products of 48 bits", .value = longest_dy}, {.value = longest_x}},
     {{"dy that is x - mean", .large = 0.5f, .balanced = 1}, {.large = 0.5f, .balanced = 1}},
     {{"products with 0", .large = 0.5f}, {.value = half_zero}},
-    {{"products too large", .large = 0x1.fffff8p5f, .tiny = 0x1.000002p-49f, .beside = -0x1p-49f,
-      .balanced = 1},
-     {.large = 16.0f, .balanced = 1}},
-    {{"products that are cut", .large = 0x1.fffff8p5f, .tiny = 0x1.000004p-52f, .beside = -0x1p-52f,
-      .balanced = 1},
-     {.large = 1.0f, .balanced = 1}},
+    PRODUCTS("products too large", 0x1.fffff8p5f, 0x1.000002p-49f, -0x1p-49f, 16.0f),
+    PRODUCTS("products that are cut", 0x1.fffff8p5f, 0x1.000004p-52f, -0x1p-52f, 1.0f),
 };
 
 static const char *const lines[] = {
@@ -152,9 +151,10 @@ static __int128 cut(__int128 term, int bits)
 }
 
 /* In units of 2^-42 times the power, and of 2^-84 times its square, as are differences of products of sums. */
-static int has_moments(const trial *t, size_t c, int power, char *why, size_t size)
+static void moments_of(const trial *t, size_t c, const struct larger *by, double expected[2])
 {
     const int64_t n = (int64_t)t->g.samples;
+    const int power = by->alone;
     __int128 sum = 0, squares = 0;
     for (size_t row = 0; row < t->g.samples; ++row) {
         const __int128 x = (__int128)ldexp((double)t->in.x[placement_plane_start(&t->g, row, c)],
@@ -162,17 +162,12 @@ static int has_moments(const trial *t, size_t c, int power, char *why, size_t si
         sum += x;
         squares += cut(x * x, power != 0 ? -76 - 2 * power : t->p.eps > 0 ? 4 : 0);
     }
-    const double mean = ldexp((double)sum, power - 42) / (double)n;
-    const double var = ldexp((double)(n * squares - sum * sum), 2 * power - 84) / (double)n /
-                       (double)n;
-    const double came[] = {t->out.of[OUT_MEAN].data[c], t->out.of[OUT_VAR].data[c]};
-    snprintf(why, size, "channel %zu: expected mean %a, variance %a, got %a, %a", c, mean, var,
-             came[0], came[1]);
-    return came[0] == (float)mean && came[1] == (float)var;
+    expected[0] = ldexp((double)sum, power - 42) / (double)n;
+    expected[1] = ldexp((double)(n * squares - sum * sum), 2 * power - 84) / (double)n / (double)n;
 }
 
-/* dy in units of 2^-79, products of 2^-103, squares of x of 2^-48, all times the powers. Products are cut at 2^-96 or 2^-160. */
-static int has_gradients(const trial *t, size_t c, const struct larger *by, char *why, size_t size)
+/* dy in units of 2^-79, products of 2^-103, cut at 2^-96 or 2^-160, squares of x of 2^-48, all times the powers. */
+static void gradients_of(const trial *t, size_t c, const struct larger *by, double expected[2])
 {
     __int128 sum = 0, product = 0, squares = 0;
     for (size_t row = 0; row < t->g.samples; ++row) {
@@ -185,18 +180,15 @@ static int has_gradients(const trial *t, size_t c, const struct larger *by, char
     }
     const double invstd = 1 / sqrt(ldexp((double)squares, 2 * by->x - 48) / (double)t->g.samples +
                                    t->p.eps);
-    const double expected[] = {ldexp((double)sum, by->dy - 79),
-                               ldexp((double)product, by->dy + by->x - 103) * invstd};
-    const double came[] = {t->out.of[OUT_BIAS_GRAD].data[c], t->out.of[OUT_WEIGHT_GRAD].data[c]};
-    snprintf(why, size, "channel %zu: expected bias_grad %a, weight_grad %a, got %a, %a", c,
-             expected[0], expected[1], came[0], came[1]);
-    return came[0] == (float)expected[0] && came[1] == (float)expected[1];
+    expected[0] = ldexp((double)sum, by->dy - 79);
+    expected[1] = ldexp((double)product, by->dy + by->x - 103) * invstd;
 }
 
 /* With dy the gradients are judged, else the moments. */
 static void check(queues *r, const char *device, const char *line, const pattern *x,
                   const pattern *dy, const struct larger *by)
 {
+    const output_id first = dy ? OUT_BIAS_GRAD : OUT_MEAN, second = dy ? OUT_WEIGHT_GRAD : OUT_VAR;
     char why[RUNNER_ERROR];
     trial t;
     trial_make(&t, line, 1);
@@ -207,9 +199,15 @@ static void check(queues *r, const char *device, const char *line, const pattern
             t.in.dy[at] = dy ? ldexpf(value_of(dy, row, c), by->dy) : t.in.dy[at];
         }
     int good = !trial_run(&t, r, why);
-    for (size_t c = 0; c < t.g.channels && good; ++c)
-        good = dy ? has_gradients(&t, c, by, why, sizeof why)
-                  : has_moments(&t, c, by->alone, why, sizeof why);
+    for (size_t c = 0; c < t.g.channels && good; ++c) {
+        const double came[] = {t.out.of[first].data[c], t.out.of[second].data[c]};
+        double expected[2];
+        (dy ? gradients_of : moments_of)(&t, c, by, expected);
+        good = came[0] == (float)expected[0] && came[1] == (float)expected[1];
+        snprintf(why, sizeof why, "channel %zu: expected %s %a, %s %a, got %a, %a", c,
+                 output_names[first], expected[0], output_names[second], expected[1], came[0],
+                 came[1]);
+    }
     tap_ok(good, "%s: %s, %s times 2^%d: %s", device, line, dy ? dy->what : x->what,
            dy ? by->dy + by->x : by->alone, why);
     trial_free(&t);

@@ -6,10 +6,12 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/memory.h"
 #include "check/mix.h"
+#include "support/folder.h"
 #include "support/main.h"
 #include "support/ranks.h"
 #include "support/wraps.h"
@@ -112,14 +114,10 @@ static int soak(test_rank *m)
 /* Resident pages; 0 where the system does not say. */
 static long resident(void)
 {
-    long size = 0, pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%ld %ld", &size, &pages) != 2)
-        pages = 0;
-    fclose(file);
-    return pages;
+    char text[64] = "";
+    folder_read("/proc/self/statm", text, sizeof text - 1);
+    const char *pages = strchr(text, ' ');
+    return pages ? atol(pages) : 0;
 }
 
 static const int making[] = {WRAP_ALLOCATE, WRAP_CREATE_PROGRAM, WRAP_BUILD, WRAP_CREATE_KERNEL,
@@ -131,12 +129,7 @@ void checks(void)
     rounds = *tool() ? 300 : main_arguments[1] ? atoi(main_arguments[1]) : ROUNDS;
     long made[MAKING];
     test_ranks all;
-    size_t ones[RANKS], samples[RANKS];
-    for (int rank = 0; rank < RANKS; ++rank) {
-        ones[rank] = 1;
-        samples[rank] = 4;
-    }
-    ranks_open(&all, &device, RANKS, ones, samples, NULL);
+    ranks_open(&all, &device, RANKS, NULL, NULL, NULL);
     end_round = WARM_UP;
     ranks_do(&all, soak);
     const long handles = sbn__handles_open(), pages = resident();

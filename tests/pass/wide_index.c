@@ -20,8 +20,11 @@
 
 static sbn_replica *replica;
 
-/* Two tensors and a result; two tables, three rows of which the apply kernels read; four elements' signs in a byte. */
-enum { X, DY, OUT, COEFFICIENTS, GRADIENTS, MASK, SPACES };
+/*
+ * Two tensors and a result; two tables, three rows of which the apply kernels read; four elements' signs in a byte;
+ * accumulators.
+ */
+enum { X, DY, OUT, COEFFICIENTS, GRADIENTS, MASK, NARROW, WIDE, SPACES };
 
 static address_space fields[SPACES];
 
@@ -50,38 +53,41 @@ static int open_fields(const size_t floats[SPACES])
 
 enum { TILE = 2048 };
 
-/* x and dy from an element on are 1, 2, ... and 3, 4, ... */
-static void fill(size_t from, size_t count)
-{
-    for (size_t i = 0; i < count; ++i) {
-        fields[X].at[from + i] = (float)(i + 1);
-        fields[DY].at[from + i] = (float)(i + 3);
-    }
-}
-
 /* Means 0, and an inverse deviation that differs from channel to channel; no mean gradients. */
 static float invstd(size_t channel)
 {
     return (float)(1 + channel % 7);
 }
 
-/* y = x invstd, dx = invstd dy - invstd invstd x: whole numbers. The first element is the `within`-th of its plane. */
-static int right(size_t from, size_t count, size_t within, size_t plane, int back)
-{
-    for (size_t i = 0; i < count; ++i) {
-        const float s = invstd((within + i) / plane), x = fields[X].at[from + i],
-                    dy = fields[DY].at[from + i];
-        if (fields[OUT].at[from + i] != (back ? s * dy - s * s * x : s * x))
-            return 0;
-    }
-    return 1;
-}
+/* A kernel and its walk; of each sample, `length` elements from `first` on are written and looked at. */
+typedef struct application {
+    sbn_kernel_form form;
+    const char *what;
+    int which;
+    cl_uint channels, plane, extent, share;
+    size_t samples, first, length;
+} application;
+
+/*
+ * Of three rows the last begins behind 2^32 elements in the CPU form; rows of the GPU form have less than 2^31. The
+ * table's third row begins at 2^32 - 2. Of planes the last channel's.
+ */
+static const application applications[] = {
+    {SBN_FORM_CPU, "rows", SBN_WALK_ROWS, 1u << 29, 9, 3, 3, 3, 0, TILE},
+    {SBN_FORM_CPU, "tables", SBN_WALK_FLAT, 0x7fffffffu, 64, 256, 256, 1, 0, 256},
+    {SBN_FORM_CPU, "samples", SBN_WALK_FLAT, (1u << 26) + 1, 64, 256, 256, 3, 0, 256},
+    {SBN_FORM_GPU, "rows", SBN_WALK_ROWS, 0x7fffffffu / 9, 9, 3, 3, 3, 0, SBN_GPU_TILE},
+    {SBN_FORM_GPU, "planes", SBN_WALK_PLANES, (1u << 26) + 1, 64, 0, SBN_GPU_TILE, 3,
+     (size_t)1 << 32, 64},
+};
 
 /* The kernel of a walk, without weights. */
-static void apply(int which, const sbn_walk_arguments *walk, cl_uint dimensions,
-                  const size_t *groups, int back)
+static void apply(const application *a, int back)
 {
     const cl_mem table = fields[COEFFICIENTS].mem;
+    const size_t groups[] = {1, a->which == SBN_WALK_FLAT ? a->samples : 1, a->samples};
+    ARGUMENTS(walk, walk, .channels = a->channels, .plane = a->plane, .extent = a->extent,
+              .share = a->share);
     ARGUMENTS(forward_tensor, of_forward, .x = fields[X].mem, .y = fields[OUT].mem,
               .weights = table, .biases = table);
     ARGUMENTS(forward_apply, forward_tables, .coefficients = table);
@@ -96,75 +102,39 @@ static void apply(int which, const sbn_walk_arguments *walk, cl_uint dimensions,
         sbn__add_forward_tensor(&arguments, &of_forward);
         sbn__add_forward_apply(&arguments, &forward_tables);
     }
-    sbn__add_walk(&arguments, walk);
-    sbn_kernels *kernels = replica->kernels[SBN_F32][0];
-    run_kernel(replica, &kernels->of[which][back], &arguments, dimensions, groups);
+    sbn__add_walk(&arguments, &walk);
+    run_kernel(replica, &replica->kernels[SBN_F32][0]->of[a->which][back], &arguments,
+               a->which == SBN_WALK_PLANES ? 3 : 2, groups);
 }
 
-/* What is written and looked at: `length` elements of each part, which begin so far apart. */
-typedef struct parts {
-    size_t count, apart, first, length;
-    size_t channel, channels; /* whose, and so many from it on */
-} parts;
-
-static void check(const char *what, int back, int which, const sbn_walk_arguments *walk,
-                  size_t elements, parts of)
+/* x and dy are 1, 2, ... and 3, 4, ..., and so whole numbers y = x invstd and dx = invstd dy - invstd invstd x. */
+static void check_apply(const application *a, int back)
 {
-    const size_t groups[] = {1, which == SBN_WALK_FLAT ? of.count : 1, of.count};
-    const cl_uint dimensions = which == SBN_WALK_PLANES ? 3 : 2;
+    const size_t channels = a->channels, plane = a->plane, rows = 3 * channels;
+    const size_t sample = channels * plane, end = a->first + a->length;
+    const size_t elements = (a->samples - 1) * sample + end;
     int wrong = 0;
-    const size_t rows = 3 * (size_t)walk->channels;
     if (!open_fields((const size_t[SPACES]){elements, elements, elements, rows, rows}))
         return;
-    const size_t table = SBN_ROW_INVSTD * (size_t)walk->channels + of.channel,
-                 gradients = SBN_ROW_K * (size_t)walk->channels + of.channel;
-    for (size_t c = 0; c < of.channels; ++c)
-        fields[COEFFICIENTS].at[table + c] = fields[GRADIENTS].at[gradients + c] = invstd(c);
-    for (size_t n = 0; n < of.count; ++n)
-        fill(n * of.apart + of.first, of.length);
-    apply(which, walk, dimensions, groups, back);
-    for (size_t n = 0; n < of.count; ++n)
-        wrong += !right(n * of.apart + of.first, of.length, of.first % walk->plane, walk->plane,
-                        back);
-    tap_ok(!wrong, "%s, %s form, %s: %zu elements, %u channels", back ? "backward" : "forward",
-           replica->form == SBN_FORM_GPU ? "GPU" : "CPU", what, elements, (unsigned)walk->channels);
+    float *const coefficients = fields[COEFFICIENTS].at + SBN_ROW_INVSTD * channels,
+                 *const gradients = fields[GRADIENTS].at + SBN_ROW_K * channels;
+    for (size_t c = a->first / plane; c * plane < end; ++c)
+        coefficients[c] = gradients[c] = invstd(c);
+    for (size_t n = 0; n < a->samples; ++n)
+        for (size_t i = a->first; i < end; ++i) {
+            fields[X].at[n * sample + i] = (float)(i - a->first + 1);
+            fields[DY].at[n * sample + i] = (float)(i - a->first + 3);
+        }
+    apply(a, back);
+    for (size_t n = 0; n < a->samples; ++n)
+        for (size_t i = a->first; i < end; ++i) {
+            const float s = invstd(i / plane), x = fields[X].at[n * sample + i],
+                        dy = fields[DY].at[n * sample + i];
+            wrong += fields[OUT].at[n * sample + i] != (back ? s * dy - s * s * x : s * x);
+        }
+    tap_ok(!wrong, "%s, %s form, %s: %zu elements, %zu channels", back ? "backward" : "forward",
+           replica->form == SBN_FORM_GPU ? "GPU" : "CPU", a->what, elements, channels);
     close_fields();
-}
-
-/*
- * Three rows of planes of 9, of which the last begins behind 2^32 elements: of 2^29 channels in the
- * CPU form; rows of the GPU form have less than 2^31 elements.
- */
-static void check_rows(int back)
-{
-    enum { ROWS = 3, PLANE = 9 };
-    const int gpu = replica->form == SBN_FORM_GPU;
-    const cl_uint channels = gpu ? 0x7fffffffu / PLANE : 1u << 29;
-    const size_t width = (size_t)channels * PLANE, tile = gpu ? SBN_GPU_TILE : TILE;
-    ARGUMENTS(walk, walk, .channels = channels, .plane = PLANE, .extent = ROWS, .share = ROWS);
-    check("rows", back, SBN_WALK_ROWS, &walk, ROWS * width,
-          (parts){ROWS, width, 0, tile, 0, tile / PLANE + 1});
-}
-
-/* GPU form: the last of 2^26 + 1 channels, in planes of 64, of the last of three samples. */
-static void check_planes(int back)
-{
-    enum { PLANE = 64, SAMPLES = 3 };
-    const cl_uint channels = (1u << 26) + 1;
-    const size_t sample = (size_t)channels * PLANE;
-    ARGUMENTS(walk, walk, .channels = channels, .plane = PLANE, .share = SBN_GPU_TILE);
-    check("planes", back, SBN_WALK_PLANES, &walk, SAMPLES * sample,
-          (parts){SAMPLES, sample, sample - PLANE, PLANE, channels - 1, 1});
-}
-
-/* CPU form: four of so many channels of each sample. */
-static void check_flat(const char *what, int back, cl_uint channels, size_t samples)
-{
-    enum { CHANNELS = 4, PLANE = 64, COUNT = CHANNELS * PLANE };
-    const size_t sample = (size_t)channels * PLANE;
-    ARGUMENTS(walk, walk, .channels = channels, .plane = PLANE, .extent = COUNT, .share = COUNT);
-    check(what, back, SBN_WALK_FLAT, &walk, (samples - 1) * sample + COUNT,
-          (parts){samples, sample, 0, COUNT, 0, CHANNELS});
 }
 
 /* GPU form: the first words of two work-groups, of which the second slice's first word stays what it is. */
@@ -196,19 +166,20 @@ static void check_add_slices(cl_ulong total, cl_uint slices)
 /* CPU form: the last tile of a row, of the planes of 1001 channels behind 2^28, by a kernel that begins there. */
 static void check_tile(void)
 {
-    enum { PLANE = 17, BEFORE = 8, LENGTH = 1001 * PLANE - BEFORE * TILE };
-    const size_t ahead = ((size_t)1 << 28) * PLANE, first = ahead + BEFORE * TILE;
-    ARGUMENTS(walk, walk, .channels = (1u << 28) + 1001, .plane = PLANE, .extent = 1, .share = 1);
+    enum { PLANE = 17, MORE = 1001, BEFORE = 8, LENGTH = MORE * PLANE - BEFORE * TILE };
+    const cl_uint ahead = 1u << 28;
+    const size_t first = (size_t)ahead * PLANE + BEFORE * TILE;
+    const application tile =
+        {SBN_FORM_CPU, "the last tile", SBN_WALK_ROWS, ahead + MORE, PLANE, 1, 1, 1, first, LENGTH};
     char instead[80];
     snprintf(instead, sizeof instead, "((ulong)get_group_id(0) + %zu) * TILE", first / TILE);
     wraps_replace("(ulong)get_group_id(0) * TILE", instead);
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
+    sbn_group *group = fixture_group(queue, 1, tile.form);
     tap_ok(wraps_replaced() > 0, "%d places replaced", wraps_replaced());
     wraps_replace(NULL, NULL);
     replica = &group->replicas[0];
     for (int back = 0; back < 2; ++back)
-        check("the last tile", back, SBN_WALK_ROWS, &walk, first + LENGTH,
-              (parts){1, 0, first, LENGTH, first / PLANE, LENGTH / PLANE + 1});
+        check_apply(&tile, back);
     must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 
@@ -273,7 +244,7 @@ static void fill_strip(const reduction *r, const tensor *t, float scale)
             signs[c * mask_row(t) + i] = (unsigned char)(mix(c, i) >> 60);
 }
 
-static void launch(const reduction *r, const tensor *t, int back, cl_mem to, cl_mem wide_to)
+static void launch(const reduction *r, const tensor *t, int back)
 {
     const cl_uint plane = (cl_uint)t->plane, blocks = (plane + SBN_BLOCK - 1) / SBN_BLOCK;
     const cl_float last_reciprocal = 1.0f / (float)(plane - (blocks - 1) * SBN_BLOCK);
@@ -286,8 +257,8 @@ static void launch(const reduction *r, const tensor *t, int back, cl_mem to, cl_
               .mask_padding = (cl_uint)(4 * mask_row(t)) - plane);
     const cl_uint units = r->masked ? 1 : SAMPLES * blocks;
     ARGUMENTS(slice, of_both, .channels = (cl_uint)t->channels, .plane = plane, .blocks = blocks,
-              .per_slice = units, .last_reciprocal = last_reciprocal, .partial = to,
-              .wide = wide_to);
+              .per_slice = units, .last_reciprocal = last_reciprocal, .partial = fields[NARROW].mem,
+              .wide = fields[WIDE].mem);
     ARGUMENTS(cpu_slice, of_cpu, .samples = SAMPLES, .strip = r->strip);
     ARGUMENTS(gpu_slice, of_gpu, .units = units, .log2_strip = r->log2_strip);
     sbn_arguments arguments = {.count = 0};
@@ -318,15 +289,6 @@ typedef struct strip_sums {
     int64_t narrow[MOST_WORDS], wide[MOST_WORDS];
 } strip_sums;
 
-static cl_mem partial, wide;
-
-static void read_words(cl_mem from, int64_t *out)
-{
-    must(clEnqueueReadBuffer(queue, from, CL_TRUE, 0, sizeof(int64_t) * MOST_WORDS, out, 0, NULL,
-                             NULL),
-         "clEnqueueReadBuffer");
-}
-
 /* The accumulators of the strip in its tensor, or in a small one; 0 where that has no room. */
 static int sum(const reduction *r, int is_small, int back, float scale, strip_sums *out)
 {
@@ -337,10 +299,9 @@ static int sum(const reduction *r, int is_small, int back, float scale, strip_su
     if (!open_fields(floats))
         return 0;
     fill_strip(r, &t, scale);
-    buffer_fill(&(slice){.queue = queue}, &(sbn_buffer){wide, 0}, 2 * MOST_WORDS, 0.0f);
-    launch(r, &t, back, partial, wide);
-    read_words(partial, out->narrow);
-    read_words(wide, out->wide);
+    launch(r, &t, back);
+    memcpy(out->narrow, fields[NARROW].at, sizeof out->narrow);
+    memcpy(out->wide, fields[WIDE].at, sizeof out->wide);
     close_fields();
     return 1;
 }
@@ -380,21 +341,12 @@ static void check_sums(const reduction *r, int back, float scale)
 
 void checks(void)
 {
-    partial = fixture_buffer(&device, sizeof(int64_t) * MOST_WORDS, NULL);
-    wide = fixture_buffer(&device, sizeof(int64_t) * MOST_WORDS, NULL);
     for (sbn_kernel_form form = SBN_FORM_CPU; form <= SBN_FORM_GPU; ++form) {
         sbn_group *group = fixture_group(queue, 1, form);
         replica = &group->replicas[0];
-        for (int back = 0; back < 2; ++back) {
-            check_rows(back);
-            if (form == SBN_FORM_CPU) {
-                /* The table's third row begins at 2^32 - 2. */
-                check_flat("tables", back, 0x7fffffffu, 1);
-                check_flat("samples", back, (1u << 26) + 1, 3);
-            } else {
-                check_planes(back);
-            }
-        }
+        for (size_t i = 0; i < sizeof applications / sizeof *applications; ++i)
+            for (int back = 0; back < 2 && applications[i].form == form; ++back)
+                check_apply(&applications[i], back);
         if (form == SBN_FORM_GPU) {
             check_add_slices(((cl_ulong)1 << 32) + 5, 2);
             check_add_slices(27, 130);
@@ -407,6 +359,4 @@ void checks(void)
         must(sbn_group_destroy(group), "sbn_group_destroy");
     }
     check_tile();
-    clReleaseMemObject(partial);
-    clReleaseMemObject(wide);
 }

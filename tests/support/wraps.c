@@ -122,6 +122,13 @@ void wraps_condemn(int n)
     condemned = NULL;
 }
 
+void wraps_condemn_event(cl_event event)
+{
+    wraps_condemn(0);
+    clRetainEvent(event);
+    condemned = event;
+}
+
 int wraps_condemned(void)
 {
     return condemned != NULL;

@@ -173,6 +173,7 @@ void wraps_hold(int kind, long more);
  * all later ones for that command, and waits for it; n = 0: none will. Has one, or this one?
  */
 void wraps_condemn(int n);
+void wraps_condemn_event(cl_event event); /* of this command at once */
 int wraps_condemned(void);
 int wraps_has_condemned(cl_event event);
 
