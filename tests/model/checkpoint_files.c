@@ -3,23 +3,11 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "support/file_network.h"
 #include "support/refused.h"
 #include "support/folder.h"
-
-/* The bytes of a tensor, for comparison; NULL where it is not there. */
-static unsigned char *bytes_of(const sbn_tensor_file *file, const char *name, size_t *size)
-{
-    const sbn_tensor *tensor = sbn__tensor_header_find(&file->header, name);
-    *size = tensor ? (size_t)(tensor->end - tensor->begin) : 0;
-    unsigned char *bytes = tensor ? malloc(*size + 1) : NULL;
-    if (bytes)
-        must(sbn__tensor_read(file, tensor, 0, bytes, *size), name);
-    return bytes;
-}
 
 /* How many tensors of `old` are in `path` with the same type, shape and bytes; all are aligned. */
 static size_t same_tensors(const char *old, size_t *in_all)
@@ -29,16 +17,16 @@ static size_t same_tensors(const char *old, size_t *in_all)
     must(sbn__tensor_file_open(&a, old), old);
     must(sbn__tensor_file_open(&b, file_network_path), file_network_path);
     for (size_t i = 0; i < a.header.count; ++i) {
+        static unsigned char x[1 << 12], y[sizeof x];
         const sbn_tensor *here = &a.header.tensors[i];
         const sbn_tensor *there = sbn__tensor_header_find(&b.header, here->name);
-        size_t size, size_there;
-        unsigned char *x = bytes_of(&a, here->name, &size);
-        unsigned char *y = bytes_of(&b, here->name, &size_there);
-        same += y && size == size_there && memcmp(x, y, size) == 0 && here->type == there->type &&
-                strcmp(here->shape, there->shape) == 0 &&
-                (b.data + there->begin) % (there->type->bits / 8) == 0;
-        free(x);
-        free(y);
+        const size_t size = (size_t)(here->end - here->begin);
+        must(size > sizeof x, "so large a tensor");
+        if (!there || here->type != there->type || strcmp(here->shape, there->shape) != 0)
+            continue;
+        must(sbn__tensor_read(&a, here, 0, x, size), here->name);
+        must(sbn__tensor_read(&b, there, 0, y, size), here->name);
+        same += memcmp(x, y, size) == 0 && (b.data + there->begin) % (there->type->bits / 8) == 0;
     }
     *in_all = b.header.count;
     sbn__tensor_file_close(&a);
@@ -73,35 +61,30 @@ static uint64_t digest_file(const char *name)
     return sbn__digest(SBN_DIGEST_START, bytes, folder_read(name, bytes, sizeof bytes));
 }
 
-/* A file is rewritten in place: other tensors stay. Modes and links: tests/model/draft. */
-static void check_rewrite(void)
+/*
+ * A file is rewritten in place: other tensors stay. A value that the file's type cannot hold is refused, and the file
+ * is not changed. Modes and links: tests/model/draft.
+ */
+static void check_rewrite(const char *name, const char *words)
 {
     network n;
     size_t in_all;
-    const float ones[MOST] = {1, 1, 1, 1};
+    const float ones[MOST] = {1, 1, 1, 1}, large[MOST] = {1, FLT_MAX, 1, 1};
+    const float infinite[MOST] = {1, INFINITY, NAN, 1};
     const int64_t five = 5;
     file_network_open(&n, file_network_channels[1], 1);
-    must(sbn_model_load(n.model, data_path("network_bf16.safetensors"), NULL), "load");
-    must(sbn_model_save(n.model, file_network_path, data_path("network_bf16.safetensors")), "save");
+    must(sbn_model_load(n.model, data_path(name), NULL), "load");
+    must(sbn_model_save(n.model, file_network_path, data_path(name)), "save");
     must(sbn_batchnorm_set_running_stats(n.layers[0], ones, ones, &five), "set");
     expect(sbn_model_save(n.model, file_network_path, file_network_path), SBN_SUCCESS, "",
            "a file in its own place");
-    const size_t same = same_tensors(data_path("network_bf16.safetensors"), &in_all);
+    const size_t same = same_tensors(data_path(name), &in_all);
     tap_ok(same == in_all - 3, "all but 3 of %d tensors are as they were: %d", (int)in_all,
            (int)same);
-    const float large[MOST] = {1, FLT_MAX, 1, 1};
-    must(sbn_batchnorm_set_running_stats(n.layers[0], NULL, large, NULL), "set");
-    expect(sbn_model_save(n.model, file_network_path, file_network_path), SBN_KEY_MISMATCH,
-           "1.running_var|3.40282e+38|BF16", "a variance beyond BF16");
-
-    /* A value that the file's type cannot hold is refused, and the file is not changed. */
-    must(sbn_model_load(n.model, data_path("network_f16.safetensors"), NULL), "load");
-    must(sbn_model_save(n.model, file_network_path, data_path("network_f16.safetensors")), "save");
     const uint64_t before = digest_file(file_network_path);
     must(sbn_batchnorm_set_running_stats(n.layers[0], NULL, large, NULL), "set");
-    expect(sbn_model_save(n.model, file_network_path, file_network_path), SBN_KEY_MISMATCH,
-           "1.running_var|3.40282e+38|F16", "a variance beyond F16");
-    const float infinite[MOST] = {1, INFINITY, NAN, 1};
+    expect(sbn_model_save(n.model, file_network_path, file_network_path), SBN_KEY_MISMATCH, words,
+           "a variance beyond the file's type");
     tap_ok(digest_file(file_network_path) == before && folder_names(folder_root, NULL) == 1,
            "the file is as it was, and alone");
     must(sbn_batchnorm_set_running_stats(n.layers[0], NULL, infinite, NULL), "set");
@@ -140,14 +123,42 @@ static void check_failures(void)
     network_close(&n);
 }
 
+/* For tests/model/reference.sh: all values of "1" and "4.1" are doubled, and a batch counted. */
+static void rewrite(const char *old, const char *new)
+{
+    network n;
+    file_network_open(&n, file_network_channels[1], 1);
+    must(sbn_model_load(n.model, old, NULL), "load");
+    for (size_t i = 0; i < 2; ++i) {
+        float of[4][MOST] = {{0}};
+        int64_t batches;
+        must(sbn_model_parameters(n.model, i, of[0], of[1]), "get");
+        must(sbn_batchnorm_running_stats(n.layers[i], of[2], of[3], &batches), "get");
+        for (int which = 0; which < 4; ++which)
+            for (int c = 0; c < MOST; ++c)
+                of[which][c] *= 2;
+        ++batches;
+        must(sbn_model_set_parameters(n.model, i, of[0], of[1]), "set");
+        must(sbn_batchnorm_set_running_stats(n.layers[i], of[2], of[3], &batches), "set");
+    }
+    must(sbn_model_save(n.model, new, old), "save");
+    network_close(&n);
+}
+
+/* Or, as checkpoint_files OLD NEW, no check. */
 void checks(void)
 {
     file_network_begin();
-    check_same("network_f32.safetensors", 17, 17);
-    check_same("network_f16.safetensors", 17, 17);
-    check_same("network_bf16.safetensors", 17, 17);
-    check_same("network_v1.safetensors", 15, 17);
-    check_rewrite();
-    check_failures();
+    if (main_arguments[1]) {
+        rewrite(main_arguments[1], main_arguments[2]);
+    } else {
+        check_same("network_f32.safetensors", 17, 17);
+        check_same("network_f16.safetensors", 17, 17);
+        check_same("network_bf16.safetensors", 17, 17);
+        check_same("network_v1.safetensors", 15, 17);
+        check_rewrite("network_bf16.safetensors", "1.running_var|3.40282e+38|for BF16");
+        check_rewrite("network_f16.safetensors", "1.running_var|3.40282e+38|for F16");
+        check_failures();
+    }
     file_network_end();
 }

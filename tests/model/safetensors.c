@@ -46,6 +46,8 @@ static void check_lengths(void)
         {"a header as long as may be", 100000000, "100000000 bytes, the file has 10"},
         {"a header over the limit", 100000001,
          "would have 100000001 bytes, at most 100000000 are allowed"},
+        {"a truncated file that begins as gzip does", 0x8b1f,
+         "35615 bytes, the file has 10: the file is truncated"},
         {"a header above 2^63, as gzip begins", (uint64_t)0x80 << 56 | 0x8b1f, "file compressed"},
         {"a header of 2^64 - 1", UINT64_MAX, "would have 18446744073709551615 bytes"},
     };

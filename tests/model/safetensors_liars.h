@@ -14,6 +14,10 @@ typedef struct liar {
     "\"" name "\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":" places "}"
 #define A(type, shape, places) "{" T("a", type, shape, places) "}"
 
+/* Tensors of 9 bytes, in the order neither of their places nor of their names. */
+#define CB T("c", "U8", "[4]", "[5,9]") "," T("b", "U8", "[1]", "[0,1]")
+#define CBA "{" CB "," T("a", "U8", "[4]", "[1,5]") "}"
+
 static const liar liars[] = {
     {"no JSON", "{\"a\"", 0, "no JSON"},
     {"an array", "[]", 0, "begin with {"},
@@ -52,10 +56,12 @@ static const liar liars[] = {
     {"three offsets", A("U8", "[0]", "[0,0,0]"), 0, "expected two integers"},
     {"a negative offset", A("U8", "[1]", "[-1,0]"), 1, "expected two integers from 0"},
     {"offsets in reverse", A("U8", "[1]", "[1,0]"), 1, "within 1 bytes of data, got [1, 0]"},
-    {"data beyond the end",
-     "{" T("c", "U8", "[4]", "[0,4]") "," T("b", "U8", "[2]", "[4,6]") "," T("a", "U8", "[3]",
-                                                                             "[6,9]") "}",
-     4, "truncated|9 bytes of data, got 4|\"b\" is the first"},
+    {"no data", CBA, 0, "truncated|9 bytes of data, got 0|\"b\" is the first"},
+    {"data cut before the second", CBA, 1, "truncated|9 bytes of data, got 1|\"a\" is the first"},
+    {"data cut in the second", CBA, 4, "truncated|9 bytes of data, got 4|\"a\" is the first"},
+    {"data cut in the third", CBA, 8, "truncated|9 bytes of data, got 8|\"c\" is the first"},
+    {"a size that is not the shape's, beyond the end", A("F32", "[4]", "[0,4000]"), 16,
+     "\"a\"|within 16 bytes of data, got [0, 4000]"},
     {"an offset near 2^63", A("U8", "[1]", "[9223372036854775806,9223372036854775807]"), 1,
      "within 1 bytes of data, got ["},
     {"an overlap", "{" T("a", "U8", "[4]", "[0,4]") "," T("b", "U8", "[4]", "[3,7]") "}", 7,

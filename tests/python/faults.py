@@ -55,7 +55,8 @@ def run_rank(folder, rank):
     launch.join(folder, WORLD, rank)
 
     def model(channels=8, timeout=60.0, **settings):
-        """Layers in a process group of their own, which their failure ends."""
+        """Layers in a process group of their own, which their failure ends. All ranks meet first."""
+        dist.barrier()
         two = torch.nn.Sequential(
             torch.nn.BatchNorm1d(channels, **settings), torch.nn.BatchNorm1d(channels)
         )
@@ -88,7 +89,6 @@ def run_rank(folder, rank):
     two[0](x)
     pattern = r'rank 2 called forward of layer "1".*SBN_DISAGREEMENT'
     expect("another layer", pattern, two[rank == 2], x)
-    dist.barrier()
 
     # Rank 1 skips a layer, and comes when the others have given up: without their sums, or with them,
     # which all ranks expect behind a pass of the same size.
@@ -105,7 +105,6 @@ def run_rank(folder, rank):
             told = late
         expect("a late rank", told, two, x)
         expect("its group has failed", r"the group failed earlier", two, x)
-        dist.barrier()
 
     # Rank 1 is late to each pass, which the others announce in the store.
     two, keys = model(), []
@@ -146,7 +145,6 @@ def run_rank(folder, rank):
             expect("... and its group", f"the group failed earlier.*{told}", two, x)
             expect("... and nothing else", "nothing was raised", torch.relu, x)
             report(signal.getsignal(number) is handler, "... and its handler is set again")
-        dist.barrier()
 
     # Rank 1 never comes, not even to the first pass, in which the ranks connect.
     two = model(timeout=LIMIT)
@@ -167,7 +165,6 @@ def run_rank(folder, rank):
         dist.barrier()
     dist.barrier()
     expect("... and all come to the next one", "nothing was raised", two, x)
-    dist.barrier()
 
     # Rank 0 is interrupted while it waits in the first pass.
     two = model()
@@ -176,7 +173,6 @@ def run_rank(folder, rank):
         expect("Control-C ends a first pass", "^KeyboardInterrupt", two, x)
     dist.barrier()
     expect("... and the next one connects", "nothing was raised", two, x)
-    dist.barrier()
 
     # Rank 0 is interrupted just when the last rank has come.
     here_of = DistributedTransport._here
@@ -192,7 +188,6 @@ def run_rank(folder, rank):
         DistributedTransport._here, told = interrupted, "^KeyboardInterrupt"
     expect("Control-C when all have come", told, two, x)
     DistributedTransport._here = here_of
-    dist.barrier()
     expect("... and the next one connects", "nothing was raised", model(), x)
 
     # Rank 0 is interrupted while it waits for the others in a part of a group.
@@ -213,7 +208,6 @@ def run_rank(folder, rank):
     report(time.monotonic() - began < 20, "... at once")
     if rank == 0:
         dist.barrier()
-    dist.barrier()
 
     # Rank 1 dies in the first pass of another group, once it has told the others that it is there.
     two, other = model(), model(timeout=LIMIT)

@@ -3,6 +3,7 @@
 import gc
 import hashlib
 import os
+import re
 import sys
 import traceback
 import weakref
@@ -21,18 +22,25 @@ def ok(condition, what, *details):
             print("\n".join(f"# {line}" for line in str(detail).splitlines()), flush=True)
 
 
-def raises(kind, pattern, call, *arguments, **keywords):
-    """A check that a call fails with an exception of this class, whose text is this pattern."""
-    import re
-
-    what = f"{kind.__name__}: {pattern}"
+def caught(call, *arguments, **keywords):
+    """The class of a call's exception, and what it says."""
     try:
         call(*arguments, **keywords)
-    except Exception as error:
-        right = isinstance(error, kind) and re.search(pattern, str(error)) is not None
-        ok(right, what, f"{type(error).__name__}: {error}")
-    else:
-        ok(False, what, "nothing was raised")
+    except BaseException as error:
+        return type(error), str(error)
+    return type(None), "nothing was raised"
+
+
+def raised(call, *arguments):
+    """What an exception of a call says."""
+    return "{0.__name__}: {1}".format(*caught(call, *arguments))
+
+
+def raises(kind, pattern, call, *arguments, **keywords):
+    """A check that a call fails with an exception of this class, whose text is this pattern."""
+    found, told = caught(call, *arguments, **keywords)
+    right = issubclass(found, kind) and re.search(pattern, told)
+    ok(right, f"{kind.__name__}: {pattern}", f"{found.__name__}: {told}")
 
 
 def equal(these, those):
@@ -54,15 +62,6 @@ def digest(tensors):
         flat = tensor.detach().contiguous().view(-1)
         made.update(bytes(flat.view(torch.uint8).tolist()))
     return made.hexdigest()
-
-
-def raised(call, *arguments):
-    """What an exception of a call says."""
-    try:
-        call(*arguments)
-    except BaseException as error:
-        return f"{type(error).__name__}: {error}"
-    return "nothing was raised"
 
 
 def keeps_no_tensor(call, shape):

@@ -40,7 +40,18 @@ void file_network_open(network *n, size_t channels_of_second, int affine)
     network_open_of(n, &device, file_network_slice.queue, group, REPLICAS, of);
 }
 
-void file_network_write(const char *header, size_t data)
+void file_network_write(const char *tensors, int byte)
 {
-    vectors_write(file_network_path, header, strlen(header), 255, data);
+    char header[4096], name[32], type[8], shape[8];
+    size_t used = 0, begin = 0, bytes;
+    for (int length; sscanf(tensors, "%31s %7s %7s %zu%n", name, type, shape, &bytes, &length) == 4;
+         tensors += length + (tensors[length] == ';')) {
+        used +=
+            (size_t)sprintf(header + used,
+                            "%c\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}",
+                            used ? ',' : '{', name, type, shape, begin, begin + bytes);
+        begin += bytes;
+    }
+    strcpy(header + used, "}");
+    vectors_write(file_network_path, header, used + 1, byte, begin);
 }
