@@ -23,7 +23,7 @@ says() {
     shift 3
     for rank in $ranks; do
         line=$(grep "^rank $rank: $prefix" "$work/$name") missing=
-        for text in "$@"; do
+        for text in "$prefix" "$@"; do
             case $line in
             *"$text"*) ;;
             *) missing="rank $rank: expected \"$text\", got: " ;;
