@@ -30,8 +30,8 @@ static uint64_t below(uint64_t bound)
 /* --- the transport ------------------------------------------------------------------ */
 
 typedef struct fake {
-    int rank, world_size;
-    int64_t *words;
+    sbn_transport table;
+    int64_t *words; /* of the request */
     size_t count;
 } fake;
 
@@ -49,7 +49,7 @@ static int64_t odd_word(void)
 static void multiply(const fake *f)
 {
     for (size_t i = 0; i < f->count; ++i)
-        f->words[i] = (int64_t)((uint64_t)f->words[i] * (uint64_t)f->world_size);
+        f->words[i] = (int64_t)((uint64_t)f->words[i] * (uint64_t)f->table.world_size);
 }
 
 static void replace(const fake *f, size_t words)
@@ -108,36 +108,26 @@ static void end(void *context)
     free(context);
 }
 
-static int split(void *context, const int *ranks, int count, int number, sbn_transport *part);
-
-static void fill_table(fake *f, sbn_transport *table)
-{
-    *table = (sbn_transport){.size = sizeof *table,
-                             .context = f,
-                             .rank = f->rank,
-                             .world_size = f->world_size,
-                             .start = start,
-                             .test = test,
-                             .split = split,
-                             .end = end};
-}
-
 /* Ascending, of this transport, and with this rank among them: so the header says. */
 static int split(void *context, const int *ranks, int count, int number, sbn_transport *part)
 {
-    const fake *f = context;
+    const sbn_transport *whole = &((const fake *)context)->table;
     fake *made = malloc(sizeof *made);
-    int own = -1, right = count >= 1 && count <= f->world_size;
+    int own = -1, right = count >= 1 && count <= whole->world_size;
     (void)number;
     for (int i = 0; right && i < count; ++i) {
-        right = ranks[i] >= 0 && ranks[i] < f->world_size && (i == 0 || ranks[i] > ranks[i - 1]);
-        own = ranks[i] == f->rank ? i : own;
+        right = ranks[i] >= 0 && ranks[i] < whole->world_size &&
+                (i == 0 || ranks[i] > ranks[i - 1]);
+        own = ranks[i] == whole->rank ? i : own;
     }
     broken_promises += !right || own < 0;
     if (!made)
         return SBN_OUT_OF_MEMORY;
-    *made = (fake){.rank = own < 0 ? 0 : own, .world_size = count};
-    fill_table(made, part);
+    *part = *whole;
+    part->context = made;
+    part->rank = own < 0 ? 0 : own;
+    part->world_size = count;
+    *made = (fake){.table = *part};
     return 0;
 }
 
@@ -183,9 +173,8 @@ static void parallel_calls(sbn_group *group, const slice *s)
     sbn_tensors tensors = SBN_TENSORS_INIT;
     const size_t elements = s->elements;
     tensors.buffers = &s->shard.x;
-    const int status = sbn_data_parallel_create(group, NULL, &parallel);
-    count(status);
-    if (status)
+    count(sbn_data_parallel_create(group, NULL, &parallel));
+    if (!parallel)
         return;
     /* Of each rank that takes part there is one replica or more. */
     const size_t replicas = sbn_data_parallel_replicas(parallel);
@@ -199,13 +188,12 @@ static void parallel_calls(sbn_group *group, const slice *s)
 /* A group, some calls, and its end. */
 static void try_once(uint64_t number)
 {
-    fake own = {.rank = RANK, .world_size = WORLD_SIZE};
-    sbn_transport transport;
+    fake own = {.table = {sizeof own.table, &own, RANK, WORLD_SIZE, .start = start, .test = test,
+                          .split = split, .end = end}};
     slice s;
     seed = number;
     place = 0;
-    fill_table(&own, &transport);
-    const life l = LIVE_WITH(fixture_rank(&queue, 1, &transport), .channels = CHANNELS);
+    const life l = LIVE_WITH(fixture_rank(&queue, 1, &own.table), .channels = CHANNELS);
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 0);
     for (int call = 0; call < 3; ++call)
         switch (below(3)) {

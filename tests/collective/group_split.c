@@ -20,11 +20,6 @@ typedef struct section {
     sbn_pass *pass;
 } section;
 
-static life live_in(sbn_group *group)
-{
-    return LIVE_WITH(group, .channels = RANK_CHANNELS);
-}
-
 /* The colours of the split under test, of all replicas. */
 static const int *colours_of_all;
 
@@ -43,7 +38,7 @@ static int colour_alone;
 static int train_alone(test_rank *m)
 {
     sbn_shard some[RANK_REPLICAS];
-    const life s = live_in(m->group);
+    const life s = LIVE_WITH(m->group, .channels = RANK_CHANNELS);
     for (size_t r = 0; r < m->replicas; ++r) {
         some[r] = m->shards[r];
         some[r].shape[0] *= colours_of_all[r] == colour_alone;
@@ -65,7 +60,7 @@ static size_t gather_sections(const test_rank *m, sbn_group *const *subgroups, s
         while (i < count && sections[i].l.group != subgroups[r])
             ++i;
         if (i == count)
-            sections[count++].l = live_in(subgroups[r]);
+            sections[count++].l = LIVE_WITH(subgroups[r], .channels = RANK_CHANNELS);
         section *s = &sections[i];
         size_t at = 0;
         while (at < RANK_REPLICAS && s->shards[at].dims)

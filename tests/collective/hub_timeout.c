@@ -12,10 +12,9 @@
 #include "base/memory.h"
 #include "parallel/parallel.h"
 #include "support/exchanges.h"
+#include "support/main.h"
 #include "support/refused.h"
 #include "support/stalls.h"
-
-static fixture device;
 
 /* Of every group, in seconds, and when one that waits is aborted. */
 #define TIMEOUT 0.5
@@ -318,7 +317,7 @@ static void check_alone(void)
     tap_ok(*reason == '\0', "status: NULL: no reason");
 }
 
-static void checks(void)
+void checks_of_deadlines(void)
 {
     check_alone();
     check_expected(SBN_TIMEOUT_FAIL);
@@ -327,9 +326,4 @@ static void checks(void)
         for (int aborts = 0; aborts < 2; ++aborts)
             for (int local = 0; local < 2; ++local)
                 check(&waits[i], local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL, aborts);
-}
-
-int main(void)
-{
-    return fixture_main_waits(&device, checks);
 }

@@ -34,11 +34,13 @@ static void close_ranks(void)
     sbn_hub_destroy(hub);
 }
 
-static void fill(sbn_request *request, int64_t first)
+/* Of words from `first` on. */
+static void start(int rank, sbn_request *request, int tag, int64_t first)
 {
     must(sbn__request_reserve(request, WORDS, "a test"), "sbn__request_reserve");
     for (int i = 0; i < WORDS; ++i)
         request->words[i] = first + i;
+    must(sbn__request_start(&joined[rank], request, tag, WORDS), "sbn__request_start");
 }
 
 /* --- deadlines ------------------------------------------------------------------------ */
@@ -52,11 +54,8 @@ static void check_ahead(void)
     open_ranks(RANKS, 60);
     for (int n = 0; n < 3; ++n) {
         for (int rank = 0; rank < RANKS; ++rank)
-            for (int i = 0; i < AHEAD; ++i) {
-                fill(&requests[rank][i], INT64_MAX - 2 - i);
-                must(sbn__request_start(&joined[rank], &requests[rank][i], SBN_TAG_WORDS, WORDS),
-                     "start");
-            }
+            for (int i = 0; i < AHEAD; ++i)
+                start(rank, &requests[rank][i], SBN_TAG_WORDS, INT64_MAX - 2 - i);
         for (int rank = 0; rank < RANKS; ++rank)
             for (int i = AHEAD; i-- > 0;) {
                 must(sbn__request_poll(&joined[rank], &requests[rank][i], &done), "poll");
@@ -84,15 +83,12 @@ static void check_life(void)
     int done;
     open_ranks(RANKS, 1);
     joined[0].completed = 1; /* one has before */
-    fill(&waited, 0);
-    must(sbn__request_start(&joined[0], &waited, SBN_TAG_WORDS, WORDS), "start");
+    start(0, &waited, SBN_TAG_WORDS, 0);
     sbn_deadline deadline = sbn__deadline_start(&joined[0]);
     pause_for(0.7);
     tap_ok(!sbn__deadline_passed(&joined[0], &deadline, &waited), "after 0.7 s of 1");
-    for (int rank = 0; rank < RANKS; ++rank) {
-        fill(&other[rank], 0);
-        must(sbn__request_start(&joined[rank], &other[rank], SBN_TAG_HEADER, WORDS), "start");
-    }
+    for (int rank = 0; rank < RANKS; ++rank)
+        start(rank, &other[rank], SBN_TAG_HEADER, 0);
     must(sbn__request_poll(&joined[0], &other[0], &done), "poll");
     const atomic_int aborted = 1;
     joined[0].abort_flag = &aborted;
@@ -114,10 +110,10 @@ static void check_life(void)
 
 /* --- ranks that nobody joins ----------------------------------------------------------- */
 
-static int asked;
+static int asked, named; /* how often, and how many ranks the answers name */
 static double asked_at[4];
 
-/* The first answer names ranks 1 and 2, the second one 2 and 3. */
+/* The first answer names ranks 1 and 2, the second one 2 and 3; or both name nobody. */
 static int missing(void *context, void *request, int *late)
 {
     (void)context, (void)request;
@@ -125,7 +121,7 @@ static int missing(void *context, void *request, int *late)
         asked_at[asked] = sbn__seconds();
     late[0] = 2;
     late[1] = asked++ ? 3 : 1;
-    return 2;
+    return named;
 }
 
 /* Asked before the timeout is over, and then: the second answer counts. Some know nothing. */
@@ -134,9 +130,9 @@ static void check_asking(int knows_missing)
     sbn_request request = {0};
     open_ranks(MOST, 1.6);
     joined[0].transport.missing = knows_missing ? missing : NULL;
-    fill(&request, 0);
     asked = 0;
-    must(sbn__request_start(&joined[0], &request, SBN_TAG_WORDS, WORDS), "start");
+    named = 2;
+    start(0, &request, SBN_TAG_WORDS, 0);
     const double from = sbn__seconds();
     expect(sbn__request_wait(&joined[0], &request, "a test"), SBN_TIMEOUT,
            knows_missing ? "waited 1.6 s in a test for ranks 2, 3"
@@ -155,7 +151,8 @@ static void check_memory(void)
 {
     sbn_request request = {0};
     open_ranks(RANKS, 1);
-    fill(&request, 7);
+    must(sbn__request_reserve(&request, WORDS, "a test"), "sbn__request_reserve");
+    request.words[2] = 9;
     wraps_fail(WRAP_ALLOCATE, 1);
     expect(sbn__request_reserve(&request, 100, "a test"), SBN_OUT_OF_MEMORY,
            "no memory left for a test", "no memory for more words");
@@ -169,12 +166,6 @@ static void check_memory(void)
     joined[0].transport.world_size = 1;
     tap_ok(!sbn__communicator_is_joined(&joined[0]), "one rank has no others");
     close_ranks();
-}
-
-static int nobody(void *context, void *request, int *late)
-{
-    (void)context, (void)request, (void)late;
-    return 0;
 }
 
 static int test_fails(void *context, void *request, int *done)
@@ -201,12 +192,12 @@ static void check_sentences(void)
     sbn_request request = {0};
     int done;
     open_ranks(RANKS, 1);
-    fill(&request, 0);
-    joined[0].transport.missing = nobody;
+    named = 0;
+    joined[0].transport.missing = missing;
     joined[0].transport.test = test_fails;
     joined[0].transport.end = end_says;
     joined[1].transport.start = start_fails;
-    must(sbn__request_start(&joined[0], &request, SBN_TAG_WORDS, WORDS), "start");
+    start(0, &request, SBN_TAG_WORDS, 0);
     expect(sbn__communicator_time_out(&joined[0], &request, "a test"), SBN_TIMEOUT,
            "waited 1 s in a test for a sum that all ranks have begun", "nobody is missing");
     expect(sbn__request_poll(&joined[0], &request, &done), SBN_TRANSPORT_ERROR, "test returned -5",

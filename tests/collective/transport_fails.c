@@ -3,10 +3,9 @@
  * split. The others time out. Failures in exchanges: tests/parallel/timeout.
  */
 #include "group/group.h"
+#include "support/main.h"
 #include "support/ranks.h"
 #include "support/stalls.h"
-
-static fixture device;
 
 /* Between one rank and the hub: its own, what has failed, and how often it was called behind that. */
 static sbn_transport real;
@@ -115,15 +114,10 @@ static void check_split(void)
     ranks_close(&all);
 }
 
-static void checks(void)
+void checks_of_deadlines(void)
 {
     check_test();
     check_word(SBN_TIMEOUT_FAIL);
     check_word(SBN_TIMEOUT_LOCAL);
     check_split();
-}
-
-int main(void)
-{
-    return fixture_main_waits(&device, checks);
 }

@@ -1,7 +1,6 @@
 /* The scenarios of one thread. */
 #include "faults/scenario.h"
 
-const int scenarios_reach_all = 1;
 const scenario *const scenario_lists[] = {group_scenarios,
                                           pass_scenarios,
                                           branch_scenarios,

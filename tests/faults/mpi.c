@@ -137,9 +137,7 @@ int main(int argc, char **argv)
     if (stand_open())
         return mpi_job_end(fixture_missing());
     /* What the driver opens once is open. */
-    stand_begin(0, 1);
-    sbn_group *first = at.groups[0];
-    at.groups[0] = NULL;
+    sbn_group *first = fixture_group(at.queues[0], 1, SBN_FORM_AUTO);
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i) {
         const totals t = try_scenario(&scenarios[i], fault_points(), 0, 1);
         report_scenario(&scenarios[i], &t);

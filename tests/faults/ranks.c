@@ -3,7 +3,6 @@
  * until their timeout. Calls of a rank that has failed are refused, and then those of all.
  */
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "faults/scenario.h"
@@ -13,33 +12,28 @@
 
 enum { RANKS = REPLICAS, FAULTY = 1, LAST_CALL = 7 };
 
-/* Its group, layer and saved statistics are those of its number in the stand. */
-typedef struct member {
-    int rank, number; /* the step */
-    sbn_data_parallel *parallel;
-    exchange_tensors tensors;
-    int status;
-    char sentence[512];
-    pthread_t thread;
-} member;
-
+/* Groups, layers and saved statistics are the stand's, tensors and handles those of support/exchanges.h. */
 static sbn_hub *hub;
-static member members[RANKS];
-static int timed_out;
+static test_rank members[RANKS];
+static int now, timed_out; /* the step; in this run */
 /* Of groups, in seconds: more in a process's first run, which has no failure and may compile kernels. */
 static double timeout = 60;
 
-static void open_member(member *m)
+static void open_member(test_rank *m)
 {
     const size_t i = (size_t)m->rank;
-    const test_rank rank = {.replicas = 1, .queue = at.queues[i]};
     sbn_transport transport = SBN_TRANSPORT_INIT;
     must(sbn_hub_transport(hub, m->rank, &transport), "sbn_hub_transport");
     must(STAND_GROUP(i, .queues = &at.queues[i], .transport = &transport, .timeout = timeout),
          "sbn_group_create");
     must(stand_both(i, at.groups[i]), "sbn_saved_create");
-    tensors_open(&m->tensors, &rank);
-    tensors_fill(&m->tensors, i);
+    m->group = at.groups[i];
+    m->layer = at.layers[i];
+    m->saved = at.saved[i];
+    m->shards[0] = at.slices[i].shard;
+    exchange_joined[i] = NULL;
+    tensors_open(&exchange_of[i], m);
+    tensors_fill(&exchange_of[i], i);
 }
 
 static void begin(void)
@@ -48,7 +42,7 @@ static void begin(void)
     slices_reset(at.slices, RANKS);
     must(sbn_hub_create(RANKS, &hub), "sbn_hub_create");
     for (int rank = 0; rank < RANKS; ++rank) {
-        members[rank] = (member){.rank = rank};
+        members[rank] = (test_rank){.rank = rank, .replicas = 1, .queue = at.queues[rank]};
         open_member(&members[rank]);
     }
 }
@@ -56,10 +50,9 @@ static void begin(void)
 static void end(void)
 {
     for (int rank = 0; rank < RANKS; ++rank) {
-        member *m = &members[rank];
-        sbn_data_parallel_destroy(m->parallel);
+        sbn_data_parallel_destroy(exchange_joined[rank]);
         wraps_pause();
-        tensors_close(&m->tensors);
+        tensors_close(&exchange_of[rank]);
         wraps_resume();
     }
     stand_end();
@@ -68,13 +61,13 @@ static void end(void)
 }
 
 /* The ranks 0 and 1, and 2 alone; a pass of each part. */
-static int split(member *m)
+static int split(const test_rank *m)
 {
     const int colour = m->rank == 2;
     sbn_group *part;
     sbn_batchnorm *layer = NULL;
     sbn_saved *saved = NULL;
-    int status = sbn_group_split(at.groups[m->rank], &colour, &part);
+    int status = sbn_group_split(m->group, &colour, &part);
     if (status)
         return status;
     must(2 - colour - sbn_group_world_size(part), "the number of a part's ranks");
@@ -82,89 +75,73 @@ static int split(member *m)
     if (!status)
         status = sbn_saved_create(layer, &saved);
     if (!status)
-        status = sbn_forward(layer, &at.slices[m->rank].shard, saved, 0, NULL);
+        status = sbn_forward(layer, m->shards, saved, 0, NULL);
     sbn_saved_destroy(saved);
     sbn_batchnorm_destroy(layer);
     sbn_group_destroy(part);
     return status;
 }
 
-static int connect(member *m)
+static int connect(const test_rank *m)
 {
     sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
     config.bucket_bytes = 8192;
-    sbn_data_parallel_destroy(m->parallel);
-    return sbn_data_parallel_create(at.groups[m->rank], &config, &m->parallel);
+    sbn_data_parallel_destroy(exchange_joined[m->rank]);
+    return sbn_data_parallel_create(m->group, &config, &exchange_joined[m->rank]);
 }
 
 /* The last rank calls another pass: that all say so is a success here. */
-static int disagree(member *m)
+static int disagree(const test_rank *m)
 {
-    const sbn_shard *shard = &at.slices[m->rank].shard;
-    sbn_batchnorm *layer = at.layers[m->rank];
-    sbn_saved *saved = at.saved[m->rank];
-    const int status = m->rank == RANKS - 1 ? sbn_backward(layer, shard, saved, 0, NULL)
-                                            : sbn_forward(layer, shard, saved, 0, NULL);
+    const int status = fixture_pass(m->rank == RANKS - 1 ? BACKWARD : FORWARD, m->layer, m->shards,
+                                    m->saved, 0, NULL);
     return status == SBN_DISAGREEMENT ? SBN_SUCCESS : status ? status : SBN_INVALID_ARGUMENT;
 }
 
-static int act(member *m)
+static int act(const test_rank *m)
 {
-    const sbn_shard *shard = &at.slices[m->rank].shard;
-    const sbn_tensors *tensors = m->tensors.of;
-    sbn_batchnorm *layer = at.layers[m->rank];
-    sbn_saved *saved = at.saved[m->rank];
-    switch (m->number) {
-    case 0: return sbn_forward(layer, shard, saved, 0, NULL);
-    case 1: return sbn_backward(layer, shard, saved, SBN_GLOBAL_GRADIENTS, NULL);
+    const sbn_tensors *tensors = exchange_of[m->rank].of;
+    sbn_data_parallel *parallel = exchange_joined[m->rank];
+    switch (now) {
+    case 0: return sbn_forward(m->layer, m->shards, m->saved, 0, NULL);
+    case 1: return sbn_backward(m->layer, m->shards, m->saved, SBN_GLOBAL_GRADIENTS, NULL);
     case 2: return split(m);
     case 3: return connect(m);
-    case 4: return sbn_broadcast(m->parallel, exchange_counts, TENSORS, 1, tensors);
-    case 5: return sbn_average_gradients(m->parallel, exchange_counts, TENSORS, tensors);
-    case 6: return sbn_forward(layer, &at.huge[m->rank].shard, saved, 0, NULL);
+    case 4: return sbn_broadcast(parallel, exchange_counts, TENSORS, 1, tensors);
+    case 5: return sbn_average_gradients(parallel, exchange_counts, TENSORS, tensors);
+    case 6: return sbn_forward(m->layer, &at.huge[m->rank].shard, m->saved, 0, NULL);
     default: return disagree(m); /* LAST_CALL */
     }
 }
 
 static void *run(void *argument)
 {
-    member *m = argument;
     expect_leaks(); /* of a timeout; those of the rest are counted */
-    m->status = act(m);
-    snprintf(m->sentence, sizeof m->sentence, "%s", sbn_last_error());
+    rank_says(argument, act(argument));
     return NULL;
-}
-
-static void prepare(int number)
-{
-    for (int rank = 0; rank < RANKS; ++rank) {
-        members[rank].number = number;
-        if (number > 3)
-            tensors_fill(&members[rank].tensors, (size_t)rank);
-    }
 }
 
 /* An error of another rank's call is that it waited too long, or names the faulty one and its error. */
 static void judge_others(void)
 {
-    const member *faulty = &members[FAULTY];
+    const test_rank *faulty = &members[FAULTY];
     for (int rank = 0; rank < RANKS; ++rank) {
-        const member *m = &members[rank];
+        const test_rank *m = &members[rank];
         if (m->status == SBN_REMOTE_ERROR &&
             (!strstr(m->sentence, "rank 1") ||
              (faulty->status == SBN_OUT_OF_MEMORY && !strstr(m->sentence, "SBN_OUT_OF_MEMORY"))))
             tap_ok(0, "rank %d: %s", rank, m->sentence);
-        if (!m->status && faulty->status == SBN_OUT_OF_MEMORY && (m->number < 2 || m->number == 3))
+        if (!m->status && faulty->status == SBN_OUT_OF_MEMORY && (now < 2 || now == 3))
             tap_ok(0, "rank %d has not been told of %s", rank, faulty->sentence);
     }
 }
 
 /* A refusal, else the faulty rank's error, else another's. */
-static const member *worst(void)
+static const test_rank *worst(void)
 {
-    const member *found = &members[FAULTY];
+    const test_rank *found = &members[FAULTY];
     for (int rank = 0; rank < RANKS; ++rank) {
-        const member *m = &members[rank];
+        const test_rank *m = &members[rank];
         timed_out = timed_out || m->status == SBN_TIMEOUT;
         if (m->status == SBN_GROUP_FAILED || (!found->status && m->status))
             found = m;
@@ -174,19 +151,21 @@ static const member *worst(void)
 
 static int step(int number)
 {
+    pthread_t threads[RANKS];
     wraps_pause();
-    prepare(trying->variant && number ? LAST_CALL : number);
+    now = trying->variant && number ? LAST_CALL : number;
+    for (size_t rank = 0; rank < RANKS && now > 3; ++rank)
+        tensors_fill(&exchange_of[rank], rank);
     for (int rank = 0; rank < RANKS; ++rank)
         if (rank != FAULTY)
-            must(pthread_create(&members[rank].thread, NULL, run, &members[rank]),
-                 "pthread_create");
+            must(pthread_create(&threads[rank], NULL, run, &members[rank]), "pthread_create");
     wraps_resume();
     run(&members[FAULTY]);
     for (int rank = 0; rank < RANKS; ++rank)
         if (rank != FAULTY)
-            pthread_join(members[rank].thread, NULL);
+            pthread_join(threads[rank], NULL);
     judge_others();
-    const member *m = worst();
+    const test_rank *m = worst();
     return sbn_set_last_error(m->status, m->sentence);
 }
 
@@ -202,7 +181,7 @@ static uint64_t result(void)
 {
     uint64_t digest = stand_outputs(statistics(), at.slices, RANKS);
     for (int rank = 0; rank < RANKS; ++rank) {
-        const uint64_t tensors = tensors_digest(&members[rank].tensors, NULL);
+        const uint64_t tensors = tensors_digest(&exchange_of[rank], NULL);
         digest = sbn__digest(digest, &tensors, sizeof tensors);
     }
     return digest;
@@ -236,5 +215,4 @@ const scenario rank_scenarios[] = {
              .may_leak = may_leak, .waits = 1),
     {.name = NULL},
 };
-const int scenarios_reach_all = 0;
 const scenario *const scenario_lists[] = {rank_scenarios, NULL};

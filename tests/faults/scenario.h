@@ -31,7 +31,7 @@ typedef struct scenario {
     const int *survived;
     /* May memory stay allocated, as after a timeout? NULL: never. */
     int (*may_leak)(void);
-    /* Mostly waits for deadlines: many points are tried side by side. */
+    /* Mostly waits for deadlines: many points are tried side by side. Calls fewer functions than the others. */
     int waits;
     /* Which functions fail, as for wraps_fail; 0: every one. WRAP_SYMMETRIC: on all ranks of a job alike. */
     int fails;
@@ -57,9 +57,6 @@ extern const scenario *trying;
 extern const scenario group_scenarios[], pass_scenarios[], branch_scenarios[], layer_scenarios[],
     model_scenarios[], parallel_scenarios[], rank_scenarios[];
 extern const scenario *const scenario_lists[];
-
-/* Do these scenarios call every function that is wrapped? */
-extern const int scenarios_reach_all;
 
 /*
  * Nothing can be done about an object that cannot be released. A device's name is for a sentence, which

@@ -17,6 +17,8 @@
 #include "support/tap_mpi.h"
 
 static fixture device;
+static sbn_mpi *mpi;
+static sbn_transport table = SBN_TRANSPORT_INIT;
 
 /* MPI's profiling interface: the library's calls come through here and fail or lie on request. */
 static int fail_start, fail_text, late_tests, failed_tests, pretend_size;
@@ -90,11 +92,10 @@ double MPI_Wtime(void)
 
 static void check_refused(void)
 {
-    sbn_mpi *mpi = (sbn_mpi *)1;
-    sbn_transport table = SBN_TRANSPORT_INIT;
     MPI_Comm half, between;
     MPI_Comm_split(MPI_COMM_WORLD, mpi_job_rank() % 2, mpi_job_rank(), &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - mpi_job_rank() % 2, 7, &between);
+    mpi = (sbn_mpi *)1;
     REFUSED(sbn_mpi_create(MPI_COMM_WORLD, NULL), "mpi: expected a place|got NULL");
     REFUSED(sbn_mpi_create(MPI_COMM_NULL, &mpi), "comm|got MPI_COMM_NULL");
     tap_ok(mpi == NULL, "no handle is left after an error");
@@ -126,18 +127,15 @@ static void open_ranks(test_ranks *all)
            "rank %d of %d", sbn_group_rank(group), sbn_group_world_size(group));
 }
 
-static sbn_mpi *open_table(sbn_transport *table)
+static void open_table(void)
 {
-    sbn_mpi *mpi;
-    *table = (sbn_transport)SBN_TRANSPORT_INIT;
+    table = (sbn_transport)SBN_TRANSPORT_INIT;
     must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
-    must(sbn_mpi_transport(mpi, table), "sbn_mpi_transport");
-    return mpi;
+    must(sbn_mpi_transport(mpi, &table), "sbn_mpi_transport");
 }
 
-/* A call that another thread makes, and its handle. */
+/* A call that another thread makes. */
 static int (*call)(test_rank *);
-static sbn_mpi *made;
 
 static void *run(void *rank)
 {
@@ -156,12 +154,12 @@ static void refused_in_thread(int (*of)(test_rank *), test_rank *m, int status, 
 
 static int create(test_rank *m)
 {
-    return rank_says(m, sbn_mpi_create(MPI_COMM_WORLD, &made));
+    return rank_says(m, sbn_mpi_create(MPI_COMM_WORLD, &mpi));
 }
 
 static int destroy(test_rank *m)
 {
-    return rank_says(m, sbn_mpi_destroy(made));
+    return rank_says(m, sbn_mpi_destroy(mpi));
 }
 
 /* The level is MPI_THREAD_FUNNELED: only this thread may. */
@@ -183,8 +181,8 @@ static void check_table(void)
 {
     int64_t words[1] = {1};
     void *request = NULL;
-    sbn_transport table, strange = {.size = 3};
-    sbn_mpi *mpi = open_table(&table);
+    sbn_transport strange = {.size = 3};
+    open_table();
     REFUSED(sbn_mpi_transport(mpi, &strange), "transport: size|got 3|SBN_TRANSPORT_INIT");
     RIGHT(sbn_mpi_transport(mpi, &table));
     REFUSED(table.start(table.context, SBN_TAG_WORDS, words, (size_t)INT_MAX + 1, &request),
@@ -211,8 +209,7 @@ static void check_tags(void)
 {
     int64_t words[SBN_TAGS];
     void *requests[SBN_TAGS];
-    sbn_transport table;
-    sbn_mpi *mpi = open_table(&table);
+    open_table();
     for (int i = 0; i < SBN_TAGS; ++i) {
         const int tag = mpi_job_rank() % 2 ? SBN_TAGS - 1 - i : i;
         words[tag] = 1 + tag;
@@ -296,9 +293,8 @@ static void check_missing(size_t from, size_t to)
     };
     int64_t words[SBN_TAGS] = {0};
     void *requests[SBN_TAGS] = {NULL};
-    sbn_transport table;
     must(mpi_job_size() - 3, "three ranks");
-    sbn_mpi *mpi = open_table(&table);
+    open_table();
     for (size_t i = from; i < to; ++i) {
         int ranks[3], found = steps[i].missing;
         for (int tag = 0, done; tag < steps[i].ended; ++tag) {
@@ -341,13 +337,12 @@ static void check_left_behind(void)
 {
     static int64_t words[2] = {1, 1};
     void *request = NULL;
-    sbn_transport table;
     if (strcmp(tool(), "valgrind") == 0) {
         tap_skip("a request that is left behind stays allocated");
         return;
     }
     expect_leaks();
-    sbn_mpi *mpi = open_table(&table);
+    open_table();
     must(table.start(table.context, SBN_TAG_WORDS, words, 1, &request), "start");
     failed_tests = 1;
     expect(sbn_mpi_destroy(mpi), SBN_TIMEOUT, "1 reduction that|is pending|MPI_Abort",
@@ -355,7 +350,7 @@ static void check_left_behind(void)
     tap_ok(failed_tests == 0 && words[0] == mpi_job_size(), "it was tested once, and has ended");
     const int self = mpi_job_rank();
     sbn_transport parts[2] = {SBN_TRANSPORT_INIT, SBN_TRANSPORT_INIT};
-    mpi = open_table(&table);
+    open_table();
     for (int i = 0; i < 2; ++i)
         must(table.split(table.context, &self, 1, i, &parts[i]), "split");
     must(parts[0].start(parts[0].context, SBN_TAG_WORDS, &words[1], 1, &request), "start");
@@ -371,15 +366,12 @@ static void check_left_behind(void)
 
 int main(int argc, char **argv)
 {
-    sbn_mpi *mpi;
-    const int early = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
-    char sentence[512] = "";
-    strncpy(sentence, sbn_last_error(), sizeof sentence - 1);
+    static test_rank early, late;
+    create(&early);
     tap_mpi_begin(&argc, &argv);
     if (fixture_open(&device))
         return mpi_job_end(fixture_missing());
-    tap_ok(early == SBN_INVALID_ARGUMENT && holds_words(sentence, "MPI_Init_thread|before"),
-           "before MPI_Init: %s %s", sbn_strerror(early), sentence);
+    rank_expect(&early, SBN_INVALID_ARGUMENT, "MPI_Init_thread|before", "before MPI_Init");
     check_refused();
     check_threads();
     check_table();
@@ -391,9 +383,8 @@ int main(int argc, char **argv)
     fixture_close(&device);
     const int result = mpi_job_end(tap_done());
     /* Too late for a check: the ranks can no longer agree on one. */
-    const int late = sbn_mpi_create(MPI_COMM_WORLD, &mpi);
-    if (late == SBN_INVALID_ARGUMENT && holds_words(sbn_last_error(), "MPI_Finalize|already"))
+    if (create(&late) == SBN_INVALID_ARGUMENT && holds_words(late.sentence, "MPI_Finalize|already"))
         return result;
-    fprintf(stderr, "after MPI_Finalize: %s %s\n", sbn_strerror(late), sbn_last_error());
+    fprintf(stderr, "after MPI_Finalize: %s %s\n", sbn_strerror(late.status), late.sentence);
     return 1;
 }

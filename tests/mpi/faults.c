@@ -29,9 +29,7 @@ static int rank;
 static int variant; /* of the fault */
 static fixture device;
 static sbn_mpi *mpi;
-static sbn_group *group;
-static sbn_batchnorm *layer;
-static sbn_saved *saved;
+static life first;
 static slice own;
 
 /* As a program with other work, in which MPI progresses. */
@@ -58,14 +56,14 @@ static int says(const char *when, int status)
 
 static int forward(void)
 {
-    return sbn_forward(layer, &own.shard, saved, 0, NULL);
+    return sbn_forward(first.layer, &own.shard, first.saved, 0, NULL);
 }
 
 static void goes_on(void)
 {
     sbn_result result = SBN_RESULT_INIT;
-    const int status = says("afterwards: ", sbn_backward(layer, &own.shard, saved, 0, &result));
-    if (!result.synchronised && !status)
+    const int status = sbn_backward(first.layer, &own.shard, first.saved, 0, &result);
+    if (!says("afterwards: ", status) && !result.synchronised)
         printf("rank %d: local statistics\n", rank);
 }
 
@@ -101,7 +99,7 @@ static void aborted(void)
 {
     pthread_t watchdog;
     if (rank == 0)
-        must(pthread_create(&watchdog, NULL, abort_group, group), "pthread_create");
+        must(pthread_create(&watchdog, NULL, abort_group, first.group), "pthread_create");
     absent();
     if (rank == 0)
         must(pthread_join(watchdog, NULL), "pthread_join");
@@ -127,7 +125,7 @@ static void late(void)
 static void between(void)
 {
     sbn_pass *pass;
-    must(sbn_forward_begin(layer, &own.shard, saved, 0, &pass), "sbn_forward_begin");
+    must(sbn_forward_begin(first.layer, &own.shard, first.saved, 0, &pass), "sbn_forward_begin");
     if (rank == 1)
         pause_for(LATE * TIMEOUT);
     says("", sbn_pass_end(pass, NULL));
@@ -143,7 +141,7 @@ static void words(void)
     cl_event held = fixture_gate(&device);
     shard.num_wait = rank == 1;
     shard.wait_list = &held;
-    must(sbn_forward_begin(layer, &shard, saved, 0, &pass), "sbn_forward_begin");
+    must(sbn_forward_begin(first.layer, &shard, first.saved, 0, &pass), "sbn_forward_begin");
     while (rank == 1 && MPI_Wtime() < start + TIMEOUT / 2.0) {
         must(sbn_pass_progress(pass, NULL), "sbn_pass_progress");
         pause_for(0.01);
@@ -165,7 +163,7 @@ static void average(void)
     const sbn_tensors tensors = {.size = sizeof(sbn_tensors), .buffers = buffers};
     sbn_data_parallel *parallel;
     sbn_exchange *exchange;
-    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
+    must(sbn_data_parallel_create(first.group, NULL, &parallel), "sbn_data_parallel_create");
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     if (rank == 1 && !begun)
@@ -208,9 +206,9 @@ static void open_group(sbn_timeout_action action)
     cl_command_queue queue = fixture_queue(&device, 0);
     must(sbn_mpi_create(MPI_COMM_WORLD, &mpi), "sbn_mpi_create");
     must(sbn_mpi_transport(mpi, &transport), "sbn_mpi_transport");
-    group = GROUP_WITH(&queue, .transport = &transport, .timeout = TIMEOUT, .on_timeout = action);
-    layer = LAYER_WITH(group, .channels = CHANNELS, .name = "first");
-    saved = fixture_saved(layer);
+    first = LIVE_WITH(GROUP_WITH(&queue, .transport = &transport, .timeout = TIMEOUT,
+                                 .on_timeout = action),
+                      .channels = CHANNELS, .name = "first");
     slice_open(&own, &device, queue, (size_t)rank * SAMPLES, SAMPLES, CHANNELS, PLANE, 9);
     /* All together until here, whatever their start took. */
     must(forward(), "the first pass");
@@ -226,8 +224,7 @@ static int close_group(void)
         fprintf(stderr, "rank %d: stopped for %.2g s\n", rank, stalls_longest());
     stalls_end();
     slice_close(&own);
-    fixture_end(layer, saved);
-    sbn_group_destroy(group);
+    fixture_die(&first);
     clReleaseCommandQueue(own.queue);
     fixture_close(&device);
     return says("the transport: ", sbn_mpi_destroy(mpi));

@@ -22,38 +22,28 @@ says() {
     name=$1 ranks=$2 prefix=$3
     shift 3
     for rank in $ranks; do
-        line=$(grep "^rank $rank: $prefix" "$work/$name")
-        for text in "$@"; do
+        line=$(grep "^rank $rank: $prefix" "$work/$name") missing=
+        for text in "$prefix" "$@"; do
             case $line in
             *"$text"*) ;;
-            *)
-                report 'not ok' "$name: rank $rank: expected \"$text\", got: $line"
-                continue 2 ;;
+            *) missing="rank $rank: expected \"$text\", got: " ;;
             esac
         done
-        report ok "$name: $line"
+        check "$name: $missing$line" [ -z "$missing" ]
     done
 }
 
-# ends NAME STATUS: the job's exit status; "failed" for any but 0.
+# ends NAME STATUS: the job's exit status.
 ends() {
     status=$(cat "$work/$1.status")
-    case $2:$status in
-    failed:0) report 'not ok' "$1: the job ends with status 0" ;;
-    failed:* | "$status:$status") report ok "$1: the job ends with status $status" ;;
-    *)
-        report 'not ok' "$1: expected status $2 of the job, got $status"
-        sed 's/^/# /' "$work/$1.errors" ;;
-    esac
+    check "$1: expected status $2 of the job, got $status" [ "$status" -eq "$2" ]
+    [ "$status" -eq "$2" ] || show "$work/$1" "$work/$1.errors"
 }
 
 # names_alone NAME: no other rank is named beside rank 1 by those who waited for it.
 names_alone() {
-    if grep -E '^rank [023]: ' "$work/$1" | grep -qE 'for (rank 1,|ranks|rank [023])'; then
-        report 'not ok' "$1: more than rank 1 is named"
-    else
-        report ok "$1: nobody else is named"
-    fi
+    check "$1: nobody else is named" \
+        [ "$(grep -cE '^rank [023]: .*for (rank 1,|ranks|rank [023])' "$work/$1")" -eq 0 ]
 }
 
 # The first one compiles the kernels, at which all together would be for longer than their timeout.
@@ -66,7 +56,7 @@ start local sleep local
 start late_local late local
 wait
 
-ends kill failed
+check 'kill: the job fails' [ "$(cat "$work/kill.status")" -ne 0 ]
 pending='end the job by MPI_Abort'
 for fault in sleep staggered stop late between words; do
     says $fault '0 2 3' SBN_TIMEOUT 'waited 5 s in forward of layer "first" for rank 1'

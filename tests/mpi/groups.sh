@@ -6,19 +6,10 @@
 . "${srcdir:=.}/tests/mpi/common.sh"
 
 tap 3 tests/mpi/arguments
-# The odd ranks see no driver.
-cat > "$work/mpi_no_device" << 'PROGRAM'
-#!/bin/sh
-case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in
-*[13579]) OCL_ICD_VENDORS=/none; export OCL_ICD_VENDORS ;;
-esac
-exec ${SBN_TEST_TOOL-} tests/mpi/no_device
-PROGRAM
-chmod +x "$work/mpi_no_device"
 # Under valgrind each rank takes a quarter of a minute.
 without_device=4
 [ "${SBN_TEST_UNDER-}" != valgrind ] || without_device=2
-tap $without_device "$work/mpi_no_device"
+tap $without_device tests/mpi/no_device
 tap 4 tests/mpi/group_split
 # Under valgrind each rank would compile for minutes.
 if [ "${SBN_TEST_UNDER-}" != valgrind ]; then

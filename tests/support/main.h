@@ -1,6 +1,6 @@
 /*
- * A whole program on the first PoCL device: the test defines `checks`, and main of main.c, which the
- * linker takes where there is no other, calls it by fixture_main.
+ * A whole program on the first PoCL device: the test defines `checks` or `checks_of_deadlines`, and main of main.c,
+ * which the linker takes where there is no other, calls it by fixture_main or, without a queue, fixture_main_waits.
  */
 #pragma once
 
@@ -11,3 +11,4 @@ extern cl_command_queue queue; /* in order */
 extern char **main_arguments;  /* of the program; NULL ends them */
 
 void checks(void);
+void checks_of_deadlines(void);
