@@ -37,33 +37,30 @@ usage() {
     sed -n '2,/^set -u$/s/^# \{0,1\}//p' "$0"
 }
 
+# wrong SENTENCE: of the usage.
+wrong() {
+    echo "gpu.sh: $1" >&2
+    exit 2
+}
+
 while [ $# -gt 0 ]; do
     case $1 in
     --out | --build | --seconds)
-        [ $# -gt 1 ] || { echo "gpu.sh: $1 lacks its value; see --help" >&2; exit 2; }
-        case $1 in
-        --out) out=$2 ;;
-        --build) build=$2 ;;
-        --seconds) seconds=$2 ;;
-        esac
+        [ $# -gt 1 ] || wrong "$1 lacks its value; see --help"
+        eval "${1#--}=\$2"
         shift ;;
     --full) full=yes ;;
     --quick) quick=yes ;;
     --rehearse) devices='' form=gpu ;;
     --help | -h) usage; exit 0 ;;
-    *) echo "gpu.sh: there is no option $1; see --help" >&2; exit 2 ;;
+    *) wrong "there is no option $1; see --help" ;;
     esac
     shift
 done
 
-if [ -e "$out" ] && [ ! -e "$out/report.txt" ]; then
-    echo "gpu.sh: $out exists and is no report; choose another folder with --out" >&2
-    exit 2
-fi
-if [ -n "$build" ] && [ ! -d "$build" ]; then
-    echo "gpu.sh: $build is no folder" >&2
-    exit 2
-fi
+[ ! -e "$out" ] || [ -e "$out/report.txt" ] ||
+    wrong "$out exists and is no report; choose another folder with --out"
+[ -z "$build" ] || [ -d "$build" ] || wrong "$build is no folder"
 mkdir -p "$out" && out=$(cd "$out" && pwd) && rm -f "$out"/*.txt "$out"/*.json "$out"/*.log "$out"/*.list "$out"/*.tar.gz || exit 1
 : > "$out/report.txt" || exit 1
 
@@ -116,11 +113,9 @@ find_opencl() {
 
 # shellcheck disable=SC2086
 find_jansson() {
-    if links jansson.h json_object ${JANSSON_CFLAGS-} ${JANSSON_LIBS--ljansson}; then
-        say "jansson: ${JANSSON_LIBS-of the system}"
-        return
-    fi
-    die 'jansson is missing: see --help and INSTALL.md, "Without root"'
+    links jansson.h json_object ${JANSSON_CFLAGS-} ${JANSSON_LIBS--ljansson} ||
+        die 'jansson is missing: see --help and INSTALL.md, "Without root"'
+    say "jansson: ${JANSSON_LIBS-of the system}"
 }
 
 # logged WHAT COMMAND...: its output in WHAT.log, shown upon failure.
@@ -133,9 +128,7 @@ logged() {
 }
 
 configure() {
-    if [ -e "$top/config.status" ]; then
-        die "$top was configured in place: run make distclean there first"
-    fi
+    [ ! -e "$top/config.status" ] || die "$top was configured in place: run make distclean there first"
     if [ ! -e "$top/configure" ]; then
         command -v autoreconf > /dev/null ||
             die "$top has no configure: autoconf, automake and libtool are needed, or a release archive"
@@ -194,7 +187,7 @@ step() {
     "$@" > "$out/$name.txt" 2> "$out/$name.err"
     status=$?
     if [ $status -ne 0 ]; then
-        failed="$failed $name"
+        failed="${failed:-FAILED:} $name"
         say "$name: exit status $status"
         { grep -A 6 '^FAIL' "$out/$name.txt"; cat "$out/$name.err"; } | head -n 40 |
             tee -a "$out/report.txt"
@@ -333,10 +326,6 @@ if command -v python3 > /dev/null; then
 fi
 
 say
-if [ -n "$failed" ]; then
-    say "FAILED:$failed. All of it is in $out"
-    pack
-    exit 1
-fi
-say "All right. All of it is in $out"
+say "${failed:-All right}. All of it is in $out"
 pack
+[ -z "$failed" ]

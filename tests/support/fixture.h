@@ -5,7 +5,6 @@
 #pragma once
 
 #include "support/slice.h"
-#include "support/tap.h"
 
 /* 0, or 1 where there is no device: the program's result is then fixture_missing(). */
 int fixture_open(fixture *f);

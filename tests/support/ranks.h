@@ -28,7 +28,7 @@ typedef struct test_rank {
 
 typedef struct test_ranks {
     int count;
-    struct transports *transports;
+    void *transports;
     test_rank of[RANKS_MAX];
 } test_ranks;
 
@@ -60,9 +60,9 @@ int rank_is_here(const test_rank *m);
 void ranks_broadcast(int rank, void *data, size_t size);
 
 /* The transports between the ranks; NULL for a single rank. */
-struct transports *transports_open(int count);
-void transports_get(struct transports *transports, int rank, sbn_transport *transport);
-void transports_close(struct transports *transports);
+void *transports_open(int count);
+void transports_get(void *transports, int rank, sbn_transport *transport);
+void transports_close(void *transports);
 
 /* Fills the status and the sentence of a rank, in its thread; returns the status. */
 int rank_says(test_rank *m, int status);

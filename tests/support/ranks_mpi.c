@@ -6,10 +6,10 @@
 #include "support/ranks.h"
 #include "support/tap_mpi.h"
 
-struct transports {
+typedef struct transports {
     MPI_Comm comm;
     sbn_mpi *mpi;
-};
+} transports;
 
 int rank_is_here(const test_rank *m)
 {
@@ -24,36 +24,36 @@ void ranks_broadcast(int rank, void *data, size_t size)
 }
 
 /* The ranks beyond `count` have a place without a communicator. */
-struct transports *transports_open(int count)
+void *transports_open(int count)
 {
     if (count == 1)
         return NULL;
-    struct transports *transports = calloc(1, sizeof *transports);
-    must(transports && count <= mpi_job_size() ? SBN_SUCCESS : SBN_OUT_OF_MEMORY,
-         "a place for ranks");
+    transports *made = calloc(1, sizeof *made);
+    must(made && count <= mpi_job_size() ? SBN_SUCCESS : SBN_OUT_OF_MEMORY, "a place for ranks");
     mpi_job_meet();
     MPI_Comm_split(MPI_COMM_WORLD, mpi_job_rank() < count ? 0 : MPI_UNDEFINED, mpi_job_rank(),
-                   &transports->comm);
-    if (transports->comm != MPI_COMM_NULL)
-        must(sbn_mpi_create(transports->comm, &transports->mpi), "sbn_mpi_create");
-    return transports;
+                   &made->comm);
+    if (made->comm != MPI_COMM_NULL)
+        must(sbn_mpi_create(made->comm, &made->mpi), "sbn_mpi_create");
+    return made;
 }
 
-void transports_get(struct transports *transports, int rank, sbn_transport *transport)
+void transports_get(void *of, int rank, sbn_transport *transport)
 {
     (void)rank;
-    must(sbn_mpi_transport(transports->mpi, transport), "sbn_mpi_transport");
+    must(sbn_mpi_transport(((transports *)of)->mpi, transport), "sbn_mpi_transport");
 }
 
-void transports_close(struct transports *transports)
+void transports_close(void *of)
 {
-    if (!transports)
+    transports *t = of;
+    if (!t)
         return;
     mpi_job_meet();
-    must(sbn_mpi_destroy(transports->mpi), "sbn_mpi_destroy");
-    if (transports->comm != MPI_COMM_NULL)
-        MPI_Comm_free(&transports->comm);
-    free(transports);
+    must(sbn_mpi_destroy(t->mpi), "sbn_mpi_destroy");
+    if (t->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&t->comm);
+    free(t);
 }
 
 void ranks_run(test_ranks *all, int (*work)(test_rank *))

@@ -44,31 +44,20 @@ void ranks_run(test_ranks *all, int (*work)(test_rank *))
         pthread_join(tasks[rank].thread, NULL);
 }
 
-struct transports {
-    sbn_hub *hub;
-};
-
-struct transports *transports_open(int count)
+void *transports_open(int count)
 {
-    static struct transports hubs[4];
-    struct transports *transports = hubs;
-    if (count == 1)
-        return NULL;
-    while (transports->hub)
-        ++transports;
-    must(sbn_hub_create(count, &transports->hub), "sbn_hub_create");
-    return transports;
+    sbn_hub *hub = NULL;
+    if (count > 1)
+        must(sbn_hub_create(count, &hub), "sbn_hub_create");
+    return hub;
 }
 
-void transports_get(struct transports *transports, int rank, sbn_transport *transport)
+void transports_get(void *hub, int rank, sbn_transport *transport)
 {
-    must(sbn_hub_transport(transports->hub, rank, transport), "sbn_hub_transport");
+    must(sbn_hub_transport(hub, rank, transport), "sbn_hub_transport");
 }
 
-void transports_close(struct transports *transports)
+void transports_close(void *hub)
 {
-    if (!transports)
-        return;
-    sbn_hub_destroy(transports->hub);
-    transports->hub = NULL;
+    sbn_hub_destroy(hub);
 }

@@ -4,8 +4,17 @@
  */
 #pragma once
 
+#include <syncbn.h>
+
 #include "base/digest.h"
-#include "support/must.h"
+#include "program/opencl.h"
+#include "support/tap.h"
+
+/* The device of a test. */
+typedef struct fixture {
+    cl_device_id device;
+    cl_context context;
+} fixture;
 
 /* The value of outputs before a pass writes them. */
 #define PATTERN (-12345.0f)

@@ -2,14 +2,6 @@
 
 stage_objects stage;
 
-static void fill_common(void)
-{
-    float values[COMMON];
-    for (int i = 0; i < COMMON; ++i)
-        values[i] = (float)(i % 17);
-    stage.common = fixture_buffer(&device, sizeof values, values);
-}
-
 sbn_buffer in_common(size_t offset)
 {
     return (sbn_buffer){stage.common, offset};
@@ -17,6 +9,10 @@ sbn_buffer in_common(size_t offset)
 
 void stage_open(void)
 {
+    float values[COMMON];
+    for (int i = 0; i < COMMON; ++i)
+        values[i] = (float)(i % 17);
+    stage.common = fixture_buffer(&device, sizeof values, values);
     stage.group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     stage.watched = stage.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .name = "first");
     stage.second = LAYER_WITH(stage.group, .channels = CHANNELS, .name = "second",
@@ -24,7 +20,6 @@ void stage_open(void)
     stage.saved = fixture_saved(stage.layer);
     stage.empty = fixture_saved(stage.layer);
     stage.of_second = fixture_saved(stage.second);
-    fill_common();
     stage.right = (arguments){.layer = stage.layer, .saved = stage.saved};
     slices_open(stage.slices, stage.right.shards, REPLICAS, &device, queue, SAMPLES / REPLICAS,
                 CHANNELS, PLANE, 1);

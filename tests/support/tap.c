@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <syncbn.h>
+
 static int checks, failures;
 static int (*judge_together)(int condition);
 static int (*excuse_of)(void);
@@ -88,4 +90,25 @@ int tap_missing(const char *format, ...)
     PRINT_REST(stdout);
     failures += fails;
     return tap_done();
+}
+
+/* A public function that says whether it succeeded, and clears the sentence of an earlier failure. */
+static int clears(const char *call)
+{
+    return strncmp(call, "sbn_", 4) == 0 && call[4] != '_' && !strstr(call, "_destroy(");
+}
+
+void must_fail_before(const char *call)
+{
+    if (clears(call))
+        (void)sbn_group_status(NULL, NULL);
+}
+
+void must_succeed(int code, const char *call, const char *what)
+{
+    const char *sentence = sbn_last_error();
+    if (code == SBN_SUCCESS && (!clears(call) || *sentence == '\0'))
+        return;
+    printf("Bail out! %s: %s: %s\n", what, sbn_strerror(code), sentence);
+    exit(99);
 }

@@ -1,4 +1,4 @@
-/* The lines of a test in TAP: one per check, the plan last. */
+/* The lines of a test in TAP: one per check, the plan last; and the end of a test whose own calls fail. */
 #pragma once
 
 #define TAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -32,3 +32,9 @@ int tap_skip_all(const char *format, ...) TAP_PRINTF(1, 2);
 
 /* Prints the plan; main returns its result. */
 int tap_done(void);
+
+/* Ends the program unless the call returns CL_SUCCESS, and what sbn_last_error says is cleared. */
+#define must(call, what) (must_fail_before(#call), must_succeed(call, #call, what))
+
+void must_fail_before(const char *call);
+void must_succeed(int code, const char *call, const char *what);

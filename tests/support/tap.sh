@@ -90,6 +90,18 @@ skip() {
     report ok "$1 # SKIP $2"
 }
 
+# has TOOL: whether this system has it.
+has() {
+    command -v "$1" > /dev/null
+}
+
+# possible WHAT REASON CONDITION...: whether the condition, a command, holds; where it does not, WHAT is skipped.
+possible() {
+    what=$1 reason=$2
+    shift 2
+    kept "$@" || { skip "$what" "$reason" && false; }
+}
+
 # skip_all REASON: the script, before its first check.
 skip_all() {
     echo "1..0 # SKIP $1"

@@ -76,9 +76,9 @@ void tap_mpi_begin(int *argc, char ***argv)
  * MPICH 4.0.2 over TCP (UCX) may hang in MPI_Finalize: a rank still needs an answer of another one that already waits
  * in the process manager. So all ranks stop together, after a last exchange between all of them.
  */
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
 static void stop_together(void)
 {
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40200000
     int *numbers = calloc((size_t)in_all * 2, sizeof *numbers);
     if (!numbers)
         MPI_Abort(MPI_COMM_WORLD, 99);
@@ -87,12 +87,8 @@ static void stop_together(void)
     MPI_Barrier(MPI_COMM_WORLD);
     free(numbers);
     nanosleep(&(struct timespec){0, 300000000}, NULL);
-}
-#else
-static void stop_together(void)
-{
-}
 #endif
+}
 
 int mpi_job_end(int result)
 {

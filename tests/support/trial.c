@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/must.h"
-#include "support/tap.h"
+#include "support/fixture.h"
 
 void trial_make(trial *t, const char *line, size_t replicas)
 {
@@ -31,10 +30,9 @@ void trial_free(trial *t)
     placement_free(&t->g);
 }
 
-static int make_queues(const device_info *device, const char *build_options, queues **made,
-                       char *error)
+static int make_queues(cl_device_id device, const char *build_options, queues **made, char *error)
 {
-    const runner_config config = {.devices = &device->id,
+    const runner_config config = {.devices = &device,
                                   .num_devices = 1,
                                   .build_options = build_options};
     return queues_open(&config, made, error);
@@ -42,18 +40,14 @@ static int make_queues(const device_info *device, const char *build_options, que
 
 queues *trial_pocl(const char *build_options, char *error)
 {
-    device_list list;
+    fixture f;
     queues *made = NULL;
     snprintf(error, RUNNER_ERROR, "there is no PoCL device here");
-    if (devices_list(&list))
+    if (fixture_open(&f))
         return NULL;
-    for (size_t i = 0; i < list.devices && !made; ++i) {
-        const device_info *d = &list.device[i];
-        if (d->usable && strstr(list.platform[d->platform].name, "Portable Computing Language") &&
-            make_queues(d, build_options, &made, error))
-            made = NULL;
-    }
-    devices_free(&list);
+    if (make_queues(f.device, build_options, &made, error))
+        made = NULL;
+    fixture_close(&f);
     return made;
 }
 
@@ -67,7 +61,7 @@ int trial_every_device(trial_check *check)
         queues *r;
         if (!list.device[i].usable)
             continue;
-        must(make_queues(&list.device[i], NULL, &r, error), error);
+        must(make_queues(list.device[i].id, NULL, &r, error), error);
         check(r, &list.device[i]);
         queues_close(r);
         ++checked;

@@ -22,10 +22,7 @@ void trial_make(trial *t, const char *line, size_t replicas);
 int trial_run(trial *t, queues *r, char *error);
 void trial_free(trial *t);
 
-/*
- * Queues on the first of PoCL's devices that can be used. Returns NULL with a sentence in `error`
- * (RUNNER_ERROR characters) where there is none.
- */
+/* Queues on the first PoCL device. Returns NULL with a sentence in `error` (RUNNER_ERROR characters) without them. */
 queues *trial_pocl(const char *build_options, char *error);
 
 /*

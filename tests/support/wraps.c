@@ -4,12 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-WRAP(void *, sbn__allocate, (size_t size))
-{
-    void *block = wraps_fails(WRAP_ALLOCATE) ? NULL : __real_sbn__allocate(size);
-    wraps_hold(WRAPS_BLOCKS, block != NULL);
-    return block;
-}
+WRAP_HOLD(void *, sbn__allocate, WRAP_ALLOCATE, NULL, WRAPS_BLOCKS, made != NULL, (size_t size),
+          (size))
 
 static atomic_long waited_for, waited_for_condemned;
 static _Thread_local int until_condemned;
@@ -91,26 +87,15 @@ WRAP_CREATE(cl_command_queue, clCreateCommandQueue, WRAP_CREATE_QUEUE, CL_OUT_OF
              cl_int *code),
             (context, device, properties, code))
 
-WRAP(void *, clEnqueueMapBuffer,
-     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,
-      size_t size, cl_uint count, const cl_event *list, cl_event *event, cl_int *code))
-{
-    if (wraps_fails(WRAP_MAP)) {
-        *code = CL_MAP_FAILURE;
-        return NULL;
-    }
-    void *at = __real_clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size, count, list,
-                                         event, code);
-    wraps_hold(WRAPS_REFERENCES, at && event);
-    return at;
-}
+WRAP_HOLD(void *, clEnqueueMapBuffer, WRAP_MAP, (*code = CL_MAP_FAILURE, NULL), WRAPS_REFERENCES,
+          made &&event,
+          (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
+           size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event,
+           cl_int *code),
+          (queue, buffer, blocking, flags, offset, size, count, list, event, code))
 
-WRAP(cl_int, clRetainEvent, (cl_event event))
-{
-    if (wraps_fails(WRAP_RETAIN_EVENT))
-        return CL_OUT_OF_HOST_MEMORY;
-    return enqueued(__real_clRetainEvent(event), 0, NULL, &event);
-}
+WRAP_HOLD(cl_int, clRetainEvent, WRAP_RETAIN_EVENT, CL_OUT_OF_HOST_MEMORY, WRAPS_REFERENCES,
+          made == CL_SUCCESS, (cl_event event), (event))
 
 WRAP_CALL(cl_int, clFlush, WRAP_FLUSH, CL_OUT_OF_RESOURCES, (cl_command_queue queue), (queue))
 

@@ -112,18 +112,21 @@ enum {
         return wraps_fails(function) ? (error) : __real_##f arguments; \
     }
 
-/* One that makes an object; an error is told by `code`. */
-#define WRAP_CREATE(type, f, function, error, parameters, arguments) \
-    WRAP(type, f, parameters) \
+/* The same; of what it has `made`, so many are held. */
+#define WRAP_HOLD(result, f, function, error, kind, many, parameters, arguments) \
+    WRAP(result, f, parameters) \
     { \
-        if (wraps_fails(function)) { \
-            *code = error; \
-            return NULL; \
-        } \
-        const type made = __real_##f arguments; \
-        wraps_hold(WRAPS_REFERENCES, made != NULL); \
+        if (wraps_fails(function)) \
+            return error; \
+        result made = __real_##f arguments; \
+        wraps_hold(kind, many); \
         return made; \
     }
+
+/* One that makes an object; an error is told by `code`. */
+#define WRAP_CREATE(type, f, function, error, parameters, arguments) \
+    WRAP_HOLD(type, f, function, (*code = error, NULL), WRAPS_REFERENCES, made != NULL, \
+              parameters, arguments)
 
 extern const char *const wraps_names[WRAPS];
 

@@ -7,12 +7,7 @@
 #include "support/wraps.h"
 
 #define WRAP_ALLOCATOR(f, function, parameters, arguments) \
-    WRAP(void *, f, parameters) \
-    { \
-        void *block = wraps_fails(function) ? NULL : __real_##f arguments; \
-        wraps_hold(WRAPS_DESCRIPTORS, block != NULL); \
-        return block; \
-    }
+    WRAP_HOLD(void *, f, function, NULL, WRAPS_DESCRIPTORS, made != NULL, parameters, arguments)
 
 WRAP_ALLOCATOR(malloc, WRAP_MALLOC, (size_t size), (size))
 WRAP_ALLOCATOR(calloc, WRAP_CALLOC, (size_t count, size_t size), (count, size))

@@ -31,16 +31,6 @@ static known *find(cl_program program)
     return k;
 }
 
-/* Kernels are a context's. */
-static uint64_t begin(cl_program program)
-{
-    cl_context context = NULL;
-    wraps_pause();
-    clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof context, &context, NULL);
-    wraps_resume();
-    return sbn__digest(SBN_DIGEST_START, &context, sizeof context);
-}
-
 /* sbn__digest by words of 8 bytes, for all kernels' text is read for each program. */
 static uint64_t digest_words(uint64_t digest, const void *bytes, size_t size)
 {
@@ -53,12 +43,12 @@ static uint64_t digest_words(uint64_t digest, const void *bytes, size_t size)
     return sbn__digest(digest, at, size);
 }
 
-/* A new program has no text yet; what it is made of comes in pieces. */
-static void known_has(cl_program program, const void *text, size_t size)
+/* A new program has no text yet; what it is made of comes in pieces. Kernels are a context's. */
+static void known_has(cl_context context, cl_program program, const void *text, size_t size)
 {
     if (!once)
         return;
-    const uint64_t start = begin(program);
+    const uint64_t start = sbn__digest(SBN_DIGEST_START, &context, sizeof context);
     pthread_mutex_lock(&lock);
     known *k = find(program);
     if (!k) {
@@ -168,7 +158,7 @@ WRAP(cl_program, clCreateProgramWithSource,
     free(copy);
     wraps_hold(WRAPS_REFERENCES, program != NULL);
     for (cl_uint i = 0; program && i < count; ++i)
-        known_has(program, texts[i], lengths ? lengths[i] : strlen(texts[i]));
+        known_has(context, program, texts[i], lengths ? lengths[i] : strlen(texts[i]));
     return program;
 }
 
@@ -184,7 +174,7 @@ WRAP(cl_program, clCreateProgramWithBinary,
                                                           binaries, of_binaries, code);
     wraps_hold(WRAPS_REFERENCES, program != NULL);
     if (program)
-        known_has(program, binaries[0], lengths[0]);
+        known_has(context, program, binaries[0], lengths[0]);
     return program;
 }
 

@@ -36,38 +36,22 @@ WRAP_CALL(cl_int, clGetKernelWorkGroupInfo, WRAP_GROUP_INFO, CL_OUT_OF_HOST_MEMO
            void *value, size_t *needed),
           (kernel, device, what, size, value, needed))
 
-WRAP(cl_context, clCreateContext,
-     (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
-      void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
-      cl_int *code))
-{
-    if (!wraps_fails(WRAP_CREATE_CONTEXT))
-        return __real_clCreateContext(properties, count, devices, notify, user, code);
-    *code = CL_OUT_OF_HOST_MEMORY;
-    return NULL;
-}
+WRAP_CALL(cl_context, clCreateContext, WRAP_CREATE_CONTEXT, (*code = CL_OUT_OF_HOST_MEMORY, NULL),
+          (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
+           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user,
+           cl_int *code),
+          (properties, count, devices, notify, user, code))
 
-WRAP(cl_int, clCreateKernelsInProgram,
-     (cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count))
-{
-    if (wraps_fails(WRAP_CREATE_KERNELS))
-        return CL_OUT_OF_HOST_MEMORY;
-    const cl_int code = __real_clCreateKernelsInProgram(wraps_program_of(program), room, kernels,
-                                                        count);
-    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && kernels ? (long)*count : 0);
-    return code;
-}
+WRAP_HOLD(cl_int, clCreateKernelsInProgram, WRAP_CREATE_KERNELS, CL_OUT_OF_HOST_MEMORY,
+          WRAPS_REFERENCES, made == CL_SUCCESS && kernels ? (long)*count : 0,
+          (cl_program program, cl_uint room, cl_kernel *kernels, cl_uint *count),
+          (wraps_program_of(program), room, kernels, count))
 
-WRAP(cl_int, clEnqueueUnmapMemObject,
-     (cl_command_queue queue, cl_mem buffer, void *at, cl_uint count, const cl_event *list,
-      cl_event *event))
-{
-    if (wraps_fails(WRAP_UNMAP))
-        return CL_OUT_OF_RESOURCES;
-    const cl_int code = __real_clEnqueueUnmapMemObject(queue, buffer, at, count, list, event);
-    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && event);
-    return code;
-}
+WRAP_HOLD(cl_int, clEnqueueUnmapMemObject, WRAP_UNMAP, CL_OUT_OF_RESOURCES, WRAPS_REFERENCES,
+          made == CL_SUCCESS && event,
+          (cl_command_queue queue, cl_mem buffer, void *at, cl_uint count, const cl_event *list,
+           cl_event *event),
+          (queue, buffer, at, count, list, event))
 
 WRAP(cl_int, clWaitForEvents, (cl_uint count, const cl_event *list))
 {
@@ -84,13 +68,7 @@ WRAP(cl_int, clFinish, (cl_command_queue queue))
     return wraps_fails(WRAP_FINISH) ? CL_OUT_OF_RESOURCES : code;
 }
 
-/* One reference more, or one less whatever is returned. */
-static cl_int retained(cl_int code)
-{
-    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS);
-    return code;
-}
-
+/* One reference less, whatever is returned. */
 static cl_int released(cl_int code, int function)
 {
     wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS ? -1 : 0);
@@ -98,10 +76,8 @@ static cl_int released(cl_int code, int function)
 }
 
 #define WRAP_RETAIN(f, type, function) \
-    WRAP(cl_int, f, (type object)) \
-    { \
-        return wraps_fails(function) ? CL_OUT_OF_HOST_MEMORY : retained(__real_##f(object)); \
-    }
+    WRAP_HOLD(cl_int, f, function, CL_OUT_OF_HOST_MEMORY, WRAPS_REFERENCES, made == CL_SUCCESS, \
+              (type object), (object))
 
 #define WRAP_RELEASE(f, type, function) \
     WRAP(cl_int, f, (type object)) \

@@ -26,36 +26,28 @@ static cl_int nothing(cl_command_queue queue, cl_uint num_wait, const cl_event *
     return event ? clEnqueueMarkerWithWaitList(queue, num_wait, wait_list, event) : CL_SUCCESS;
 }
 
-WRAP(cl_int, clEnqueueNDRangeKernel,
-     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
-      const size_t *global, const size_t *local, cl_uint num_wait, const cl_event *wait_list,
-      cl_event *event))
-{
-    return commands++ == skipped
-               ? nothing(queue, num_wait, wait_list, event)
-               : __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local,
-                                               num_wait, wait_list, event);
-}
+#define WRAP_COMMAND(result, f, instead, parameters, arguments) \
+    WRAP(result, f, parameters) \
+    { \
+        return commands++ == skipped ? instead : __real_##f arguments; \
+    }
 
-WRAP(cl_int, clEnqueueCopyBuffer,
-     (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
-      size_t size, cl_uint num_wait, const cl_event *wait_list, cl_event *event))
-{
-    return commands++ == skipped
-               ? nothing(queue, num_wait, wait_list, event)
-               : __real_clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size, num_wait,
-                                            wait_list, event);
-}
+WRAP_COMMAND(cl_int, clEnqueueNDRangeKernel, nothing(queue, num_wait, wait_list, event),
+             (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+              const size_t *global, const size_t *local, cl_uint num_wait,
+              const cl_event *wait_list, cl_event *event),
+             (queue, kernel, dimensions, offset, global, local, num_wait, wait_list, event))
+
+WRAP_COMMAND(cl_int, clEnqueueCopyBuffer, nothing(queue, num_wait, wait_list, event),
+             (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
+              size_t size, cl_uint num_wait, const cl_event *wait_list, cl_event *event),
+             (queue, from, to, from_offset, to_offset, size, num_wait, wait_list, event))
 
 #ifdef HAVE_DNNL
-WRAP(dnnl_status_t, dnnl_primitive_execute,
-     (const_dnnl_primitive_t primitive, dnnl_stream_t stream, int arguments,
-      const dnnl_exec_arg_t *list))
-{
-    return commands++ == skipped
-               ? dnnl_success
-               : __real_dnnl_primitive_execute(primitive, stream, arguments, list);
-}
+WRAP_COMMAND(dnnl_status_t, dnnl_primitive_execute, dnnl_success,
+             (const_dnnl_primitive_t primitive, dnnl_stream_t stream, int count,
+              const dnnl_exec_arg_t *list),
+             (primitive, stream, count, list))
 #endif
 
 /* --- what the benchmark makes of it --------------------------------------------------- */

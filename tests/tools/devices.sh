@@ -16,10 +16,7 @@ devices() {
 
 # only DRIVER: a folder with that driver alone; the check is left out where it is not installed.
 only() {
-    if [ ! -e "$vendors/$1.icd" ]; then
-        skip "$1" "there is no $vendors/$1.icd"
-        return 1
-    fi
+    possible "$1" "there is no $vendors/$1.icd" [ -e "$vendors/$1.icd" ] || return
     report ok "$vendors/$1.icd"
     rm -rf "$work/vendors"
     mkdir "$work/vendors" && cp "$vendors/$1.icd" "$work/vendors"

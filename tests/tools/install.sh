@@ -11,10 +11,6 @@ mkdir "$stage"
 # A make of its own, not a part of make check.
 unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR
 
-has() {
-    command -v "$1" > /dev/null
-}
-
 # Where configure's folders are, below the stage.
 folder() { # VARIABLE
     printf 'include Makefile\ninstall-sh-folder:;@echo $(%s)\n' "$1" |
@@ -41,20 +37,16 @@ flags() { # MODULE
     pkg-config --cflags --libs "$@"
 }
 program=$srcdir/examples/minimal.c
-if has pkg-config && check_run 'pkg-config: it finds the stage' eval 'flags syncbn | grep -q "$stage"'; then
+if possible 'pkg-config: a program' 'pkg-config is not installed' has pkg-config &&
+    check_run 'pkg-config: it finds the stage' eval 'flags syncbn | grep -q "$stage"'; then
     check_run 'pkg-config: a program in C' eval '$CC "$program" -o "$work/c" $(flags syncbn) && "$work/c"'
-    if $CXX --version > "$work/out" 2>&1; then
+    possible 'pkg-config: a program in C++' "$CXX, a C++ compiler, is not installed" $CXX --version &&
         check_run 'pkg-config: a program in C++' eval '$CXX -DRUN -x c++ \
             "$srcdir/tests/tools/consumer.c" -o "$work/c++" $(flags syncbn) && "$work/c++"'
-    else
-        skip 'pkg-config: a program in C++' "$CXX, a C++ compiler, is not installed"
-    fi
     if [ "$MPI_KIND" != none ]; then
         check_run 'pkg-config: a program over MPI is linked' eval \
             '$CC "$srcdir/examples/minimal_mpi.c" -o "$work/mpi" $(flags syncbn-mpi)'
     fi
-else
-    skip 'pkg-config: a program' 'pkg-config is not installed'
 fi
 
 # --- autotools ---------------------------------------------------------------------------
@@ -76,11 +68,8 @@ program_LDADD = $(SYNCBN_LIBS)
 END
     autoreconf -fi && ./configure CC="$CC" && make && ./program
 }
-if has autoreconf && has pkg-config; then
-    check_run 'autotools: a program' eval '(autotools)'
-else
-    skip 'autotools: a program' 'autoconf, automake or pkg-config is not installed'
-fi
+possible 'autotools: a program' 'autoconf, automake or pkg-config is not installed' \
+    eval 'has autoreconf && has pkg-config' && check_run 'autotools: a program' eval '(autotools)'
 
 # --- CMake -------------------------------------------------------------------------------
 cmake_program() { # NAME VERSION TARGET SOURCE COMPONENTS...
@@ -99,7 +88,7 @@ END
     cmake -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="${CC##* }" . && make VERBOSE=1 &&
         grep -q "$stage" CMakeCache.txt
 }
-if has cmake; then
+if possible 'CMake: a program' 'cmake is not installed' has cmake; then
     check_run 'CMake: syncbn::syncbn' eval '(cmake_program core 0.1 syncbn::syncbn "$program" && ./program)'
     for version in 0.2 1; do
         check_run "CMake: version $version is not found" eval \
@@ -108,7 +97,7 @@ if has cmake; then
     done
     check_run 'CMake: a component that there is not' eval '! (cmake_program none 0 syncbn::syncbn \
         "$program" COMPONENTS cuda) && grep -q "no component cuda" "$work/out"'
-    if [ "$MPI_KIND" != none ] && has pkg-config; then
+    if possible 'CMake: syncbn::mpi' 'no MPI, or no pkg-config' eval '[ "$MPI_KIND" != none ] && has pkg-config'; then
         check_run 'CMake: syncbn::mpi' eval '(cmake_program mpi "" syncbn::mpi \
             "$srcdir/examples/minimal_mpi.c" COMPONENTS mpi)'
         # The packages of a distribution are apart.
@@ -118,30 +107,22 @@ if has cmake; then
         check_run 'and no syncbn::mpi' eval '! (cmake_program apart-mpi "" syncbn::mpi \
             "$srcdir/examples/minimal_mpi.c" COMPONENTS mpi) && grep -q "no component mpi" "$work/out"'
         mv "$work/syncbn-mpi.h" "$includedir"
-    else
-        skip 'CMake: syncbn::mpi' 'no MPI, or no pkg-config'
     fi
-else
-    skip 'CMake: a program' 'cmake is not installed'
 fi
 
 # --- Python ------------------------------------------------------------------------------
 shared=$(sed -n "s/^dlname='\(.*\)'/\1/p" libsyncbn.la)
-if [ -n "$shared" ] && $PYTHON -c 'import ctypes' > /dev/null 2>&1; then
+possible 'Python: the package' "no shared library, or no $PYTHON with ctypes" \
+    eval '[ -n "$shared" ] && $PYTHON -c "import ctypes"' &&
     check_run 'Python: the package' env SYNCBN_LIBRARY="$libdir/$shared" PYTHONPATH="$srcdir/python" \
         PYTHONDONTWRITEBYTECODE=1 $PYTHON -c 'import syncbn; print(syncbn.__version__)'
-else
-    skip 'Python: the package' "no shared library, or no $PYTHON with ctypes"
-fi
 
 # --- the command, its man page and its completion ----------------------------------------------
 check_run 'the command' eval '"$prefix/bin/syncbn" version | grep -q "^syncbn [0-9]"'
-if [ -e doc/man/stamp ] || [ -e "$srcdir/doc/man/stamp" ]; then
+possible 'man pages' 'configured without doxygen or help2man' \
+    eval '[ -e doc/man/stamp ] || [ -e "$srcdir/doc/man/stamp" ]' &&
     check_run 'man pages' eval '[ -s "$prefix/share/man/man1/syncbn.1" ] &&
         [ -s "$prefix/share/man/man3/sbn_forward.3" ]'
-else
-    skip 'man pages' 'configured without doxygen or help2man'
-fi
 # offers EXPECTED WORDS...: what bash offers for the last word.
 offers() {
     expected=$1
@@ -158,7 +139,7 @@ offers() {
     echo "offered: $came; expected: $expected"
     [ "$came" = "$expected" ]
 }
-if [ -e /usr/share/bash-completion/bash_completion ]; then
+if possible 'completion' 'bash-completion is not installed' [ -e /usr/share/bash-completion/bash_completion ]; then
     command=$prefix/bin/syncbn
     check_run 'completion: subcommands' offers 'bench check devices help inspect tune version' "$command" ''
     for name in devices check bench tune inspect; do
@@ -167,8 +148,6 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
         check_run "completion: options of $name" offers "$options" "$command" $name --
     done
     check_run 'completion: a value' offers 'auto cpu gpu' "$command" check --form ''
-else
-    skip 'completion' 'bash-completion is not installed'
 fi
 
 check_run 'make uninstall' make uninstall DESTDIR="$stage"

@@ -18,10 +18,14 @@ quickstart() {
 }
 
 mkdir "$work/bin" "$tree" "$tree/build-aux" && cp "$srcdir/quickstart" "$tree" || exit 1
-for tool in sh awk cat cp cut date dirname env expr find getconf grep id ls mkdir mv paste rm \
-    sed sort tail tee tr uname uniq; do
-    path=$(command -v $tool) && ln -s "$path" "$work/bin/$tool"
-done
+# linked TOOL...: this system's, those that it has.
+linked() {
+    for tool in "$@"; do
+        path=$(command -v "$tool") && ln -s "$path" "$work/bin/$tool"
+    done
+}
+linked sh awk cat cp cut date dirname env expr find getconf grep id ls mkdir mv paste rm sed sort tail tee tr \
+    uname uniq
 # made_up NAME: a tool, from standard input; not through a link to this system's.
 made_up() {
     rm -f "$work/bin/$1"
@@ -60,7 +64,7 @@ printf '%s\n' 'printf "%s\n" "$*"' | made_up echo
 for tool in cc pkg-config; do
     echo 'exit 0' | made_up $tool
 done
-ln -s "$(command -v make)" "$work/bin/make"
+linked make
 real_sleep=$(command -v sleep)
 echo "exec '$real_sleep' 0.05" | made_up sleep
 made_up ../tree/configure << 'END'
@@ -90,11 +94,9 @@ it_says 'all tests passed'
 check 'each program once' [ "$(grep -c '^  tests/quick: ' "$work/out")" -eq 1 ]
 # After a run that has passed, one whose shell is killed, as for want of memory.
 sed 's,printf,kill -KILL $$(cut -d" " -f4 /proc/$$PPID/stat); printf,' "$tree/Makefile.in" > "$tree/build/Makefile"
-if [ -e /proc/self/stat ]; then
+if possible 'a shell that is killed' 'there is no /proc' [ -e /proc/self/stat ]; then
     quickstart 1 check
     it_says 'make check failed'
-else
-    skip 'a shell that is killed' 'there is no /proc'
 fi
 sed -i.old 's/printf/exit 1; printf/' "$tree/Makefile.in" && rm -rf "$tree/build"
 quickstart 1 check
@@ -119,19 +121,15 @@ all:
 check:
 	test -z '\$(TESTS)' || timeout 60 sh -c 'echo \$\$\$\$ > pid; exec $real_sleep 60'
 END
-for tool in flock timeout; do
-    path=$(command -v $tool) && ln -s "$path" "$work/bin/$tool"
-done
-if [ -e /proc/self/stat ]; then
+linked flock timeout
+if possible 'stopped by a signal' 'there is no /proc' [ -e /proc/self/stat ]; then
     rm -rf "$tree/build"
     (cd "$work" && PATH=$work/bin exec tree/quickstart check > "$work/first" 2>&1 < /dev/null) &
     first=$!
     wait_for '[ -s "$tree/build/pid" ]'
-    if command -v flock > "$work/out"; then
+    if possible 'two at once' 'flock is not installed' has flock; then
         quickstart 1 build
         it_says '^quickstart: "quickstart check" \(process [0-9]+, since .*\) is at work in .*build'
-    else
-        skip 'two at once' 'flock is not installed'
     fi
     pid=$(cat "$tree/build/pid")
     kill "$first"
@@ -139,10 +137,8 @@ if [ -e /proc/self/stat ]; then
     check 'SIGTERM: it ends by it' [ $? -eq 143 ]
     check 'and its tests, too' wait_for '! runs "$pid"'
     # What is left of it holds the lock for a moment.
-    command -v flock > "$work/out" && wait_for 'flock -n "$tree/build/quickstart-logs/lock" true'
+    has flock && wait_for 'flock -n "$tree/build/quickstart-logs/lock" true'
     quickstart 0 build
-else
-    skip 'stopped by a signal' 'there is no /proc'
 fi
 
 # --- what is wanted, and not needed -----------------------------------------------------

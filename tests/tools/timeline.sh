@@ -2,10 +2,8 @@
 # The timeline example: in two phases other work runs while the words travel. Judged by what came
 # before what, and not by time. Runs in the build directory.
 . "${srcdir:=.}/tests/support/tap.sh"
-examples/timeline 200 > "$work/out" 2>&1
-status=$?
+check_run 'the example ends well' examples/timeline 200
 sed 's/^/# /' "$work/out"
-check "the example ends with status $status" [ $status -eq 0 ]
 states=$(sed -n 's/^  When the words had come, the other work was \(.*\)\.$/\1/p' "$work/out" | tr '\n' ';')
 check "in one call the other work had to wait: $states" eval 'echo "$states" | grep -q "^not enqueued yet;"'
 check "in two phases it ran meanwhile: $states" eval 'echo "$states" | grep -qE ";(running|done);\$"'
