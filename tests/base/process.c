@@ -67,11 +67,12 @@ static void test_fork(void)
            FORKS);
 }
 
-/* Open files, of which there are few; or those of them that another program does not get. */
+/* Open files, whose numbers are small; or those of them that another program does not get. */
 static int descriptors(int closed_only)
 {
+    enum { NUMBERS = 1024 };
     int count = 0;
-    for (int number = 0; number < 1024; ++number) {
+    for (int number = 0; number < NUMBERS; ++number) {
         const int flags = fcntl(number, F_GETFD);
         count += flags >= 0 && (!closed_only || (flags & FD_CLOEXEC) != 0);
     }

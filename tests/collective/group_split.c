@@ -203,9 +203,10 @@ static int split_late(test_rank *m)
 {
     sbn_group *subgroups[RANK_REPLICAS];
     sbn_transport *transport = &m->group->communicator.transport, own = *transport;
-    transport_test = own.test;
-    if (m->rank == 0)
+    if (m->rank == 0) {
+        transport_test = own.test;
         transport->test = test_late;
+    }
     if (!rank_says(m, sbn_group_split(m->group, colours_of(m), subgroups)))
         for (size_t r = 0; r < m->replicas; ++r)
             sbn_group_destroy(subgroups[r]);

@@ -66,8 +66,8 @@ static void planted(sbn_kernel_form form)
     for (size_t i = 0; i < sizeof self_test_faults / sizeof *self_test_faults; ++i) {
         const char *const *fault = self_test_faults[i];
         /* Results are judged alike in both forms: of the GPU form a third of the faults, a sixth in a sample. */
-        if (form == SBN_FORM_CPU || (!fault[3] && i % (sample_only() ? 6 : 3) == 0))
-            plant(form, SBN_F32, unoptimised, fault[0], fault[1], fault[2]);
+        if (form == SBN_FORM_CPU || (!fault[CPU_ONLY] && i % (sample_only() ? 6 : 3) == 0))
+            plant(form, SBN_F32, unoptimised, fault[IS], fault[INSTEAD], fault[WORDS]);
     }
     /* A kernel that does nothing has no right results. */
     plant(form, SBN_F32, unoptimised, "self_test_reals(reals, real_results, *terms, at);", "",

@@ -3,9 +3,11 @@
 
 /*
  * What is in the source, what instead, and words of the sentence, in the order of the rules; each replaces one place.
- * A fourth text: that the GPU form has no such place.
+ * A fourth text: for the CPU form alone.
  */
-static const char *const self_test_faults[][4] = {
+enum { IS, INSTEAD, WORDS, CPU_ONLY, FAULT_TEXTS };
+
+static const char *const self_test_faults[][FAULT_TEXTS] = {
     {"fma(REALS(0, 0), REALS(0, 1), REALS(0, 2))", "REALS(0, 0) * REALS(0, 1) + REALS(0, 2)",
      "fma(a, b, c) rounds once: a 0x1.000002p+0, b 0x1.000002p+0, c -0x1.000004p+0: expected "
      "0x1p-46, got 0x0p+0"},

@@ -133,6 +133,7 @@ static cl_kernel build(void)
     const sbn_program variant = {.form = SBN_FORM_GPU, .options = "-D NO_DOUBLES"};
     sbn__program_text(&text, &variant, SBN_PROGRAM_APPLY);
     sbn_sources *of = &text.sources;
+    must(of->count == SBN_MAX_SOURCES, "room for a text");
     of->texts[of->count] = kernel_text;
     of->lengths[of->count] = strlen(kernel_text);
     cl_program program = clCreateProgramWithSource(device.context, of->count + 1, of->texts,

@@ -18,7 +18,7 @@ static void parsed(void)
     static const char *const wrong[] = {"groups", "groups=", "groups=0", "groups=10001",
                                         "groups=-1", "groups=4294967396",
                                         "groups=18446744073709551716",
-                                        /* What is around them. */
+                                        /* Right numbers with something wrong around them. */
                                         "groups=1 ", "groups=1,groups=1", "groups=1,", ",groups=1",
                                         "groups=1;", "groups2=1", "groupz=1", "=1"};
     char sentence[256], text[SBN_TUNING_TEXT];

@@ -31,7 +31,10 @@ typedef struct scenario {
     const int *survived;
     /* May memory stay allocated, as after a timeout? NULL: never. */
     int (*may_leak)(void);
-    /* Mostly waits for deadlines: many points are tried side by side. Calls fewer functions than the others. */
+    /*
+     * Mostly waits for deadlines: many points are tried side by side. Calls fewer functions than the others: a program
+     * with one does not check that all are called.
+     */
     int waits;
     /* Which functions fail, as for wraps_fail; 0: every one. WRAP_SYMMETRIC: on all ranks of a job alike. */
     int fails;

@@ -149,9 +149,9 @@ static void rewrite(const char *old, const char *new)
 void checks(void)
 {
     file_network_begin();
-    if (main_arguments[1]) {
+    if (main_arguments[1])
         rewrite(main_arguments[1], main_arguments[2]);
-    } else {
+    else {
         check_same("network_f32.safetensors", 17, 17);
         check_same("network_f16.safetensors", 17, 17);
         check_same("network_bf16.safetensors", 17, 17);

@@ -8,5 +8,6 @@
 "$PYTHON" -c 'import numpy, safetensors' 2> /dev/null ||
     skip_all "$PYTHON has no packages safetensors and numpy"
 data=$srcdir/tests/model/data
-PYTHONPATH=$srcdir/tests/python PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$data/read_files.py" tests/model/checkpoint_files \
+PYTHONPATH=$srcdir/tests/python${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1 \
+    "$PYTHON" "$data/read_files.py" tests/model/checkpoint_files \
     "$work/new" "$data/network_f32.safetensors" "$data/network_f16.safetensors"

@@ -1,6 +1,7 @@
 /*
  * Ranks whose process has no OpenCL platform, among others that have a device: the drivers are
- * hidden from the odd ranks. They take part and get the statistics of the other ranks' samples.
+ * hidden from the odd ranks, before OpenCL is first called. They take part and get the statistics of the
+ * other ranks' samples.
  */
 #include <stdlib.h>
 

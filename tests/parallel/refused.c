@@ -39,8 +39,9 @@ static int create(test_rank *m, size_t bucket_bytes)
     sbn_data_parallel *made;
     const sbn_data_parallel_config config = {sizeof config, bucket_bytes};
     rank_says(m, sbn_data_parallel_create(m->group, &config, &made));
+    m->status = made ? SBN_SUCCESS : m->status;
     sbn_data_parallel_destroy(made);
-    return made ? m->status = SBN_SUCCESS : m->status;
+    return m->status;
 }
 
 static int call(test_rank *m, const void *of)

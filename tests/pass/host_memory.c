@@ -162,8 +162,8 @@ static cl_event enqueue_late(cl_command_queue on, float *to)
 /* 1 if the event has completed when the call returns, though its wait list does so late. */
 static int is_complete(const life *l, sbn_shard *shard, operation op, cl_command_queue other)
 {
-    float none[CHANNELS];
-    cl_event given = enqueue_late(other, none), event = NULL;
+    float written[CHANNELS] = {0};
+    cl_event given = enqueue_late(other, written), event = NULL;
     cl_int state = CL_QUEUED;
     shard->num_wait = 1;
     shard->wait_list = &given;
@@ -171,10 +171,11 @@ static int is_complete(const life *l, sbn_shard *shard, operation op, cl_command
     must(fixture_pass(op, l->layer, shard, l->saved, 0, NULL), operation_names[op]);
     must(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
          "clGetEventInfo");
-    must(clWaitForEvents(1, &event), "clWaitForEvents");
+    const int good = state == CL_COMPLETE && memcmp(written, late, sizeof late) == 0;
+    must(clWaitForEvents(2, (const cl_event[]){given, event}), "clWaitForEvents");
     clReleaseEvent(event);
     clReleaseEvent(given);
-    return state == CL_COMPLETE;
+    return good;
 }
 
 /* An empty shard has no command of its own, and perhaps no buffer. */

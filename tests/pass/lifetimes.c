@@ -6,9 +6,9 @@
 #include "support/refused.h"
 #include "support/wraps.h"
 
-/* The first queue that the library makes when this is NULL, and the references to it. */
+/* The first queue that the library makes when this is NULL: the references to it, and what is unmapped without any. */
 static cl_command_queue first;
-static int holders;
+static int holders, used_when_gone;
 
 WRAP(cl_command_queue, clCreateCommandQueue,
      (cl_context context, cl_device_id of, cl_command_queue_properties properties, cl_int *code))
@@ -29,6 +29,14 @@ WRAP(cl_int, clReleaseCommandQueue, (cl_command_queue of))
 {
     holders -= of == first;
     return __real_clReleaseCommandQueue(of);
+}
+
+WRAP(cl_int, clEnqueueUnmapMemObject,
+     (cl_command_queue on, cl_mem buffer, void *at, cl_uint count, const cl_event *list,
+      cl_event *event))
+{
+    used_when_gone += on == first && holders == 0;
+    return __real_clEnqueueUnmapMemObject(on, buffer, at, count, list, event);
 }
 
 enum { CHANNELS = 3, SAMPLES = 4, PLANE = 7 };
@@ -129,6 +137,7 @@ static void check_moved(void)
     l.group = other.group;
     RIGHT(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL));
     fixture_die(&l);
+    tap_ok(used_when_gone == 0, "%d commands on a queue that is no more", used_when_gone);
 }
 
 /* Averaging under way, in a group that stays as long as it can be averaged in. */

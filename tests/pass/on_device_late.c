@@ -270,7 +270,7 @@ void check_failed_evaluation(training *t)
     must(sbn_batchnorm_set_running_stats(t->layer, means, NULL, NULL), "set");
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
     wraps_condemn(0);
-    pause_for(0.02); /* while it is closed */
+    pause_for(0.02); /* while the gate is closed */
     must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
     must(clFinish(t->queues[0]), "clFinish");
     tap_ok(digest_buffer(SBN_DIGEST_START, s, &s->shard.y, s->elements) == right,

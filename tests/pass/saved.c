@@ -142,10 +142,10 @@ static life live(sbn_group *group, int is_masked, size_t channels)
 }
 
 /*
- * What a pass that failed had prepared for its own shape is not what a later one writes. Two passes over the same batch
- * leave the same bytes, but for the number of the pass.
+ * Two passes over the same batch leave the same bytes, but for the number of the pass; so does one behind a pass that
+ * failed, which had prepared a mask for its own shape.
  */
-static void check_mask_of_failed_pass(void)
+static void check_bytes_of_two_passes(void)
 {
     static unsigned char again[ROOM];
     const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 1, CHANNELS);
@@ -337,7 +337,7 @@ void checks(void)
     slice_open(&batch, &device, queue, 0, 4, CHANNELS, PLANE, 90);
     shard = batch.shard;
     shard.residual = shard.dy;
-    check_mask_of_failed_pass();
+    check_bytes_of_two_passes();
     check_refused();
     ranks_same_bits(&device, train_from_bytes, "backward from bytes");
     check_disagreement();

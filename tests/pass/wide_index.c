@@ -70,7 +70,8 @@ typedef struct application {
 
 /*
  * Of three rows the last begins behind 2^32 elements in the CPU form; rows of the GPU form have less than 2^31. The
- * table's third row begins at 2^32 - 2. Of planes the last channel's.
+ * table's third row begins at 2^32 - 2. Of planes, those of the last channel, which begin at
+ * 2^32.
  */
 static const application applications[] = {
     {SBN_FORM_CPU, "rows", SBN_WALK_ROWS, 1u << 29, 9, 3, 3, 3, 0, TILE},
@@ -107,7 +108,7 @@ static void apply(const application *a, int back)
                a->which == SBN_WALK_PLANES ? 3 : 2, groups);
 }
 
-/* x and dy are 1, 2, ... and 3, 4, ..., and so whole numbers y = x invstd and dx = invstd dy - invstd invstd x. */
+/* x and dy are 1, 2, ... and 3, 4, ..., so that y = x invstd and dx = invstd dy - invstd invstd x are whole numbers. */
 static void check_apply(const application *a, int back)
 {
     const size_t channels = a->channels, plane = a->plane, rows = 3 * channels;
@@ -294,8 +295,12 @@ static int sum(const reduction *r, int is_small, int back, float scale, strip_su
 {
     const tensor t = tensor_of(r, is_small);
     const size_t elements = t.samples * t.channels * t.plane;
-    const size_t floats[SPACES] =
-        {elements, elements, [COEFFICIENTS] = t.channels, [MASK] = r->masked ? elements / 16 : 0};
+    const size_t floats[SPACES] = {elements,
+                                   elements,
+                                   [COEFFICIENTS] = t.channels,
+                                   [MASK] = r->masked ? elements / 16 : 0,
+                                   [NARROW] = 2 * MOST_WORDS,
+                                   [WIDE] = 2 * MOST_WORDS};
     if (!open_fields(floats))
         return 0;
     fill_strip(r, &t, scale);

@@ -316,6 +316,16 @@ ENQUEUES(enqueue_fill, cl_command_queue queue, cl_mem buffer, const void *patter
     return hold(&c, CL_FALSE, queue, count, list, event);
 }
 
+/* Neither the library nor a test copies buffers. */
+ENQUEUES(enqueue_copy, cl_command_queue queue, cl_mem from, cl_mem to, size_t from_at, size_t at,
+         size_t size)
+{
+    (void)queue, (void)from, (void)to, (void)from_at, (void)at, (void)size;
+    (void)count, (void)list, (void)event;
+    fail("a copy that is not implemented", 0);
+    return CL_INVALID_OPERATION;
+}
+
 ENQUEUES(enqueue_marker, cl_command_queue queue)
 {
     return HOLD(CL_FALSE, .kind = MARKER);
@@ -458,7 +468,7 @@ LAYER_FUNCTION clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_ui
     layer.clEnqueueReadBuffer = enqueue_read;
     layer.clEnqueueWriteBuffer = enqueue_write;
     layer.clEnqueueFillBuffer = enqueue_fill;
-    layer.clEnqueueCopyBuffer = NULL; /* not implemented */
+    layer.clEnqueueCopyBuffer = enqueue_copy;
     layer.clEnqueueMapBuffer = enqueue_map;
     layer.clEnqueueUnmapMemObject = enqueue_unmap;
     layer.clEnqueueMarkerWithWaitList = enqueue_marker;

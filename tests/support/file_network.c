@@ -52,6 +52,7 @@ void file_network_write(const char *tensors, int byte)
                             used ? ',' : '{', name, type, shape, begin, begin + bytes);
         begin += bytes;
     }
+    must(tensors[strspn(tensors, " ")] != '\0', tensors);
     strcpy(header + used, "}");
     vectors_write(file_network_path, header, used + 1, byte, begin);
 }

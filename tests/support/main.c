@@ -12,6 +12,7 @@ void checks_of_deadlines(void) __attribute__((weak));
 
 int main(int argc, char **argv)
 {
+    must(!checks && !checks_of_deadlines, "a program with checks");
     if (tap_mpi_begin)
         tap_mpi_begin(&argc, &argv);
     main_arguments = argv;

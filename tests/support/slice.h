@@ -1,5 +1,5 @@
 /*
- * One replica's buffers, cut from a batch that depends on a seed alone; and digests of what is in them.
+ * The device of a test; one replica's buffers, cut from a batch that depends on a seed alone; digests of what is in them.
  * Tests include fixture.h.
  */
 #pragma once

@@ -88,7 +88,7 @@ WRAP_CREATE(cl_command_queue, clCreateCommandQueue, WRAP_CREATE_QUEUE, CL_OUT_OF
             (context, device, properties, code))
 
 WRAP_HOLD(void *, clEnqueueMapBuffer, WRAP_MAP, (*code = CL_MAP_FAILURE, NULL), WRAPS_REFERENCES,
-          made &&event,
+          made != NULL && event,
           (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
            size_t offset, size_t size, cl_uint count, const cl_event *list, cl_event *event,
            cl_int *code),

@@ -3,8 +3,8 @@
 
     python3 tests/model/data/read_files.py COMMAND NEW OLD...
 
-COMMAND (tests/model/checkpoint_files) writes NEW from each OLD: its layers "1" and "4.1" multiplied by 2 and counted one
-more, all other tensors left. Needs the packages safetensors and numpy, and tests/python in PYTHONPATH.
+COMMAND (tests/model/checkpoint_files) writes NEW from each OLD: its layers "1" and "4.1" multiplied by 2 and counted
+one more, all other tensors left. Needs the packages safetensors and numpy, and tests/python in PYTHONPATH.
 """
 import subprocess
 import sys

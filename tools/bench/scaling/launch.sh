@@ -1,7 +1,8 @@
 # How jobs over MPI are launched; sourced, not run. One thread for each rank's
 # PoCL device, so that many ranks fit a small machine; no warnings of UCX's about
-# what a rank has left when the job is ended; no plugins of hwloc's, which MPI loads
-# and which leak where no suppression can name them.
+# what a rank has left when the job is ended; no plugins of hwloc's, which MPI loads,
+# which leak where no suppression can name them, and which open OpenCL before
+# tests/mpi/no_device hides the drivers.
 # Environment: srcdir, MPIEXEC, MPI_KIND (mpich or openmpi), SBN_TEST_TOOL (runs each
 # rank, or empty). Runs in the build directory.
 
