@@ -14,6 +14,7 @@ export POCL_DEVICES
 
 check 'help' run 0 bench --help
 it_says '--repeats N'
+cp "$work/out" "$work/help"
 for seconds in x -1 inf; do
     check "--seconds $seconds" refuses "--seconds $seconds: expected a number from 0" bench --seconds $seconds
 done
@@ -27,6 +28,8 @@ for setting in ooo inplace passes=f keep accumulate global shuffle3 off3 split2-
     frozen nodx nograd host copied byhost begin stored given0 branch1; do
     line=mb4ic4ih3iw3,$setting
     check "a problem with $setting" refuses "$line cannot be measured: ..." bench "$line"
+    word=$(echo "${setting##*,}" | sed 's/[=0-9].*//')
+    check "the help says so of $word" grep -qw "$word" "$work/help"
 done
 for shape in mb0ic4 mb4ic4ih0iw3; do
     check "an empty batch, $shape" refuses "$shape cannot be measured: an empty batch..." bench $shape
@@ -49,6 +52,8 @@ check 'the JSON is well formed, with both problems' \
     eval '[ "$(bench_report data "$work/json" | wc -l)" -ge 1 ] &&
           [ "$(grep -c "\"problem\": \"mb4ic8ih6iw7" "$work/json")" -eq 2 ]'
 check 'the goals are read from it' eval '[ "$(bench_report goals "$work/json" | wc -l)" -eq 21 ]'
+sed 's/"median": [-+0-9.eE]*/"median": "nan"/' "$work/json" > "$work/nan"
+check 'medians that are none' bench_report goals "$work/nan"
 check 'JSON to stdout' run 0 bench --repeats 1 --json - mb4ic8
 cp "$work/out" "$work/json"
 check 'and nothing else is there' bench_report goals "$work/json"

@@ -69,6 +69,10 @@ for flag in -funsafe-math-optimizations -ffinite-math-only -freciprocal-math; do
     it_says '^configure: error: CFLAGS .*let the compiler change float results'
 done
 
+if possible 'arithmetic of halves' "$CC has no -mavx512fp16" $CC -mavx512fp16 -fsyntax-only -x c /dev/null; then
+    check_run 'a processor with halves, as of -march=native, is strict' in_folder halves loose -mavx512fp16
+fi
+
 # The user's own folder of Debian's Python is not named as that below /usr/local.
 unset PYTHONUSERBASE
 if [ -e /etc/debian_version ] && /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2> /dev/null; then

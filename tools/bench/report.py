@@ -33,7 +33,7 @@ class Problem:
         """The median under the key in the first entry that has these values; NaN without one."""
         for entry in self.entry.get(entries, []):
             if all(entry.get(name) == value for name, value in values.items()) and key in entry:
-                return entry[key]["median"]
+                return float(entry[key]["median"])  # "nan" where none was measured
         return math.nan
 
     def series(self, contender, which, key="share_of_copy"):

@@ -27,7 +27,8 @@ static const char help[] =
     "                        output and nothing else there\n"
     "\n"
     "Problems are those of syncbn check (see its --help), without off, shuffle, sizes,\n"
-    "ooo, inplace, passes, keep, accumulate and global. r and split are the replicas of\n"
+    "ooo, inplace, passes, keep, accumulate, global, frozen, nodx, nograd, host, copied,\n"
+    "byhost, begin, stored, given and branch. r and split are the replicas of\n"
     "synchronised and apart; alone the library has the whole batch on one.\n"
     "\n"
     "A line has a pass, who ran it, the median time [and its quartiles], bytes moved per\n"
@@ -139,7 +140,7 @@ static json_t *comparisons_json(const bench_result *result)
 {
     comparison_of c;
     json_t *array = json_array();
-    for (size_t i = 0; i < result->count; ++i)
+    for (size_t i = 0; i < result->count && result->rounds; ++i)
         if (bench_compare(result, &result->series[i], &c))
             json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:o, s:o}", "pass",
                                                    bench_pass_names[c.pass], "of", c.of, "with",
