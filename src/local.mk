@@ -32,6 +32,7 @@ libsyncbn_core_la_SOURCES = \
 	src/safetensors/json_reader.h \
 	src/safetensors/parse.c \
 	src/safetensors/parse.h \
+	src/safetensors/retry.h \
 	src/safetensors/tensor.c \
 	src/safetensors/tensor.h \
 	src/safetensors/write.c \

@@ -6,8 +6,8 @@
  *   features.1.bias                 if affine
  *   features.1.running_mean         if it has running statistics
  *   features.1.running_var
- *   features.1.num_batches_tracked  I64, a scalar or one element; 0 if it is missing, as in
- *                                   version 1 of PyTorch's BatchNorm
+ *   features.1.num_batches_tracked  I64, a scalar or one element; a strict load takes 0 if it is
+ *                                   missing, as in version 1 of PyTorch's BatchNorm
  *
  * of `channels` elements, in F32, F16 or BF16. A file may hold a whole network: its other tensors
  * are not touched.

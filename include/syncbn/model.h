@@ -114,8 +114,10 @@ typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *
  * does. Blocks as sbn_model_parameters and sbn_model_set_parameters do.
  *
  * The first replica's weights and biases are written to every replica of the new group, into the
- * buffers that `replicate` names; `context` is passed to it. With NULL for `replicate` the buffers
- * stay the same; the new group must then have as many replicas, of the same contexts.
+ * buffers that `replicate` names; `context` is passed to it. If this rank had no replica in the
+ * former group, nothing is written: the new buffers are yours to fill, for example by
+ * sbn_model_load. With NULL for `replicate` the buffers stay the same; the new group must then have
+ * as many replicas, of the same contexts.
  *
  * Errors. Those of sbn_batchnorm_set_group and sbn_model_set_parameters. SBN_INVALID_ARGUMENT also
  * for a layer that sbn_batchnorm_set_group has moved by itself to a group with another number of

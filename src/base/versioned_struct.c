@@ -1,6 +1,5 @@
 #include "base/versioned_struct.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -44,10 +43,11 @@ static int refuse(const fault *f, size_t count, size_t known, const char *type,
     if (f->index)
         return sbn__fail(SBN_INVALID_ARGUMENT, "%s%s: size: expected %zu as in element 0, got %zu",
                          argument, which, f->stride, f->size);
-    /* "SBN_GROUP_CONFIG_INIT" for "sbn_group_config". */
+    /* "SBN_GROUP_CONFIG_INIT" for "sbn_group_config", in every locale. */
     snprintf(macro, sizeof macro, "%s_INIT", type);
     for (char *letter = macro; *letter; ++letter)
-        *letter = (char)toupper((unsigned char)*letter);
+        if (*letter >= 'a' && *letter <= 'z')
+            *letter -= 'a' - 'A';
     return sbn__fail(SBN_INVALID_ARGUMENT,
                      "%s%s: size: expected sizeof(%s), %zu here, got %zu; start from %s", argument,
                      which, type, known, f->size, macro);

@@ -38,7 +38,6 @@ static int apply(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved
     sbn_group *group = layer->group;
     const char *const operation = saved ? "recomputation" : "evaluation";
     const unsigned needs = saved ? APPLY_NEEDS : APPLY_NEEDS | SBN_READS_RUNNING;
-    sbn__forget_events(group, shards);
     int status = sbn__check_shards(layer, shards, needs, operation, layer->shapes);
     if (!status && saved)
         status = sbn__check_same_shapes(saved, layer->shapes, operation);
@@ -66,13 +65,16 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
     const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return status;
+    sbn__forget_events(layer->group, shards);
     return layer->tracks ? apply(layer, shards, NULL) : sbn__forward_evaluation(layer, shards);
 }
 
 int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved)
 {
     int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
-    if (!status)
-        status = sbn__check_filled(saved, layer);
+    if (status)
+        return status;
+    sbn__forget_events(layer->group, shards);
+    status = sbn__check_filled(saved, layer);
     return status ? status : apply(layer, shards, saved);
 }

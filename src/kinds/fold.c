@@ -26,6 +26,16 @@ static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
     return folding;
 }
 
+/* Sets *event to NULL until there is a command for it. The structs may be missing or invalid. */
+static void forget_events(const sbn_group *group, const sbn_folding *foldings)
+{
+    if (!sbn__struct_is_valid(foldings, group->replica_count, sizeof *foldings))
+        return;
+    for (size_t r = 0; r < group->replica_count; ++r)
+        if (folding_at(foldings, r).event)
+            *folding_at(foldings, r).event = NULL;
+}
+
 /* Lists the buffers of one replica's folding. */
 static size_t list_uses(sbn_use uses[SBN_MAX_USES], const sbn_batchnorm *layer,
                         const sbn_folding *f, const launches *p)
@@ -133,6 +143,7 @@ static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
     const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return status;
+    forget_events(layer->group, foldings);
     if (!layer->tracks)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" keeps no running statistics to fold",
                          layer->name);
@@ -157,9 +168,6 @@ int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
     if (status)
         return status;
     sbn_group *group = layer->group;
-    for (size_t r = 0; r < group->replica_count; ++r)
-        if (folding_at(foldings, r).event)
-            *folding_at(foldings, r).event = NULL;
     launches *all = sbn__allocate(sizeof *all * group->replica_count);
     status = all ? SBN_SUCCESS : sbn__fail_memory("a folding");
     if (!status)

@@ -116,7 +116,7 @@ static int take(load *l, const sbn_entry *entry, values *v)
         if (sbn__key_expected(which, layer->affine, layer->tracks))
             status = take_tensor(l, entry, which, v);
     /* A file of version 1 has no count of batches; a file without statistics says nothing about it. */
-    if (v->of[SBN_MEAN] && v->of[SBN_VAR])
+    if (l->config.strict && v->of[SBN_MEAN] && v->of[SBN_VAR])
         v->count = &v->batches;
     return status;
 }

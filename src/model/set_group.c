@@ -10,6 +10,7 @@
 
 /* A layer will have these in its new group. */
 typedef struct successor {
+    int copies;    /* 1: weight and bias are copied, by way of `values` */
     float *values; /* weight and bias on the host */
     sbn_parameters *parameters;
     sbn_layer_move move;
@@ -53,7 +54,8 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn re
                            entry->name, group->replica_count, entry->replicas);
     if (!status)
         status = sbn__check_parameters(entry->name, entry->layer, group, parameters);
-    if (!status && replicate && group->replica_count > 0)
+    next->copies = replicate && entry->replicas > 0 && group->replica_count > 0;
+    if (!status && next->copies)
         status = sbn__parameters_read(entry, next->values, next->values + channels);
     if (!status)
         status = sbn__parameters_keep(parameters, group->replica_count, &next->parameters);
@@ -86,8 +88,8 @@ int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn rep
         status = prepare(&model->entries[i], group, replicate, context, &next[i]);
     for (size_t i = 0; i < model->size && !status; ++i)
         settle(&model->entries[i], group, &next[i]);
-    for (size_t i = 0; replicate && i < model->size && !status; ++i)
-        if (model->entries[i].parameters)
+    for (size_t i = 0; i < model->size && !status; ++i)
+        if (next[i].copies)
             status = sbn__parameters_write(&model->entries[i], next[i].values,
                                            next[i].values + model->entries[i].layer->channels);
     for (size_t i = 0; next && i < model->size; ++i) {

@@ -1,6 +1,5 @@
 #include "safetensors/draft.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "safetensors/retry.h"
 
 static int fail(const char *path, const char *what)
 {
@@ -47,14 +47,14 @@ static int open_folder(sbn_draft *d)
         return sbn__fail(SBN_IO_ERROR, "\"%s\": expected a file's name", d->path);
     /* The path up to the name, which is put back. */
     *name = '\0';
-    d->folder = open(slash ? d->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    SBN_RETRY(d->folder, open(slash ? d->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     *name = first;
     return d->folder < 0 ? fail(d->path, "opening its folder") : SBN_SUCCESS;
 }
 
 /* --- the draft ----------------------------------------------------------------------- */
 
-/* Creates the draft under an unused name. */
+/* Creates the draft under an unused name. A call that is interrupted may have used its name. */
 static int create(sbn_draft *d, mode_t mode)
 {
     for (unsigned i = 0; i < 1000; ++i) {
@@ -63,11 +63,17 @@ static int create(sbn_draft *d, mode_t mode)
                          mode);
         if (d->file >= 0)
             return SBN_SUCCESS;
-        if (errno != EEXIST)
+        if (errno != EEXIST && errno != EINTR)
             break;
     }
     *d->draft = '\0';
     return fail(d->path, "making its draft");
+}
+
+/* An interrupted close has closed the file: made again, it might close another thread's. */
+static int close_once(int file)
+{
+    return close(file) != 0 && errno != EINTR;
 }
 
 /*
@@ -81,9 +87,9 @@ static int find_mode(sbn_draft *d)
         return status;
     if (fstat(d->file, &d->info) != 0)
         status = fail(d->path, "asking for a new file's mode");
-    const int closed = close(d->file), removed = unlinkat(d->folder, d->draft, 0);
+    const int failed = close_once(d->file), removed = unlinkat(d->folder, d->draft, 0);
     *d->draft = '\0';
-    if ((closed || removed) && !status)
+    if ((failed || removed) && !status)
         status = fail(d->path, "removing its draft");
     return status;
 }
@@ -113,9 +119,8 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
 {
     const unsigned char *place = from;
     while (size > 0) {
-        const ssize_t put = write(d->file, place, size);
-        if (put < 0 && errno == EINTR)
-            continue;
+        ssize_t put;
+        SBN_RETRY(put, write(d->file, place, size));
         if (put < 0)
             return fail(d->path, "writing its draft");
         place += put;
@@ -133,12 +138,17 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
 static int give_mode(const sbn_draft *d)
 {
     mode_t mode = d->info.st_mode & 0777;
-    if (d->replaces && fchown(d->file, d->info.st_uid, d->info.st_gid) != 0 &&
-        fchown(d->file, (uid_t)-1, d->info.st_gid) != 0) {
+    int result = 0;
+    if (d->replaces)
+        SBN_RETRY(result, fchown(d->file, d->info.st_uid, d->info.st_gid));
+    if (result != 0)
+        SBN_RETRY(result, fchown(d->file, (uid_t)-1, d->info.st_gid));
+    if (result != 0) {
         const mode_t both = mode >> 3 & mode & 07;
         mode = (mode & 0700) | both << 3 | both;
     }
-    return fchmod(d->file, mode) == 0 ? SBN_SUCCESS : fail(d->path, "giving its draft a mode");
+    SBN_RETRY(result, fchmod(d->file, mode));
+    return result == 0 ? SBN_SUCCESS : fail(d->path, "giving its draft a mode");
 }
 
 static int rename_draft(sbn_draft *d)
@@ -146,19 +156,24 @@ static int rename_draft(sbn_draft *d)
     if (renameat(d->folder, d->draft, d->folder, d->name) != 0)
         return fail(d->path, "renaming its draft");
     *d->draft = '\0';
+    int result;
+    SBN_RETRY(result, fsync(d->folder));
     /* Some file systems cannot sync a folder. */
-    if (fsync(d->folder) != 0 && errno != EINVAL)
+    if (result != 0 && errno != EINVAL)
         return fail(d->path, "it is new, but syncing its folder");
     return SBN_SUCCESS;
 }
 
 int sbn__draft_close(sbn_draft *d, int status)
 {
+    int result = 0;
     if (!status)
         status = give_mode(d);
-    if (!status && fsync(d->file) != 0)
+    if (!status)
+        SBN_RETRY(result, fsync(d->file));
+    if (result != 0)
         status = fail(d->path, "syncing its draft");
-    if (*d->draft && close(d->file) != 0 && !status)
+    if (*d->draft && close_once(d->file) && !status)
         status = fail(d->path, "closing its draft");
     if (!status)
         status = rename_draft(d);

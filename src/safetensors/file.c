@@ -1,6 +1,5 @@
 #include "safetensors/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "safetensors/file_kind.h"
+#include "safetensors/retry.h"
 
 static int fail(const char *path, const char *what)
 {
@@ -21,16 +21,15 @@ static int read_at(const sbn_tensor_file *file, uint64_t offset, void *to, size_
 {
     unsigned char *place = to;
     while (size > 0) {
-        const ssize_t got = pread(file->file, place, size, (off_t)offset);
-        if (got > 0) {
-            place += got;
-            offset += (uint64_t)got;
-            size -= (size_t)got;
-        } else if (got == 0) {
-            return sbn__fail(SBN_INVALID_FILE, "%s: it has become shorter", file->path);
-        } else if (errno != EINTR) {
+        ssize_t got;
+        SBN_RETRY(got, pread(file->file, place, size, (off_t)offset));
+        if (got < 0)
             return fail(file->path, "reading it");
-        }
+        if (got == 0)
+            return sbn__fail(SBN_INVALID_FILE, "%s: it has become shorter", file->path);
+        place += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
     }
     return SBN_SUCCESS;
 }
@@ -95,7 +94,7 @@ int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)
     if (!file->path)
         return sbn__fail_memory("a file's name");
     /* Non-blocking, in case it is a pipe. */
-    file->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    SBN_RETRY(file->file, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     const int status = file->file < 0 ? fail(path, "opening it") : read_header(file);
     if (status)
         sbn__tensor_file_close(file);

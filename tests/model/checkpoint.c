@@ -261,6 +261,11 @@ static void check_keys(void)
     must(sbn_batchnorm_running_stats(n.layers[1], NULL, NULL, &alone), "get");
     tap_ok(mean[0] > 3e38f && var[0] == 1.0f && tracked == 7 && alone == 0x7f7f7f7f7f7f7f7f,
            "what the file has is loaded, the rest stays");
+    file_network_write("1.running_mean F32 [4] 16; 1.running_var F32 [4] 16", 127);
+    check_load(&n, file_network_path, 0, SBN_SUCCESS, "", 8, "missing 1.weight; missing 1.bias",
+               "statistics without a count, not strict");
+    must(sbn_batchnorm_running_stats(n.layers[0], NULL, var, &tracked), "get");
+    tap_ok(var[0] > 3e38f && tracked == 7, "the count stays: %d", (int)tracked);
     network_close(&n);
 }
 

@@ -90,13 +90,13 @@ static void check_modes(void)
            "one that cannot be made is not: %s: %s", system_calls, sbn_last_error());
 }
 
-/* The n-th call of a function fails. */
-static int save_failing(int function, int n, int error)
+/* The n-th call of a function fails, in replacing "private" or making another file. */
+static int save_failing(const char *name, int function, int n, int error)
 {
     make("private", "old", 0600);
     wraps_errno = error;
     wraps_fail(function, n);
-    const int status = save(folder_path("private"));
+    const int status = save(folder_path(name));
     wraps_fail(function, 0);
     wraps_errno = EIO;
     return status;
@@ -118,18 +118,36 @@ static void check_failures(void)
         {WRAP_SYNC, 2, "it is new, but syncing its folder", "new text"},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; ++i) {
-        const int status = save_failing(calls[i].function, calls[i].n, EIO);
+        const int status = save_failing("private", calls[i].function, calls[i].n, EIO);
         tap_ok(status == SBN_IO_ERROR && strstr(sbn_last_error(), calls[i].words) &&
                    holds("private", calls[i].left) && folder_names(folder_root, NULL) == 1,
                "%s fails: expected %s, got %s: %s", wraps_names[calls[i].function], calls[i].words,
                sbn_strerror(status), sbn_last_error());
     }
-    tap_ok(save_failing(WRAP_WRITE_FILE, 1, ENOMEM) == SBN_OUT_OF_MEMORY, "no memory: %s",
-           sbn_last_error());
+    tap_ok(save_failing("private", WRAP_WRITE_FILE, 1, ENOMEM) == SBN_OUT_OF_MEMORY,
+           "no memory: %s", sbn_last_error());
     system_most = 3;
-    tap_ok(!save_failing(WRAP_WRITE_FILE, 1, EINTR) && holds("private", "new text"),
+    tap_ok(!save_failing("private", WRAP_WRITE_FILE, 1, EINTR) && holds("private", "new text"),
            "writing is interrupted, and goes on three bytes at a time: %s", system_calls);
     system_most = SIZE_MAX;
+}
+
+/* A handler may interrupt every call that waits, and the saving goes on. */
+static void check_interrupted(void)
+{
+    static const int calls[][2] = {{WRAP_OPEN, 1},  {WRAP_OPENAT, 1}, {WRAP_OPENAT, 2},
+                                   {WRAP_CHOWN, 1}, {WRAP_CHMOD, 1},  {WRAP_SYNC, 1},
+                                   {WRAP_SYNC, 2},  {WRAP_CLOSE, 1},  {WRAP_CLOSE, 2}};
+    static const char *const names[] = {"private", "fresh"};
+    for (size_t i = 0; i < 2 * sizeof calls / sizeof *calls; ++i) {
+        const char *name = names[i % 2];
+        const int *call = calls[i / 2], status = save_failing(name, call[0], call[1], EINTR);
+        tap_ok(!status && holds(name, "new text") &&
+                   folder_names(folder_root, NULL) == 1 + (int)i % 2,
+               "%s is saved with %s %d interrupted: %s, %s", name, wraps_names[call[0]], call[1],
+               system_calls, sbn_last_error());
+        unlink(folder_path("fresh"));
+    }
 }
 
 /* Neither owner nor group can be kept: no group gets more than all others had. */
@@ -254,6 +272,7 @@ int main(void)
     folder_begin();
     check_modes();
     check_failures();
+    check_interrupted();
     check_lost_group();
     check_links();
     check_owners();

@@ -231,11 +231,13 @@ static uint64_t step(const network *n, size_t replicas, sbn_saved *saved, unsign
     return digest_layer(digest, n->layers[0], NULL);
 }
 
-/* One replica, three, and one again: the bits of a network that never moved. */
+/* One replica, three, one, none on this rank, and one again: the bits of a network that never moved. */
 static void check_moves(sbn_group *one)
 {
     sbn_group *three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO),
               *again = fixture_group(queue, 1, SBN_FORM_AUTO);
+    sbn_transport transport = SBN_TRANSPORT_INIT;
+    sbn_hub *hub;
     network still, moved;
     sbn_saved *of_still, *of_moved;
     network_open(&still, &device, queue, one, 1);
@@ -276,6 +278,16 @@ static void check_moves(sbn_group *one)
     tap_ok(step(&still, 1, of_still, 4) == step(&moved, 1, of_moved, 4),
            "back on one, the same bits");
     tap_ok(sbn_batchnorm_is_frozen(moved.layers[1]), "the second is frozen still");
+    must(sbn_hub_create(2, &hub), "sbn_hub_create");
+    must(sbn_hub_transport(hub, 0, &transport), "sbn_hub_transport");
+    sbn_group *none = fixture_rank(NULL, 0, &transport);
+    expect(sbn_model_set_group(moved.model, none, replicate, &e), SBN_SUCCESS, "", "to none");
+    const int status = sbn_model_set_group(moved.model, again, replicate, &e);
+    expect(status, SBN_SUCCESS, "", "and back from there");
+    sbn_group_destroy(none);
+    sbn_hub_destroy(hub);
+    tap_ok(!status && step(&still, 1, of_still, 5) == step(&moved, 1, of_moved, 5),
+           "by what its new buffers hold, the same bits");
     sbn_saved_destroy(of_still);
     sbn_saved_destroy(of_moved);
     network_close(&still);

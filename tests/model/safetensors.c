@@ -1,6 +1,7 @@
 /* Invalid safetensors files, each refused with a sentence; and unusual but valid ones, which are read. */
 #include "safetensors/write.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,19 @@ static void check_lengths(void)
 
 static void check_places(void)
 {
+    static const int interrupted[] = {WRAP_OPEN, WRAP_PREAD};
+    sbn_tensor_file file;
+    vectors_write(path, "{}", 2, 0, 0);
+    wraps_errno = EINTR;
+    for (size_t i = 0; i < sizeof interrupted / sizeof *interrupted; ++i) {
+        wraps_fail(interrupted[i], 1);
+        const int status = sbn__tensor_file_open(&file, path);
+        tap_ok(!status, "%s is interrupted, and made again: %s", wraps_names[interrupted[i]],
+               sbn_strerror(status));
+        if (!status)
+            sbn__tensor_file_close(&file);
+    }
+    wraps_errno = EIO;
     unlink(path);
     refuse(SBN_IO_ERROR, "opening it|No such file", "no file");
     mkdir(path, 0700);
@@ -96,7 +110,6 @@ static void check_places(void)
     mkfifo(path, 0600);
     refuse(SBN_IO_ERROR, "not a regular file", "a pipe that nobody writes");
     unlink(path);
-    sbn_tensor_file file;
     expect(sbn__tensor_file_open(&file, NULL), SBN_INVALID_ARGUMENT, "path|NULL", "no name");
 }
 

@@ -82,7 +82,9 @@ static void check_under_way(void)
             "saved|1 passes under way");
     tap_ok(!refused && !event, "the pass and the event are NULL");
     REFUSED(sbn_backward(stage.layer, shards, stage.empty, 0, NULL), "saved|not ended");
-    REFUSED(sbn_recompute(stage.layer, shards, stage.empty), "saved|not ended");
+    event = (cl_event)&event;
+    REFUSED(sbn_recompute(stage.layer, with_event.shards, stage.empty), "saved|not ended");
+    tap_ok(!event, "the recomputation's event is NULL");
     must(sbn_pass_end(under_way, NULL), "sbn_pass_end");
     must(sbn_backward_begin(stage.layer, shards, stage.empty, 0, &under_way), "begin");
     REFUSED(sbn_forward(stage.layer, shards, stage.empty, 0, NULL), "saved|1 passes under way");

@@ -147,6 +147,10 @@ static void check_folding(void)
     good.of[1].num_wait = 1;
     REFUSED(fold(&good), "wait_list|1 events");
     tap_ok(another && !none, "an event is NULL; what lies behind the foldings is left alone");
+    good.layer = adds;
+    none = another;
+    REFUSED(fold(&good), "residual|not folded");
+    tap_ok(another && !none, "nor has a layer that cannot be folded an event");
     must(sbn_batchnorm_destroy(adds), "sbn_batchnorm_destroy");
 }
 
