@@ -30,7 +30,8 @@ typedef struct sbn_group sbn_group;
 /*
  * What a call does when other ranks have not answered within the group's timeout. The clock
  * restarts whenever a sum over the ranks arrives and after each wait for this rank's own devices,
- * so a slow but living group does not time out.
+ * so a slow but living group does not time out. Nor does one whose job was suspended: of the time for
+ * which a waiting process was stopped, a second counts at most.
  *
  * The sentence names the ranks that are not known to have come. A rank that comes later to a pass
  * is told at once if the ranks' headers travelled alone (<syncbn/transport.h>): its call fails with
