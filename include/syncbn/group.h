@@ -212,8 +212,9 @@ SBN_API size_t sbn_device_memory(void);
  *
  * groups[r] receives a handle of replica r's group, or NULL for SBN_NO_COLOUR. Replicas of this
  * process with the same colour receive the same handle, and each counts as a reference: call
- * sbn_group_destroy for each of groups[0], groups[1], ... The last call for a group ends it. All
- * its ranks end it before the group that was split is ended.
+ * sbn_group_destroy for each of groups[0], groups[1], ... The last call for a group ends it. Over
+ * MPI all ranks end their groups in one order, best by colour. All its ranks end it before the
+ * group that was split is ended.
  *
  * The old group stays usable beside the new ones. The new groups use the same queues, kernels and
  * settings.
