@@ -48,8 +48,8 @@ SBN_API int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size
  *
  * Every rank calls this in its turn, as it calls sbn_group_split, with the same `config` (NULL: the
  * default). It belongs to the group's thread, has the group's timeout, and ends before the group.
- * After a timeout it takes no more exchanges, whatever the group's on_timeout is: there is no
- * average of some of the gradients. sbn_group_abort of the group ends it too.
+ * After a timeout, in a pass of the group too, it takes no more exchanges, whatever the group's
+ * on_timeout is: there is no average of some of the gradients. sbn_group_abort of the group ends it too.
  *
  * Errors. Those of sbn_group_split; *parallel is then NULL. SBN_INVALID_ARGUMENT also for more than
  * SBN_MAX_REPLICAS replicas. A wrong `config` of one rank is SBN_REMOTE_ERROR on the others.

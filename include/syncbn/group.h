@@ -30,7 +30,8 @@ typedef struct sbn_group sbn_group;
 /*
  * What a call does when other ranks have not answered within the group's timeout. The clock
  * restarts whenever a sum over the ranks arrives and after each wait for this rank's own devices,
- * so a slow but living group does not time out.
+ * so a slow but living group does not time out. Nor does one whose job was suspended: of the time for
+ * which a waiting process was stopped, a second counts at most.
  *
  * The sentence names the ranks that are not known to have come. A rank that comes later to a pass
  * is told at once if the ranks' headers travelled alone (<syncbn/transport.h>): its call fails with
@@ -88,8 +89,9 @@ typedef struct sbn_group_config {
     const char *build_options;
     /*
      * The folder that keeps compiled programs, and what `syncbn tune` has found. NULL:
-     * $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn; "": none. A folder that cannot be used is no
-     * error. doc/mpi.md, "Kernel caches", has the rules.
+     * $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn; "": none. A relative path is taken from the
+     * working directory at each compilation; give an absolute one. A folder that cannot be used is
+     * no error. doc/mpi.md, "Kernel caches", has the rules.
      */
     const char *program_cache;
     /*
@@ -211,8 +213,9 @@ SBN_API size_t sbn_device_memory(void);
  *
  * groups[r] receives a handle of replica r's group, or NULL for SBN_NO_COLOUR. Replicas of this
  * process with the same colour receive the same handle, and each counts as a reference: call
- * sbn_group_destroy for each of groups[0], groups[1], ... The last call for a group ends it. All
- * its ranks end it before the group that was split is ended.
+ * sbn_group_destroy for each of groups[0], groups[1], ... The last call for a group ends it. Over
+ * MPI all ranks end their groups in one order, best by colour. All its ranks end it before the
+ * group that was split is ended.
  *
  * The old group stays usable beside the new ones. The new groups use the same queues, kernels and
  * settings.

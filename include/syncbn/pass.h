@@ -134,8 +134,8 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  *
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of that channel
  * NaN; with constant statistics dx is NaN where dy is. Without values in the whole group the
- * gradients are zero. On out-of-order queues, end a pass that accumulates gradients before you
- * begin another that adds to the same buffers.
+ * gradients are zero. On out-of-order queues, and in host memory that the driver copies, end a pass
+ * that accumulates gradients before you begin another that adds to the same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
  * layer's, and for other shapes than those of the forward pass. An error leaves weight_grad and
@@ -250,8 +250,9 @@ typedef struct sbn_branch {
  * There are 1 to SBN_MAX_BRANCHES branches. The results are bit for bit those of one call per
  * layer, in the order of the branches. All layers are reduced before any output is written, so no
  * branch may write a tensor that another one reads or writes. Branches may share a replica's
- * weight_grad and bias_grad on an in-order queue if the later ones have SBN_ACCUMULATE_GRADIENTS,
- * which adds them up. A layer may occur several times, with saved statistics of its own each time.
+ * weight_grad and bias_grad on an in-order queue, not in host memory that the driver copies, if the
+ * later ones have SBN_ACCUMULATE_GRADIENTS, which adds them up. A layer may occur several times,
+ * with saved statistics of its own each time.
  *
  * All ranks give the same layers in the same order. Layers that combine nothing with other ranks
  * (frozen, or in evaluation) may occur anywhere.

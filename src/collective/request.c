@@ -82,7 +82,8 @@ static void name_missing(const sbn_communicator *c, const sbn_request *late, cha
 
 sbn_deadline sbn__deadline_start(const sbn_communicator *c)
 {
-    return (sbn_deadline){sbn__seconds(), c->completed, 0};
+    const double now = sbn__seconds();
+    return (sbn_deadline){now, now, c->completed, 0};
 }
 
 /* Some transports must ask the other ranks who is missing: so long before the timeout, or after an abort. */
@@ -103,7 +104,12 @@ static void pause_polling(double waited)
 
 int sbn__deadline_passed(const sbn_communicator *c, sbn_deadline *deadline, const sbn_request *late)
 {
-    const double waited = sbn__seconds() - deadline->since;
+    const double now = sbn__seconds(), gap = now - deadline->seen;
+    /* A process that was stopped, as those of a suspended job are, has not waited meanwhile. */
+    if (gap > 1.0)
+        deadline->since += gap - 1.0;
+    deadline->seen = now;
+    const double waited = now - deadline->since;
     if (sbn__communicator_is_aborted(c)) {
         return 1;
     } else if (c->completed != deadline->completed) {

@@ -8,7 +8,8 @@
  *
  * Deadline. A rank stops waiting when the communicator's timeout has passed without progress. The
  * time is counted anew from each completed request of the communicator and each wait for this
- * rank's own devices. Passes, splits and exchanges of tensors all wait this way.
+ * rank's own devices, and a second at most from one look to the next. Passes, splits and exchanges
+ * of tensors all wait this way.
  */
 #pragma once
 
@@ -44,7 +45,7 @@ void sbn__request_abandon(sbn_communicator *communicator, sbn_request *request);
 
 /* A caller that waits for several requests at once polls them until a deadline. */
 typedef struct sbn_deadline {
-    double since;
+    double since, seen; /* when it began, and the last look at it */
     uint64_t completed;
     int asked; /* the transport who is missing */
 } sbn_deadline;

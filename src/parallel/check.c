@@ -8,6 +8,17 @@
 #include "collective/ranks.h"
 #include "tensor/overlap.h"
 
+int sbn__parallel_check_group(sbn_group *group)
+{
+    sbn_communicator *c = &group->communicator;
+    if (!c->alone)
+        return c->dead ? sbn__communicator_check(c, "the group") : SBN_SUCCESS;
+    return sbn__fail(SBN_GROUP_FAILED,
+                     "rank %d: after a timeout the group goes on with this rank's statistics "
+                     "alone: there is nobody to exchange tensors with",
+                     c->transport.rank);
+}
+
 /* --- of this rank's tensors --------------------------------------------------------------- */
 
 /* None of the tensors that are written may overlap another one, of any replica here. */

@@ -1,11 +1,14 @@
 /*
- * The checks of an exchange: of this rank's tensors; that all ranks begin the same exchange without an
+ * The checks of an exchange: of the group; of this rank's tensors; that all ranks begin the same exchange without an
  * error; and, with each bucket, that all go on. A header has a slot for each rank: it is small beside
  * the tensors, and a second reduction to name the ranks that differ is not needed.
  */
 #pragma once
 
 #include "parallel/parallel.h"
+
+/* SBN_GROUP_FAILED if the group can no longer reach other ranks. */
+int sbn__parallel_check_group(sbn_group *group);
 
 /* Checks counts, root, buffers, overlaps and wait lists. */
 int sbn__tensors_check(const sbn_exchange *exchange);

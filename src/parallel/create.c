@@ -5,6 +5,7 @@
 #include "collective/split.h"
 #include "parallel/average.h"
 #include "parallel/bucket.h"
+#include "parallel/check.h"
 #include "parallel/exchange.h"
 
 static const char *const operation = "sbn_data_parallel_create";
@@ -36,11 +37,8 @@ static int check_group(sbn_group *group)
 {
     sbn_communicator *c = &group->communicator;
     int status = sbn__communicator_check(c, "the group");
-    if (!status && c->alone)
-        status = sbn__fail(SBN_GROUP_FAILED,
-                           "rank %d: after a timeout the group goes on with this rank's statistics "
-                           "alone: there is nobody to exchange tensors with",
-                           c->transport.rank);
+    if (!status)
+        status = sbn__parallel_check_group(group);
     if (!status && group->passes_under_way > 0)
         status = sbn__fail(SBN_INVALID_ARGUMENT,
                            "group: expected no pass of it under way, got %zu; end them first",

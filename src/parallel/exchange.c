@@ -170,8 +170,9 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
                          SBN_MAX_PASSES);
     sbn_communicator *c = &parallel->communicator;
     status = sbn__communicator_check(c, "an exchange");
-    if (status && c->dead)
-        return status;
+    const int end = status && c->dead ? status : sbn__parallel_check_group(parallel->group);
+    if (end)
+        return end;
     /* One is left: without memory for another it tells the other ranks so. */
     if (!status && !(parallel->idle && parallel->idle->next_idle))
         status = sbn__exchanges_prepare(parallel);

@@ -1,6 +1,7 @@
 #include "pass/prepare.h"
 
 #include "base/memory.h"
+#include "device/host_memory.h"
 #include "pass/steps.h"
 #include "tensor/invertible.h"
 #include "tensor/shard.h"
@@ -134,8 +135,12 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
             shard->x = needs & SBN_READS_Y ? shard->y : none;
         if (!(needs & SBN_NEEDS_BIAS))
             shard->bias = none;
-        status = sbn__wait_list_marker(&group->replicas[r], shard->num_wait, shard->wait_list,
-                                       &lp->work[r].ready);
+        /* Before the layers' buffers are compared. */
+        if (shard->memory == SBN_MEMORY_HOST)
+            status = sbn__host_memory_try(&group->replicas[r]);
+        if (!status)
+            status = sbn__wait_list_marker(&group->replicas[r], shard->num_wait, shard->wait_list,
+                                           &lp->work[r].ready);
     }
     if (!status)
         sbn__layer_pass_start(lp);

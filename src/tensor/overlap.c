@@ -38,6 +38,10 @@ void sbn__claims_add_shards(const sbn_batchnorm *layer, size_t branch, const sbn
     const unsigned tensors = needs & ~(unsigned)SBN_MAY_GRADIENTS;
     for (size_t r = 0; r < group->replica_count; ++r) {
         const sbn_shard shard = sbn__shard_at(shards, r);
+        const sbn_replica *replica = &group->replicas[r];
+        /* Copies of the same memory, one for each layer, do not add up. */
+        const int copied = shard.memory == SBN_MEMORY_HOST &&
+                           replica->host_memory == SBN_HOST_MEMORY_COPIED;
         sbn_claim whose = {.operation = operation,
                            .layer = layer->name,
                            .branch = branch,
@@ -47,7 +51,7 @@ void sbn__claims_add_shards(const sbn_batchnorm *layer, size_t branch, const sbn
         const size_t count = sbn__list_uses(uses, &shard, &shapes[r], needs, layer->affine);
         sbn__claims_add(&group->claims, &whose, uses, gradients);
         whose.gradient = 1;
-        whose.adds = flags & SBN_ACCUMULATE_GRADIENTS && group->replicas[r].in_order;
+        whose.adds = flags & SBN_ACCUMULATE_GRADIENTS && replica->in_order && !copied;
         sbn__claims_add(&group->claims, &whose, uses + gradients, count - gradients);
     }
 }

@@ -291,6 +291,27 @@ static void check_expected(sbn_timeout_action action)
     ranks_close(&all);
 }
 
+/* Who has given up a pass does not wait in an exchange, though that has a communicator of its own. */
+static void check_exchange_behind(sbn_timeout_action action)
+{
+    test_ranks all;
+    ranks_open_waits(&all, &device, 3, NULL, TIMEOUT, action);
+    ranks_do(&all, exchange_join);
+    ranks_do_some(&all, ON_TIME, rank_forward);
+    const double start = sbn__seconds();
+    ranks_do_some(&all, ON_TIME, exchange_average);
+    const double waited = sbn__seconds() - start;
+    for (int rank = 0; rank < 2; ++rank)
+        rank_expect(&all.of[rank], SBN_GROUP_FAILED,
+                    action == SBN_TIMEOUT_LOCAL
+                        ? "after a timeout the group goes on with this rank's statistics alone"
+                        : "the group failed earlier|in forward of layer \"first\" for rank 2",
+                    "an exchange behind a pass that has timed out");
+    tap_ok(waited < TIMEOUT, "it waits %g s of 0.5", waited);
+    ranks_do(&all, exchange_leave);
+    ranks_close(&all);
+}
+
 /* Nobody waits: the next call learns of it. */
 static void check_alone(void)
 {
@@ -322,6 +343,8 @@ void checks_of_deadlines(void)
     check_alone();
     check_expected(SBN_TIMEOUT_FAIL);
     check_expected(SBN_TIMEOUT_LOCAL);
+    check_exchange_behind(SBN_TIMEOUT_FAIL);
+    check_exchange_behind(SBN_TIMEOUT_LOCAL);
     for (size_t i = 0; i < sizeof waits / sizeof *waits; ++i)
         for (int aborts = 0; aborts < 2; ++aborts)
             for (int local = 0; local < 2; ++local)

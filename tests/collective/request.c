@@ -108,6 +108,21 @@ static void check_life(void)
     close_ranks();
 }
 
+/* A process that does not run for a while, as one that a signal stops, does not wait meanwhile. */
+static void check_stopped(void)
+{
+    sbn_request waited = {0};
+    open_ranks(RANKS, 1.5);
+    start(0, &waited, SBN_TAG_WORDS, 0);
+    sbn_deadline deadline = sbn__deadline_start(&joined[0]);
+    pause_for(2);
+    tap_ok(!sbn__deadline_passed(&joined[0], &deadline, &waited), "stopped for 2 s of 1.5");
+    pause_for(0.9);
+    tap_ok(sbn__deadline_passed(&joined[0], &deadline, &waited), "0.9 s after that");
+    sbn__request_abandon(&joined[0], &waited);
+    close_ranks();
+}
+
 /* --- ranks that nobody joins ----------------------------------------------------------- */
 
 static int asked, named; /* how often, and how many ranks the answers name */
@@ -213,6 +228,7 @@ static void check_sentences(void)
 static void check_deadlines(void)
 {
     check_life();
+    check_stopped();
     check_asking(1);
     check_asking(0);
 }

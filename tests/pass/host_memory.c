@@ -269,12 +269,48 @@ static void check_end_of_page(void)
     munmap(pages, 2 * page);
 }
 
+/* Layers of a call add to the same gradients, unless each would have a copy of them. */
+static void check_shared_gradients(void)
+{
+    float sums[2][CHANNELS];
+    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS,
+                             .track_running_stats = OFF);
+    sbn_batchnorm *second = LAYER_WITH(l.group, .channels = CHANNELS, .track_running_stats = OFF);
+    sbn_saved *saved = fixture_saved(second);
+    sbn_shard one = open_shard(), other = open_shard();
+    other.y = one.residual;
+    other.dx = one.residual_grad;
+    one.residual = one.residual_grad = other.residual = other.residual_grad =
+        (sbn_buffer)SBN_BUFFER_INIT;
+    const float *const bias_grad = (float *)one.bias_grad.mem + one.bias_grad.offset;
+    for (size_t i = 0; i < SAMPLES * CHANNELS * PLANE; ++i)
+        ((float *)one.dy.mem)[one.dy.offset + i] = 1;
+    const sbn_branch branches[] = {{sizeof(sbn_branch), l.layer, &one, l.saved, 0},
+                                   {sizeof(sbn_branch), second, &other, saved,
+                                    SBN_ACCUMULATE_GRADIENTS}};
+    must(sbn_forward(l.layer, &one, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_forward(second, &other, saved, 0, NULL), "sbn_forward");
+    for (int count = 1; count <= 2; ++count) {
+        RIGHT(sbn_backward_branches(branches, (size_t)count, NULL));
+        memcpy(sums[count - 1], bias_grad, sizeof *sums);
+    }
+    tap_ok(sums[0][0] == SAMPLES * PLANE && sums[1][0] == 2 * sums[0][0], "two layers add: %g",
+           (double)sums[1][0]);
+    l.group->replicas->host_memory = SBN_HOST_MEMORY_COPIED;
+    REFUSED(sbn_backward_branches(branches, 2, NULL),
+            "^branches[1]: |weight_grad must not overlap weight_grad of layer");
+    l.group->replicas->host_memory = SBN_HOST_MEMORY_USED;
+    fixture_end(second, saved);
+    fixture_die(&l);
+}
+
 void checks(void)
 {
     wraps_build_once();
     check_behind_the_queue();
     check_empty_behind_the_queue();
     check_end_of_page();
+    check_shared_gradients();
     check_read_ahead();
     check_begun();
     cl_command_queue unordered = fixture_queue(&device, 1);
