@@ -29,6 +29,17 @@ static ints is_poor_by_largest(real n, real sum, real largest)
     return MASK(fabs(sum) > 0.375f * n * largest);
 }
 
+/*
+ * The last fold of a block's mean. Both halves are finite if and only if all elements are, and then rounding must not
+ * take their sum past the largest float.
+ */
+static real mean_of_halves(real a, real b)
+{
+    const real sum = a + b;
+    const ints infinite = reaches(a, INFINITY) | reaches(b, INFINITY);
+    return select(clamp(sum, (real)-FLT_MAX, (real)FLT_MAX), sum, infinite);
+}
+
 /* The mean of a block whose sum around a pivot is known. */
 static real moved_pivot(real pivot, real sum, real reciprocal)
 {

@@ -5,13 +5,12 @@
 
 /* --- channels first: reduce_nchw.cl --- */
 
-/* Folds the lanes of one block. */
-static float fold_vector(real lanes)
+/* Folds the lanes of one block to two halves. */
+static float2 halves_of_vector(real lanes)
 {
     const float8 eight = lanes.lo + lanes.hi;
     const float4 four = eight.lo + eight.hi;
-    const float2 two = four.lo + four.hi;
-    return two.lo + two.hi;
+    return four.lo + four.hi;
 }
 
 /*
@@ -21,8 +20,9 @@ static float fold_vector(real lanes)
 static float pivot_of(private const pass_tensors *tensors, ulong place, uint n,
                       float last_reciprocal, pass_line line)
 {
-    return fold_vector(pass_summed_edge(tensors, place, 0, n, 0.0f, line) *
-                       pivot_reciprocal(n, last_reciprocal));
+    const float2 halves = halves_of_vector(pass_summed_edge(tensors, place, 0, n, 0.0f, line) *
+                                           pivot_reciprocal(n, last_reciprocal));
+    return halves.lo + halves.hi;
 }
 
 /* The mean of a block, in lane order. */
@@ -35,7 +35,8 @@ static float mean_of_block(private const pass_tensors *tensors, ulong place, uin
         lanes = fma(pass_summed(tensors, place + i, line), (real)reciprocal, lanes);
     if (i < n)
         lanes = fma(pass_summed_edge(tensors, place, i, n, 0.0f, line), (real)reciprocal, lanes);
-    return fold_vector(lanes);
+    const float2 halves = halves_of_vector(lanes);
+    return mean_of_halves(halves.lo, halves.hi).s0;
 }
 
 /* --- channels last: reduce_nhwc.cl --- */
@@ -65,7 +66,9 @@ static real mean_of_rows(private const pass_tensors *tensors, ulong place, uint 
     for (uint i = 0; i < n; ++i, pass_skip(&own, 1))
         s[i & (LANES - 1)] = fma(pass_summed_row(&own, place + (ulong)i * stride, line),
                                  (real)reciprocal, s[i & (LANES - 1)]);
-    return fold_column(s);
+    real halves[2];
+    fold_to_halves(s, halves);
+    return mean_of_halves(halves[0], halves[1]);
 }
 
 /* --- both --- */

@@ -5,14 +5,23 @@
  */
 #define VECTORS (NHWC_STRIP >> LOG2_LANES) /* LANES is WIDTH */
 
-/* Folds the lanes of WIDTH channels. */
-static real fold_column(private const real *s)
+/* Folds the lanes of WIDTH channels to two halves. */
+static void fold_to_halves(private const real *s, private real *halves)
 {
     real a[4];
 #pragma unroll
     for (uint l = 0; l < 4; ++l)
         a[l] = (s[l] + s[l + 8]) + (s[l + 4] + s[l + 12]);
-    return (a[0] + a[2]) + (a[1] + a[3]);
+    halves[0] = a[0] + a[2];
+    halves[1] = a[1] + a[3];
+}
+
+/* Folds the lanes of WIDTH channels. */
+static real fold_column(private const real *s)
+{
+    real halves[2];
+    fold_to_halves(s, halves);
+    return halves[0] + halves[1];
 }
 
 /* The cache lines of a tile, `width` elements of each row, in the order of memory. */

@@ -41,7 +41,7 @@ static INLINED float sum_of_block(private const pass_tensors *tensors, block_pla
         if (i < n)
             continue;
         const float sum1 = waits0 + lane, sum2 = waits1 + sum1, sum3 = waits2 + sum2;
-        sum = waits3 + sum3;
+        sum = which == 0 ? mean_of_halves(waits3, sum3) : waits3 + sum3;
         waits0 = t & 1 ? waits0 : lane;
         waits1 = (t & 3) == 1 ? sum1 : waits1;
         waits2 = (t & 7) == 3 ? sum2 : waits2;

@@ -1,7 +1,8 @@
 /*
  * Where the narrow formats end (src/exact/format.c): a block within their limits does without the wide one, a block
- * just beyond does not, which a caller is told; and the lowest bit of a sum counts.
+ * just beyond does not, which a caller is told; the lowest bit of a sum counts, and so does the largest float.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,6 +48,33 @@ static void check_own(void)
            "own gradients beside an infinity: %a and %a", (double)sums[0][1], (double)sums[1][1]);
 }
 
+/* Blocks of the largest float, of lengths whose rounded means would add up to more. */
+static void check_largest(sbn_kernel_form form, sbn_layout layout)
+{
+    enum { SAMPLES = 2, CHANNELS = 2, PLANE = 23, ALL = SAMPLES * CHANNELS * PLANE };
+    const life l = LIVE_WITH(fixture_group(queue, 1, form), .channels = CHANNELS, .layout = layout);
+    slice s;
+    float x[ALL], dy[ALL], mean[CHANNELS], var[CHANNELS], y, gradient;
+    for (int e = 0; e < ALL; ++e) {
+        x[e] = -FLT_MAX;
+        dy[e] = e < ALL / SAMPLES ? FLT_MAX : -FLT_MAX;
+    }
+    slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 1);
+    buffer_write(&s, &s.shard.x, ALL, x);
+    buffer_write(&s, &s.shard.dy, ALL, dy);
+    buffer_fill(&s, &s.shard.bias, CHANNELS, 1);
+    must(sbn_forward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_backward");
+    must(sbn_saved_stats(l.saved, mean, var, NULL), "sbn_saved_stats");
+    buffer_read(&s, &s.shard.y, 1, &y);
+    buffer_read(&s, &s.shard.bias_grad, 1, &gradient);
+    tap_ok(mean[0] == -FLT_MAX && var[0] == 0 && y == 1 && gradient == 0,
+           "form %d, layout %d, the largest float: mean %a, variance %a, y %a, gradient %a", (int)form,
+           (int)layout, (double)mean[0], (double)var[0], (double)y, (double)gradient);
+    slice_close(&s);
+    fixture_die(&l);
+}
+
 void checks(void)
 {
     const float low[ELEMENTS] = {[16] = 1, [32] = -1, [48] = 0x1p-64f};
@@ -79,4 +107,7 @@ void checks(void)
     slice_close(&s);
     fixture_die(&l);
     check_own();
+    check_largest(SBN_FORM_CPU, SBN_LAYOUT_NCHW);
+    check_largest(SBN_FORM_CPU, SBN_LAYOUT_NHWC);
+    check_largest(SBN_FORM_GPU, SBN_LAYOUT_NCHW);
 }
