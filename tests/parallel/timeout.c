@@ -125,7 +125,7 @@ static void check_unwritten(int refused)
     wraps_fail(WRAP_WRITE, refused);
     wraps_condemn(!refused);
     must(sbn_exchange_progress(first[1], &ready), "sbn_exchange_progress");
-    tap_ok(ready && (refused ? wraps_failed() == WRAP_WRITE : wraps_condemned()),
+    tap_ok(ready && (refused ? wraps_failed == WRAP_WRITE : wraps_condemned != NULL),
            "all but the copy to the device is done");
     must(sbn_exchange_end(first[0]), "sbn_exchange_end");
     expect(sbn_exchange_end(second), SBN_TIMEOUT,
@@ -226,13 +226,13 @@ static void check_own_devices(int way, const char *words)
     must(pthread_create(&opener, NULL, open_late, gates[1]), "pthread_create");
     if (!from)
         expect(sbn_exchange_end(exchanges[0]), SBN_SUCCESS, "", "the first averaging");
-    const long asked = wraps_calls(WRAP_EVENT_INFO);
+    const long asked = wraps_calls[WRAP_EVENT_INFO];
     wraps_condemn(way == WRITE_FAILS);
     expect(sbn_exchange_end(exchanges[1]), *words ? CL_OUT_OF_RESOURCES : SBN_SUCCESS, words,
            "one with input after the timeout");
     wraps_condemn(0);
-    tap_ok(wraps_calls(WRAP_EVENT_INFO) - asked < 1000, "the driver waits: %ld questions",
-           wraps_calls(WRAP_EVENT_INFO) - asked);
+    tap_ok(wraps_calls[WRAP_EVENT_INFO] - asked < 1000, "the driver waits: %ld questions",
+           wraps_calls[WRAP_EVENT_INFO] - asked);
     sbn_data_parallel_destroy(parallel);
     must(clGetEventInfo(gates[1], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof gate, &gate, NULL),
          "clGetEventInfo");

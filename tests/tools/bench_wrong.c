@@ -151,6 +151,6 @@ static void check_all(void)
 int main(void)
 {
     fixture_one_thread();
-    wraps_build_once();
+    wraps_build_once = 1;
     return fixture_main(&device, NULL, check_all);
 }
