@@ -9,10 +9,9 @@
 
 #include "parallel/parallel.h"
 #include "support/exchanges.h"
+#include "support/main.h"
 #include "support/stalls.h"
 #include "support/wraps.h"
-
-static fixture device;
 
 /* Rank 1 has no replica and takes no part; ranks keep the numbers that they have in the group. */
 static void check_absent(void)
@@ -247,7 +246,7 @@ static void check_own_devices(int way, const char *words)
         clReleaseCommandQueue(queues[r]);
 }
 
-static void checks(void)
+void checks_of_deadlines(void)
 {
     check_absent();
     check_own_devices(BOTH, "");
@@ -267,9 +266,4 @@ static void checks(void)
     exchange_bucket_bytes = 1 << 20; /* one bucket */
     check_breaking(4, 0);
     exchange_bucket_bytes = 4096;
-}
-
-int main(void)
-{
-    return fixture_main_waits(&device, checks);
 }
