@@ -87,8 +87,6 @@ static int other_forward(test_rank *m)
     return m->status;
 }
 
-#define DISAGREE(field, value, words, ...) \
-    ROW(field, value, words, .status = SBN_DISAGREEMENT, __VA_ARGS__)
 #define ALL(field, value) ROW(field, value, NULL, .odd = ALL_RANKS)
 #define OWN_LAYER ALL(own.channels, RANK_CHANNELS), ALL(own.name, "odd")
 #define FAILS(function, words) \
@@ -97,26 +95,12 @@ static int other_forward(test_rank *m)
 #define FIRST "rank 1 called forward of layer \"first\"|"
 #define INVALID .heard = FIRST "SBN_INVALID_ARGUMENT"
 
-/* After the sums were combined: rank 1's group has failed, which the others learn next time. */
-static int failing_apply(test_rank *m)
-{
-    wraps_fail(WRAP_WRITE, m->rank == ODD_RANK);
-    return rank_forward(m);
-}
+/* Right calls on a group that has failed on rank 1. */
+#define AFTERWARDS \
+    ROW(second, 0, "rank 1|failed earlier|clEnqueueWriteBuffer", .status = SBN_GROUP_FAILED, \
+        .heard = "rank 1|SBN_GROUP_FAILED")
 
-static void check_failed_group(test_ranks *all)
-{
-    ranks_do(all, failing_apply);
-    ranks_expect(all, CL_OUT_OF_RESOURCES, "replica 0|clEnqueueWriteBuffer", SBN_SUCCESS, "",
-                 "a device fails in the apply");
-    for (int i = 0; i < 2; ++i) {
-        ranks_do(all, rank_forward);
-        ranks_expect(all, SBN_GROUP_FAILED, "rank 1|failed earlier|clEnqueueWriteBuffer",
-                     SBN_REMOTE_ERROR, "rank 1|SBN_GROUP_FAILED", "afterwards");
-    }
-}
-
-static void check_disagreements(test_ranks *all)
+static void check_refusals(test_ranks *all)
 {
     const refusal rows[] = {
         /* Ranks may pass filled and empty saved statistics to a forward pass. */
@@ -154,9 +138,17 @@ static void check_disagreements(test_ranks *all)
         FAILS(WRAP_READ, "clEnqueueReadBuffer"),
         FAILS(WRAP_EVENT_INFO, "replica 0|clGetEventInfo"),
     };
-    static const ranks_call pass = {sizeof(arguments), right,      call,
-                                    rank_reset,        rank_state, rank_train};
+    /* A device fails in the apply, after the sums were combined: the others learn of it next time. */
+    const refusal failed[] = {
+        ROW(fails, ((failure){WRAP_WRITE, 1}), "replica 0|clEnqueueWriteBuffer",
+            .status = CL_OUT_OF_RESOURCES, .heard = "", .changes = 1),
+        AFTERWARDS,
+        AFTERWARDS,
+    };
+    ranks_call pass = {sizeof(arguments), right, call, rank_reset, rank_state, rank_train};
     RANKS_REFUSE(all, &pass, rows);
+    pass.go_on = NULL;
+    RANKS_REFUSE(all, &pass, failed);
 }
 
 void checks(void)
@@ -165,7 +157,6 @@ void checks(void)
     check_bits();
     ranks_open(&all, &device, 3, NULL, NULL, NULL);
     ranks_do(&all, rank_train);
-    check_disagreements(&all);
-    check_failed_group(&all);
+    check_refusals(&all);
     ranks_close(&all);
 }

@@ -89,11 +89,11 @@ static uint64_t right;
 /* A run, and how many programs come from where. */
 static void expect_counts(const char *cache, long sources, long binaries, const char *what)
 {
-    const long sources_before = wraps_calls(WRAP_CREATE_PROGRAM);
-    const long binaries_before = wraps_calls(WRAP_CREATE_BINARY);
+    const long sources_before = wraps_calls[WRAP_CREATE_PROGRAM];
+    const long binaries_before = wraps_calls[WRAP_CREATE_BINARY];
     const uint64_t digest = run(cache);
-    const long from_source = wraps_calls(WRAP_CREATE_PROGRAM) - sources_before;
-    const long from_binary = wraps_calls(WRAP_CREATE_BINARY) - binaries_before;
+    const long from_source = wraps_calls[WRAP_CREATE_PROGRAM] - sources_before;
+    const long from_binary = wraps_calls[WRAP_CREATE_BINARY] - binaries_before;
     right = right ? right : digest;
     tap_ok(from_source == sources && from_binary == binaries && digest == right,
            "%s: %ld from source, %ld from binaries (%ld and %ld expected), %s bits", what,

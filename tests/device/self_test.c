@@ -44,20 +44,20 @@ static void plant(sbn_kernel_form form, sbn_type type, const char *options, cons
                   const char *instead, const char *rule)
 {
     char words[512], what[192];
-    const long before = sbn__handles_open(), built = wraps_calls(WRAP_BUILD);
+    const long before = sbn__handles_open(), built = wraps_calls[WRAP_BUILD];
     snprintf(words, sizeof words, "device \"%s\" breaks a rule of %s|%s", name,
              type == SBN_F32 ? "arithmetic" : "storage", rule);
     snprintf(what, sizeof what, "%s form, %s, planted: %s", form_names[form], options,
              text ? instead : "nothing");
-    wraps_build_with(options);
+    wraps_build_with = options;
     wraps_replace(text, instead);
     expect(make(form, type, ""), SBN_UNSUPPORTED_DEVICE, words, what);
     tap_ok(sbn__handles_open() == before, "%ld handles left", sbn__handles_open() - before);
     /* Once more, of the GPU form, without what it can do without. */
-    const long builds = wraps_calls(WRAP_BUILD) - built;
+    const long builds = wraps_calls[WRAP_BUILD] - built;
     tap_ok(type != SBN_F32 || builds == (form == SBN_FORM_GPU ? 2 : 1), "after %ld builds", builds);
     wraps_replace(NULL, NULL);
-    wraps_build_with(NULL);
+    wraps_build_with = NULL;
 }
 
 /* Faults of the source are in unoptimised kernels, too, which are soon compiled. */
@@ -134,19 +134,19 @@ static void planted_in_needless(void)
          "return no_such_function(p);"},
     };
     long usual = 0;
-    wraps_build_with(unoptimised);
+    wraps_build_with = unoptimised;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         const char *text = wrong[i].text;
-        const long before = wraps_calls(WRAP_BUILD);
+        const long before = wraps_calls[WRAP_BUILD];
         wraps_replace(text, wrong[i].instead);
         expect(make(SBN_FORM_GPU, wrong[i].type, ""), SBN_SUCCESS, "", wrong[i].instead);
-        const long built = wraps_calls(WRAP_BUILD) - before;
+        const long built = wraps_calls[WRAP_BUILD] - before;
         judge(wrong[i].type, wrong[i].instead);
         wraps_replace(NULL, NULL);
         usual = text ? usual : built;
         tap_ok(built == usual + (text != NULL), "%ld builds, %ld of right ones", built, usual);
     }
-    wraps_build_with(NULL);
+    wraps_build_with = NULL;
 }
 
 /* Of a device that does without doubles. */
@@ -164,7 +164,7 @@ static void planted_in_soft_doubles(void)
         {"(rest == SIGN_BIT && (kept & 1) != 0)", "rest == SIGN_BIT",
          "conversion of a 2^38 + b of 64 bits to double precision is rounded to the nearest: "},
     };
-    wraps_build_with(options);
+    wraps_build_with = options;
     expect(make(SBN_FORM_GPU, SBN_F32, ""), SBN_SUCCESS, "", "gpu form, without doubles");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i)
         plant(SBN_FORM_GPU, SBN_F32, options, wrong[i][0], wrong[i][1], wrong[i][2]);
@@ -183,15 +183,15 @@ static void smuggled(sbn_kernel_form form)
 /* How many kernels were launched in the making of a group, or -1 where it failed. */
 static long launches(const char *cache)
 {
-    const long before = wraps_calls(WRAP_LAUNCH);
+    const long before = wraps_calls[WRAP_LAUNCH];
     const int status = make(SBN_FORM_AUTO, SBN_F32, cache);
-    return status ? -1 : wraps_calls(WRAP_LAUNCH) - before;
+    return status ? -1 : wraps_calls[WRAP_LAUNCH] - before;
 }
 
 static void cached(void)
 {
     folder_begin();
-    wraps_build_with(unoptimised);
+    wraps_build_with = unoptimised;
     wraps_replace("isnan(v) ? 1 : 0", "0");
     tap_ok(launches(folder_root) == -1 && folder_names(folder_root, NULL) == 0,
            "a program that does not pass is not cached: %d files", folder_names(folder_root, NULL));
@@ -204,7 +204,7 @@ static void cached(void)
            folder_names(folder_root, NULL));
     count = launches(folder_root);
     tap_ok(count == 0, "from the cache: tested %ld times", count);
-    wraps_build_with(NULL);
+    wraps_build_with = NULL;
     folder_end();
 }
 

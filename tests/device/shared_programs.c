@@ -26,9 +26,9 @@ static int make(const char *options, sbn_group **group)
 /* One check: a call that succeeds builds so many programs. */
 #define BUILDS(count, call, ...) \
     do { \
-        const long before = wraps_calls(WRAP_BUILD); \
+        const long before = wraps_calls[WRAP_BUILD]; \
         must(call, #call); \
-        tap_ok(wraps_calls(WRAP_BUILD) - before == (count), __VA_ARGS__); \
+        tap_ok(wraps_calls[WRAP_BUILD] - before == (count), __VA_ARGS__); \
     } while (0)
 
 static void check_one_after_another(void)
@@ -111,7 +111,7 @@ static void check_reductions(void)
     slice data;
     told compiling = {0, ""};
     char last_words[256] = "compiling program \"backward\", SBN_F32, for device \"";
-    const long builds = wraps_calls(WRAP_BUILD);
+    const long builds = wraps_calls[WRAP_BUILD];
     clGetDeviceInfo(device.device, CL_DEVICE_NAME, 128, last_words + strlen(last_words), NULL);
     slice_open(&data, &device, queue, 0, 2, CHANNELS, PLANE, 1);
     for (int i = 0; i < 2; ++i) {
@@ -144,8 +144,8 @@ static void check_reductions(void)
             }
             fixture_end(layer, saved);
         }
-    tap_ok(compiling.times == wraps_calls(WRAP_BUILD) - builds, "each was told before: %ld of %ld",
-           compiling.times, wraps_calls(WRAP_BUILD) - builds);
+    tap_ok(compiling.times == wraps_calls[WRAP_BUILD] - builds, "each was told before: %ld of %ld",
+           compiling.times, wraps_calls[WRAP_BUILD] - builds);
     tap_ok(strcmp(compiling.last, strcat(last_words, "\"")) == 0, "the last: %s", compiling.last);
     for (int i = 0; i < 2; ++i)
         must(sbn_group_destroy(groups[i]), "sbn_group_destroy");
@@ -166,7 +166,7 @@ static void *run(void *context)
     wraps_fail(WRAP_BUILD, m->faulty);
     pthread_barrier_wait(&start);
     m->status = make(NULL, &m->group);
-    m->faulty = wraps_failed() >= 0;
+    m->faulty = wraps_failed >= 0;
     wraps_fail(WRAP_BUILD, 0);
     return NULL;
 }
@@ -176,7 +176,7 @@ static void check_at_once(int faulty)
 {
     maker makers[THREADS];
     int failed = 0, right = 1;
-    const long before = wraps_calls(WRAP_BUILD);
+    const long before = wraps_calls[WRAP_BUILD];
     pthread_barrier_init(&start, NULL, THREADS);
     for (int i = 0; i < THREADS; ++i) {
         makers[i].faulty = i < faulty;
@@ -189,7 +189,7 @@ static void check_at_once(int faulty)
                                            : makers[i].status == SBN_SUCCESS);
     }
     pthread_barrier_destroy(&start);
-    const long builds = wraps_calls(WRAP_BUILD) - before;
+    const long builds = wraps_calls[WRAP_BUILD] - before;
     tap_ok(right, "%d threads at once, %d of them faulty: each has what is its own", THREADS,
            faulty);
     tap_ok(builds == failed + (failed < THREADS ? PROGRAMS : 0),

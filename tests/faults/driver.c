@@ -25,7 +25,7 @@ static holdings holds(void)
 {
     holdings h;
     for (int kind = 0; kind < WRAPS_KINDS; ++kind)
-        h.of[kind] = wraps_held(kind);
+        h.of[kind] = wraps_held[kind];
     h.of[WRAPS_KINDS] = sbn__handles_open();
     return h;
 }
@@ -94,16 +94,16 @@ static void begin_failing(run *r, int step)
     const int fails = step >= r->plan.from && !r->untold;
     r->twice = 0;
     wraps_fail(r->s->fails ? r->s->fails : WRAP_EVERY, fails ? r->plan.n : 0);
-    wraps_fail_again(fails ? r->plan.second : 0);
+    wraps_fail_again = fails ? r->plan.second : 0;
 }
 
 /* Takes note of what has failed in the step so far: how much that is. */
 static int note_failures(run *r, int step)
 {
-    if (wraps_failed() >= 0)
-        r->first[step] = wraps_failed();
-    r->twice |= wraps_failed_again() >= 0;
-    return (wraps_failed() >= 0) + (wraps_failed_again() >= 0);
+    if (wraps_failed >= 0)
+        r->first[step] = wraps_failed;
+    r->twice |= wraps_failed_again >= 0;
+    return (wraps_failed >= 0) + (wraps_failed_again >= 0);
 }
 
 /* Nothing is promised of bits once what an error may change has changed: then the run ends. */
@@ -158,7 +158,7 @@ static int succeed(run *r, int step, int *told)
 static void count(run *r, int step, int told)
 {
     if (r->plan.n == 0)
-        r->right->calls[step] = wraps_own_calls();
+        r->right->calls[step] = wraps_own_calls;
     if (r->first[step] < 0)
         return;
     ++r->points;

@@ -41,7 +41,7 @@ static int inspect_with_failure(int n)
             status = inspect_command.run(NULL, &options, &json);
             json_output_close(&json);
         }
-        exit(wraps_failed() < 0 ? NOT_REACHED : status);
+        exit(wraps_failed < 0 ? NOT_REACHED : status);
     }
     int status = 0;
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)

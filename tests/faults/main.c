@@ -45,7 +45,7 @@ static void work(int part, int parts, report *to)
     for (int i = 0; i < scenario_count; ++i)
         to->of[i] = try_scenario(scenarios[i], pairs, part, parts);
     for (int function = 0; function < WRAPS; ++function)
-        to->calls[function] = wraps_calls(function);
+        to->calls[function] = wraps_calls[function];
     stand_close();
 }
 

@@ -184,7 +184,7 @@ static int is_left(const char *name)
     struct stat info;
     if (name[0] == '.' || strcmp(name, "file") == 0)
         return 0;
-    if (stat(draft, &info) != 0 || (info.st_size > 0 && wraps_failed_again() < 0))
+    if (stat(draft, &info) != 0 || (info.st_size > 0 && wraps_failed_again < 0))
         return 1;
     return unlink(draft) != 0;
 }

@@ -63,9 +63,9 @@ static int average_twice(void)
     if (status)
         return status;
     fill();
-    const long before = wraps_calls(WRAP_ALLOCATE) + wraps_calls(WRAP_CREATE_BUFFER);
+    const long before = wraps_calls[WRAP_ALLOCATE] + wraps_calls[WRAP_CREATE_BUFFER];
     status = sbn_average_gradients(parallel, exchange_counts, TENSORS, of);
-    if (!status && wraps_calls(WRAP_ALLOCATE) + wraps_calls(WRAP_CREATE_BUFFER) != before)
+    if (!status && wraps_calls[WRAP_ALLOCATE] + wraps_calls[WRAP_CREATE_BUFFER] != before)
         tap_ok(0, "an exchange of a known size allocates");
     return status;
 }
@@ -74,11 +74,11 @@ static int side_by_side(void)
 {
     sbn_exchange *small, *large;
     char sentence[512];
-    const long before = wraps_calls(WRAP_READ);
+    const long before = wraps_calls[WRAP_READ];
     int status = sbn_average_gradients_begin(parallel, exchange_counts, 1, first.of, &small);
     if (status)
         return status;
-    if (wraps_calls(WRAP_READ) == before)
+    if (wraps_calls[WRAP_READ] == before)
         tap_ok(0, "the copies have not begun");
     status = sbn_average_gradients_begin(parallel, exchange_counts, TENSORS, second.of, &large);
     if (!status)

@@ -157,7 +157,7 @@ static void check_lost_group(void)
     for (size_t i = 0; i < sizeof modes / sizeof *modes; ++i) {
         make("private", "old", modes[i][0]);
         wraps_fail(WRAP_CHOWN, 1);
-        wraps_fail_again(WRAPS_ALL);
+        wraps_fail_again = WRAPS_ALL;
         const int status = save(folder_path("private"));
         wraps_fail(WRAP_CHOWN, 0);
         tap_ok(!status && holds("private", "new text") && mode_of("private") == modes[i][1],

@@ -97,8 +97,6 @@ static int go_on(test_rank *m)
     return m->status;
 }
 
-#define DISAGREE(field, value, words, ...) \
-    ROW(field, value, words, .status = SBN_DISAGREEMENT, __VA_ARGS__)
 #define REPORTED(what) .heard = "rank 1 began averaging and reported " what
 #define IN_COPY \
     .status = CL_OUT_OF_RESOURCES, \

@@ -9,10 +9,9 @@
 
 #include "parallel/parallel.h"
 #include "support/exchanges.h"
+#include "support/main.h"
 #include "support/stalls.h"
 #include "support/wraps.h"
-
-static fixture device;
 
 /* Rank 1 has no replica and takes no part; ranks keep the numbers that they have in the group. */
 static void check_absent(void)
@@ -125,7 +124,7 @@ static void check_unwritten(int refused)
     wraps_fail(WRAP_WRITE, refused);
     wraps_condemn(!refused);
     must(sbn_exchange_progress(first[1], &ready), "sbn_exchange_progress");
-    tap_ok(ready && (refused ? wraps_failed() == WRAP_WRITE : wraps_condemned()),
+    tap_ok(ready && (refused ? wraps_failed == WRAP_WRITE : wraps_condemned != NULL),
            "all but the copy to the device is done");
     must(sbn_exchange_end(first[0]), "sbn_exchange_end");
     expect(sbn_exchange_end(second), SBN_TIMEOUT,
@@ -226,13 +225,13 @@ static void check_own_devices(int way, const char *words)
     must(pthread_create(&opener, NULL, open_late, gates[1]), "pthread_create");
     if (!from)
         expect(sbn_exchange_end(exchanges[0]), SBN_SUCCESS, "", "the first averaging");
-    const long asked = wraps_calls(WRAP_EVENT_INFO);
+    const long asked = wraps_calls[WRAP_EVENT_INFO];
     wraps_condemn(way == WRITE_FAILS);
     expect(sbn_exchange_end(exchanges[1]), *words ? CL_OUT_OF_RESOURCES : SBN_SUCCESS, words,
            "one with input after the timeout");
     wraps_condemn(0);
-    tap_ok(wraps_calls(WRAP_EVENT_INFO) - asked < 1000, "the driver waits: %ld questions",
-           wraps_calls(WRAP_EVENT_INFO) - asked);
+    tap_ok(wraps_calls[WRAP_EVENT_INFO] - asked < 1000, "the driver waits: %ld questions",
+           wraps_calls[WRAP_EVENT_INFO] - asked);
     sbn_data_parallel_destroy(parallel);
     must(clGetEventInfo(gates[1], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof gate, &gate, NULL),
          "clGetEventInfo");
@@ -247,7 +246,7 @@ static void check_own_devices(int way, const char *words)
         clReleaseCommandQueue(queues[r]);
 }
 
-static void checks(void)
+void checks_of_deadlines(void)
 {
     check_absent();
     check_own_devices(BOTH, "");
@@ -267,9 +266,4 @@ static void checks(void)
     exchange_bucket_bytes = 1 << 20; /* one bucket */
     check_breaking(4, 0);
     exchange_bucket_bytes = 4096;
-}
-
-int main(void)
-{
-    return fixture_main_waits(&device, checks);
 }

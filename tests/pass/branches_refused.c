@@ -130,7 +130,6 @@ static void check_errors(test_ranks *all)
 
 /* --- disagreements --- */
 
-#define DISAGREE(field, value, words) ROW(field, value, words, .status = SBN_DISAGREEMENT)
 #define FIRST "layer \"first\" with 3 channels"
 #define SECOND "layer \"second\" with 7 channels"
 #define THIRD "layer \"third\" with 5 channels"
@@ -139,21 +138,19 @@ static int save_otherwise(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
     sbn_batchnorm *const layer = set->layers[0];
-    sbn_branch calls[2] = {set->forward[0], set->forward[0]};
-    sbn_shard elsewhere[RANK_REPLICAS];
-    memcpy(elsewhere, set->shards[0], sizeof elsewhere);
-    for (size_t r = 0; r < m->replicas; ++r)
-        elsewhere[r].y = elsewhere[r].dx;
-    calls[1].shards = elsewhere;
+    sbn_saved **const own = saved[m->rank];
+    sbn_shard elsewhere = set->shards[0][0];
+    elsewhere.y = elsewhere.dx;
     for (int i = ONE_PASS; i < SAVED; ++i)
-        saved[m->rank][i] = fixture_saved(layer);
-    for (int i = 0; i < 2; ++i) {
-        calls[i].saved = saved[m->rank][ONE_PASS + i];
-        calls[i].flags = SBN_KEEP_RUNNING_STATS;
-    }
+        own[i] = fixture_saved(layer);
+    const unsigned flags = SBN_KEEP_RUNNING_STATS;
+    const sbn_branch calls[] = {
+        {sizeof(sbn_branch), layer, set->shards[0], own[ONE_PASS], flags},
+        {sizeof(sbn_branch), layer, &elsewhere, own[OTHER_PASS], flags},
+    };
     must(sbn_forward_branches(calls, 2, NULL), "sbn_forward_branches");
     must(sbn_batchnorm_set_frozen(layer, 1), "sbn_batchnorm_set_frozen");
-    must(sbn_forward(layer, set->shards[0], saved[m->rank][FROZEN_PASS], 0, NULL), "sbn_forward");
+    must(sbn_forward(layer, set->shards[0], own[FROZEN_PASS], 0, NULL), "sbn_forward");
     must(sbn_batchnorm_set_frozen(layer, 0), "sbn_batchnorm_set_frozen");
     clFinish(m->queue);
     return SBN_SUCCESS;

@@ -2,6 +2,7 @@
  * Folding against PyTorch's float64: a convolution, one without bias before a layer without weight, a
  * dense layer, each in both orders of its weights; before layers of each type, on two replicas.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "support/main.h"
@@ -62,10 +63,26 @@ static sbn_batchnorm *open_layer(const char *example, sbn_type type, size_t *cha
     return layer;
 }
 
+/* One check: floats of a buffer are within `units` units of 2^-24 of the largest expected one, or of 1. */
+static void expect_floats(const sbn_buffer *buffer, const float *expected, size_t count,
+                          double units, const char *what)
+{
+    double worst = 0.0, largest = 1.0;
+    float *got = buffer_copy(&(slice){.queue = queue}, buffer, count);
+    for (size_t i = 0; i < count; ++i) {
+        const double off = fabs((double)got[i] - expected[i]);
+        /* Not fmax: a NaN is the worst. */
+        worst = off <= worst ? worst : off;
+        largest = fmax(largest, fabs(expected[i]));
+    }
+    worst = worst / largest * 0x1p24;
+    tap_ok(worst <= units, "%s: %.2f of at most %g units off", what, worst, units);
+    free(got);
+}
+
 /* The weights are floats, whatever the layer behind them stores; its ReLU stays behind them. */
 static void check_values(const char *example, sbn_type type, int turned)
 {
-    const slice s = {.queue = queue};
     const float pattern = PATTERN;
     size_t channels, count;
     sbn_folding foldings[REPLICAS];
@@ -86,10 +103,10 @@ static void check_values(const char *example, sbn_type type, int turned)
     must(clFinish(queue), "clFinish");
     for (size_t r = 0; r < REPLICAS; ++r) {
         /* invstd, its product with weight, and the product or fma. */
-        expect_floats(&s, &foldings[r].folded_weight, expected, count, 4, example);
-        expect_floats(&s, &foldings[r].folded_bias, bias, channels, 5, example);
+        expect_floats(&foldings[r].folded_weight, expected, count, 4, example);
+        expect_floats(&foldings[r].folded_bias, bias, channels, 5, example);
         foldings[r].folded_bias.offset += channels;
-        expect_floats(&s, &foldings[r].folded_bias, &pattern, 1, 0, "behind the bias");
+        expect_floats(&foldings[r].folded_bias, &pattern, 1, 0, "behind the bias");
         release(&foldings[r]);
     }
     free(bias);

@@ -53,7 +53,7 @@ static long check_failures(int host_combines, int copied)
         life l = live(queue, host_combines);
         if (copied)
             wraps_device_says(CL_DEVICE_TYPE, &gpu, sizeof gpu);
-        maps = wraps_calls(WRAP_MAP) + wraps_calls(WRAP_FINISH);
+        maps = wraps_calls[WRAP_MAP] + wraps_calls[WRAP_FINISH];
         wraps_fail(copied && n == 1 ? WRAP_UNMAP : WRAP_ANY, n);
         status = sbn_forward(l.layer, &shard, l.saved, 0, NULL);
         if (!status)
@@ -66,7 +66,7 @@ static long check_failures(int host_combines, int copied)
     }
     tap_ok(failed > 20 && !silent, "%s%s: %d calls fail, one in each pass",
            host_combines ? "the host combines" : "in one launch", copied ? ", copies" : "", failed);
-    return wraps_calls(WRAP_MAP) + wraps_calls(WRAP_FINISH) - maps;
+    return wraps_calls[WRAP_MAP] + wraps_calls[WRAP_FINISH] - maps;
 }
 
 /* A command that fails on the device is the pass's own failure, though others have followed. */
@@ -78,7 +78,7 @@ static void check_condemned(cl_command_queue on, int host_combines, operation op
         life l = live(on, host_combines);
         wraps_condemn(n);
         const int status = fixture_pass(op, l.layer, &shard, l.saved, 0, NULL);
-        condemned = wraps_condemned();
+        condemned = wraps_condemned != NULL;
         wraps_condemn(0);
         told += condemned && status == CL_OUT_OF_RESOURCES;
         fixture_die(&l);
@@ -122,14 +122,14 @@ static void check_read_ahead(void)
     must(sbn_batchnorm_running_stats(l.layer, mean, var, NULL), "sbn_batchnorm_running_stats");
     tap_ok(mean[0] == 1 && mean[4] == 5 && var[0] == 2 && var[4] == 6,
            "evaluation leaves the statistics in the layer");
-    const long made = wraps_calls(WRAP_CREATE_BUFFER), written = wraps_calls(WRAP_WRITE);
+    const long made = wraps_calls[WRAP_CREATE_BUFFER], written = wraps_calls[WRAP_WRITE];
     must(sbn_evaluate(l.layer, &shard), "sbn_evaluate");
-    tap_ok(wraps_calls(WRAP_CREATE_BUFFER) < made + 2 && wraps_calls(WRAP_WRITE) == written,
+    tap_ok(wraps_calls[WRAP_CREATE_BUFFER] < made + 2 && wraps_calls[WRAP_WRITE] == written,
            "a buffer on x or y is kept for it, and no table is written of the same statistics");
     for (int n = 1, status = 1; status; ++n) {
         wraps_fail(WRAP_FINISH, n);
         status = sbn_evaluate(l.layer, &shard);
-        tap_ok(!status == (wraps_failed() < 0), "clFinish no. %d: %s", n, sbn_strerror(status));
+        tap_ok(!status == (wraps_failed < 0), "clFinish no. %d: %s", n, sbn_strerror(status));
     }
     wraps_fail(WRAP_FINISH, 0);
     clReleaseEvent(gate);
@@ -226,16 +226,16 @@ static void check_empty_behind_the_queue(void)
     memcpy(given, late, sizeof late);
     memcpy(var, (float *)shards->running_var.mem + shards->running_var.offset, sizeof var);
     clReleaseEvent(enqueue_late(queues[1], mean));
-    long finished = -wraps_calls(WRAP_FINISH);
+    long finished = -wraps_calls[WRAP_FINISH];
     must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
-    finished += wraps_calls(WRAP_FINISH);
+    finished += wraps_calls[WRAP_FINISH];
     tap_ok(memcmp(mean, given, sizeof mean) == 0 && memcmp(mean, late, sizeof late) != 0 &&
                finished == 5,
            "forward updates an empty shard's statistics behind the queue: %ld", finished);
     fixture_end(l.layer, l.saved);
-    const long waits = wraps_calls(WRAP_WAIT);
+    const long waits = wraps_calls[WRAP_WAIT];
     must(sbn_group_destroy(l.group), "sbn_group_destroy");
-    tap_ok(wraps_calls(WRAP_WAIT) > waits, "the end of a group waits for its commands");
+    tap_ok(wraps_calls[WRAP_WAIT] > waits, "the end of a group waits for its commands");
     clReleaseCommandQueue(queues[1]);
 }
 
@@ -306,7 +306,7 @@ static void check_shared_gradients(void)
 
 void checks(void)
 {
-    wraps_build_once();
+    wraps_build_once = 1;
     check_behind_the_queue();
     check_empty_behind_the_queue();
     check_end_of_page();

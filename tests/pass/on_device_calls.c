@@ -16,7 +16,7 @@ enum { WAITING = sizeof waiting / sizeof *waiting };
 static void count(long counts[WAITING])
 {
     for (int i = 0; i < WAITING; ++i)
-        counts[i] = wraps_calls(waiting[i]);
+        counts[i] = wraps_calls[waiting[i]];
 }
 
 /* Steps of training, one behind the other; two forward passes are under way at once. */
@@ -30,10 +30,10 @@ static void train_ahead(training *t, sbn_saved *other)
     must(sbn_forward_begin(t->layer, t->shards, other, 0, &passes[1]), "begin");
     must(sbn_pass_progress(passes[1], &ready), "progress");
     must(ready ? 0 : 1, "a pass that only enqueues is ready");
-    const long launches = wraps_calls(WRAP_LAUNCH);
+    const long launches = wraps_calls[WRAP_LAUNCH];
     must(sbn_pass_end(passes[1], NULL), "end");
     must(sbn_pass_end(passes[0], NULL), "end");
-    must(wraps_calls(WRAP_LAUNCH) == launches ? 1 : 0, "step 3 is enqueued at the end");
+    must(wraps_calls[WRAP_LAUNCH] == launches ? 1 : 0, "step 3 is enqueued at the end");
     must(sbn_forward_branches(&branch, 1, NULL), "branches");
     must(sbn_backward_branches(&branch, 1, NULL), "branches");
     must(sbn_recompute(t->layer, t->shards, t->saved), "sbn_recompute");
@@ -47,13 +47,13 @@ typedef struct calls {
 
 static calls calls_since(const calls *c)
 {
-    const long copies = wraps_calls(WRAP_READ) + wraps_calls(WRAP_WRITE) + wraps_calls(WRAP_MAP);
-    const long waits = wraps_calls(WRAP_WAIT) + wraps_calls(WRAP_FINISH);
+    const long copies = wraps_calls[WRAP_READ] + wraps_calls[WRAP_WRITE] + wraps_calls[WRAP_MAP];
+    const long waits = wraps_calls[WRAP_WAIT] + wraps_calls[WRAP_FINISH];
     return (
-        calls){wraps_calls(WRAP_LAUNCH) - c->launches, wraps_calls(WRAP_FILL) - c->fills,
-               wraps_calls(WRAP_MARKER) - c->markers,  copies - c->copies,
-               wraps_waited_for() - c->waited_for,     wraps_calls(WRAP_EVENT_INFO) - c->questions,
-               wraps_calls(WRAP_FLUSH) - c->flushes,   waits - c->waits};
+        calls){wraps_calls[WRAP_LAUNCH] - c->launches, wraps_calls[WRAP_FILL] - c->fills,
+               wraps_calls[WRAP_MARKER] - c->markers,  copies - c->copies,
+               wraps_waited_for - c->waited_for,       wraps_calls[WRAP_EVENT_INFO] - c->questions,
+               wraps_calls[WRAP_FLUSH] - c->flushes,   waits - c->waits};
 }
 
 /*
@@ -118,34 +118,34 @@ void check_commands(training *t)
 void check_calls(training *t)
 {
     sbn_saved *other = fixture_saved(t->layer);
-    const long finished = wraps_calls(WRAP_FINISH);
+    const long finished = wraps_calls[WRAP_FINISH];
     for (int i = 0; i < WARM_UP; ++i) {
         must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, NULL), "running stats");
         train_ahead(t, other);
     }
-    tap_ok(wraps_calls(WRAP_FINISH) == finished + 2,
+    tap_ok(wraps_calls[WRAP_FINISH] == finished + 2,
            "%s: statistics and their count are there before passes", t->p->what);
     long before[WAITING], after[WAITING];
-    const long handles = sbn__handles_open(), asked = wraps_calls(WRAP_EVENT_INFO);
-    const long fills = wraps_calls(WRAP_FILL);
+    const long handles = sbn__handles_open(), asked = wraps_calls[WRAP_EVENT_INFO];
+    const long fills = wraps_calls[WRAP_FILL];
     count(before);
     for (int i = 0; i < ROUNDS; ++i)
         train_ahead(t, other);
     count(after);
-    tap_ok(t->replicas > 1 || wraps_calls(WRAP_FILL) == fills, "%s: %ld fills", t->p->what,
-           wraps_calls(WRAP_FILL) - fills);
+    tap_ok(t->replicas > 1 || wraps_calls[WRAP_FILL] == fills, "%s: %ld fills", t->p->what,
+           wraps_calls[WRAP_FILL] - fills);
     for (int i = 0; i < WAITING; ++i)
         tap_ok(after[i] == before[i], "%s: %d rounds, %ld calls of %s", t->p->what, ROUNDS,
                after[i] - before[i], wraps_names[waiting[i]]);
     /* Of each command that something waits for, once; none on a queue in order. */
-    const long questions = wraps_calls(WRAP_EVENT_INFO) - asked;
+    const long questions = wraps_calls[WRAP_EVENT_INFO] - asked;
     const long most = t->group->replicas->in_order ? 0 : (long)(ROUNDS * 9 * 16 * t->replicas);
     tap_ok(questions <= most, "%s: %ld questions for states", t->p->what, questions);
     tap_ok(sbn__handles_open() == handles, "%s: %ld more handles", t->p->what,
            sbn__handles_open() - handles);
-    const long waited = wraps_waited_for();
+    const long waited = wraps_waited_for;
     must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL), "sbn_forward");
-    tap_ok(t->replicas > 1 || wraps_waited_for() - waited == (t->group->replicas->in_order ? 0 : 2),
+    tap_ok(t->replicas > 1 || wraps_waited_for - waited == (t->group->replicas->in_order ? 0 : 2),
            "%s: a pass waits for the last use of its accumulators and its table", t->p->what);
     must(clFinish(t->queues[0]), "clFinish");
     must(sbn_saved_destroy(other), "sbn_saved_destroy");
@@ -155,25 +155,23 @@ void check_copies(training *t)
 {
     sbn_pass *pass;
     must(sbn_forward_begin(t->layer, t->shards, t->saved, 0, &pass), "begin");
-    const long before = wraps_calls(WRAP_WAIT);
+    const long before = wraps_calls[WRAP_WAIT];
     for (int ready = 0; !ready;)
         must(sbn_pass_progress(pass, &ready), "progress");
-    const long waits = wraps_calls(WRAP_WAIT) - before;
+    const long waits = wraps_calls[WRAP_WAIT] - before;
     must(sbn_pass_end(pass, NULL), "end");
     tap_ok(waits == (long)t->replicas, "%s: %zu copies are read by the host after %ld waits",
            t->p->what, t->replicas, waits);
     must(sbn_batchnorm_set_frozen(t->layer, 1), "frozen");
     train(t, 0);
-    const long waited = wraps_waited_for();
+    const long waited = wraps_waited_for;
     must(sbn_backward(t->layer, t->shards, t->saved, 0, NULL), "sbn_backward");
-    tap_ok(wraps_waited_for() - waited ==
-               (t->group->replicas->in_order ? 0 : 6 * (long)t->replicas),
-           "%s: gradients are stored behind dx: %ld events", t->p->what,
-           wraps_waited_for() - waited);
+    tap_ok(wraps_waited_for - waited == (t->group->replicas->in_order ? 0 : 6 * (long)t->replicas),
+           "%s: gradients are stored behind dx: %ld events", t->p->what, wraps_waited_for - waited);
     for (size_t r = 0; r < t->replicas; ++r)
         t->shards[r].dx.mem = t->shards[r].weight_grad.mem = t->shards[r].bias_grad.mem = NULL;
-    const long launches = wraps_calls(WRAP_LAUNCH);
+    const long launches = wraps_calls[WRAP_LAUNCH];
     must(sbn_backward(t->layer, t->shards, t->saved, 0, NULL), "sbn_backward");
-    tap_ok(wraps_calls(WRAP_LAUNCH) == launches, "%s: a pass that wants nothing launches nothing",
+    tap_ok(wraps_calls[WRAP_LAUNCH] == launches, "%s: a pass that wants nothing launches nothing",
            t->p->what);
 }

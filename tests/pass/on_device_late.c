@@ -37,10 +37,10 @@ void check_late_errors(training *t)
     EXPECT_CONDEMNED(sbn_forward(t->layer, t->shards, t->saved, 0, NULL),
                      "backward of layer \"batchnorm\", which had only been enqueued, has failed",
                      "the next pass");
-    const long fills = wraps_calls(WRAP_FILL);
+    const long fills = wraps_calls[WRAP_FILL];
     must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL),
          "the one after it");
-    tap_ok(wraps_calls(WRAP_FILL) == fills + (long)t->replicas,
+    tap_ok(wraps_calls[WRAP_FILL] == fills + (long)t->replicas,
            "%s: no wide accumulators count as 0 then", t->p->what);
     wraps_condemn(0);
     /* A pass that is refused in between forgets nothing of it. */
@@ -65,9 +65,9 @@ void check_late_errors(training *t)
     training_reset(t);
     train(t, 0);
     const uint64_t again = training_digest(SBN_DIGEST_START, t);
-    const long reads = wraps_calls(WRAP_READ);
+    const long reads = wraps_calls[WRAP_READ];
     must(sbn_saved_stats(t->saved, mean, NULL, NULL), "sbn_saved_stats");
-    tap_ok(wraps_calls(WRAP_READ) == reads, "%s: saved statistics are read once", t->p->what);
+    tap_ok(wraps_calls[WRAP_READ] == reads, "%s: saved statistics are read once", t->p->what);
     training_open(&fresh, t->p, t->queues[0], 0);
     train(&fresh, 0);
     tap_ok(training_digest(SBN_DIGEST_START, &fresh) == again, "%s: and passes go on", t->p->what);
@@ -83,12 +83,12 @@ void check_refused_commands(training *t)
     int refused = 0, flushed = 0, undefined = 0, status = 1;
     train(t, 0);
     for (int n = 1; status && n < 20; ++n) {
-        const long before = wraps_calls(WRAP_FLUSH);
+        const long before = wraps_calls[WRAP_FLUSH];
         wraps_fail(WRAP_LAUNCH, n);
         status = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
         wraps_fail(WRAP_LAUNCH, 0);
         refused += status != SBN_SUCCESS;
-        flushed += status && wraps_calls(WRAP_FLUSH) - before >= (long)t->replicas;
+        flushed += status && wraps_calls[WRAP_FLUSH] - before >= (long)t->replicas;
         undefined += status && sbn_saved_stats(t->saved, NULL, NULL, NULL);
     }
     tap_ok(refused == 6 && flushed == refused && undefined == 4,
@@ -123,10 +123,10 @@ void check_failed_updates(training *t)
         /* It is told in the same memory, where the statistics have not told it first. */
         const int stats = heard ? sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches) : 0;
         const int told = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
-        const long waited = wraps_waited_for_condemned();
+        const long waited = wraps_waited_for_condemned;
         must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "the one after it");
         tap_ok((heard ? stats != 0 : told == CL_OUT_OF_RESOURCES) &&
-                   wraps_waited_for_condemned() == waited,
+                   wraps_waited_for_condemned == waited,
                "%s: no later pass waits for an update that has failed: %s", t->p->what,
                sbn_strerror(told));
         wraps_condemn(0);
@@ -140,15 +140,15 @@ void check_failed_updates(training *t)
     for (int n = 1; n < 16; ++n) {
         int64_t after;
         wraps_fail(WRAP_RETAIN_EVENT, n);
-        waited -= wraps_calls(WRAP_WAIT);
+        waited -= wraps_calls[WRAP_WAIT];
         failed += sbn_forward(t->layer, t->shards, t->saved, 0, NULL) != SBN_SUCCESS;
-        waited += wraps_calls(WRAP_WAIT);
+        waited += wraps_calls[WRAP_WAIT];
         wraps_fail(WRAP_RETAIN_EVENT, 0);
         must(clFinish(t->queues[0]), "clFinish");
         buffer_read(t->slices, &counted, 2, (float *)(void *)&batches);
-        later -= wraps_calls(WRAP_WAIT);
+        later -= wraps_calls[WRAP_WAIT];
         must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "the one after it");
-        later += wraps_calls(WRAP_WAIT);
+        later += wraps_calls[WRAP_WAIT];
         must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &after), "running stats");
         right = right && after == batches + 1;
     }
@@ -184,9 +184,9 @@ void check_loading(training *t)
         tap_ok(!status, "%s: saved statistics are loaded behind %s that failed: %s", t->p->what,
                written ? "a forward pass" : "a pass", sbn_strerror(status));
         wraps_condemn(0);
-        const long reads = wraps_calls(WRAP_READ);
+        const long reads = wraps_calls[WRAP_READ];
         tap_ok(!sbn_backward(t->layer, t->shards, t->saved, 0, NULL) &&
-                   wraps_calls(WRAP_READ) == reads && training_digest(SBN_DIGEST_START, t) == right,
+                   wraps_calls[WRAP_READ] == reads && training_digest(SBN_DIGEST_START, t) == right,
                "%s: and a backward pass that devices combine reads them", t->p->what);
     }
     wraps_fail(WRAP_WRITE, 1);
@@ -199,7 +199,7 @@ void check_loading(training *t)
 /* A pass that the host combines has told its error: the next one, in the same memory, does not wait for that. */
 void check_failed_on_host(training *t)
 {
-    const long waited = wraps_waited_for_condemned();
+    const long waited = wraps_waited_for_condemned;
     int failed = 0;
     train(t, 0);
     for (int n = 1, more = 1; more; ++n) {
@@ -207,13 +207,13 @@ void check_failed_on_host(training *t)
         train(t, 0);
         wraps_condemn(n);
         failed += sbn_backward(t->layer, t->shards, t->saved, 0, NULL) != SBN_SUCCESS;
-        more = wraps_condemned();
+        more = wraps_condemned != NULL;
         must(sbn_batchnorm_set_frozen(t->layer, 0), "released");
         must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL),
              "sbn_forward");
         wraps_condemn(0);
     }
-    const long late = wraps_waited_for_condemned() - waited;
+    const long late = wraps_waited_for_condemned - waited;
     tap_ok(failed > 0 && late == 0,
            "%s: %d passes fail where the host combines, and %ld commands wait for what has failed",
            t->p->what, failed, late);
@@ -250,12 +250,12 @@ void check_failed_evaluation(training *t)
                                              .folded_weight = own->weight_grad,
                                              .folded_bias = own->bias_grad);
     must(sbn_batchnorm_fold(t->layer, &folding), "sbn_batchnorm_fold");
-    const long written = wraps_calls(WRAP_WRITE);
+    const long written = wraps_calls[WRAP_WRITE];
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
     must(sbn_batchnorm_reset_running_stats(t->layer), "reset");
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");
-    tap_ok(wraps_calls(WRAP_WRITE) == written + 1,
+    tap_ok(wraps_calls[WRAP_WRITE] == written + 1,
            "%s: a table is written once, for folding and evaluation", t->p->what);
     must(clFinish(t->queues[0]), "clFinish");
     const uint64_t right = digest_buffer(SBN_DIGEST_START, s, &s->shard.y, s->elements);

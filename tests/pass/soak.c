@@ -134,12 +134,12 @@ void checks(void)
     ranks_do(&all, soak);
     const long handles = sbn__handles_open(), pages = resident();
     for (int i = 0; i < MAKING; ++i)
-        made[i] = wraps_calls(making[i]);
+        made[i] = wraps_calls[making[i]];
     first_round = WARM_UP;
     end_round = WARM_UP + (uint64_t)rounds;
     ranks_do(&all, soak);
     for (int i = 0; i < MAKING; ++i) {
-        made[i] = wraps_calls(making[i]) - made[i];
+        made[i] = wraps_calls[making[i]] - made[i];
         /* A sum for every meeting that the fastest rank is ahead, on each of two streams. */
         tap_ok(made[i] <= (making[i] == WRAP_ALLOCATE ? 4 * RANKS : 0),
                "%d rounds: %ld calls of %s", rounds, made[i], wraps_names[making[i]]);

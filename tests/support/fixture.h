@@ -12,15 +12,6 @@ void fixture_close(fixture *f);
 int fixture_missing(void);
 
 /*
- * A whole program: opens the device, with a queue unless `queue` is NULL, makes the checks and one
- * more, that they leave no handle open, and returns the program's result.
- */
-int fixture_main(fixture *f, cl_command_queue *queue, void (*checks)(void));
-
-/* The same with checks of deadlines (support/stalls.h), whose errors may leave handles. */
-int fixture_main_waits(fixture *f, void (*checks)(void));
-
-/*
  * Before PoCL is loaded: it runs one command at a time. PoCL 3.1 aborts where three and more of one
  * kernel run at once (doc/devices.md); so does every program with ranks as threads.
  */

@@ -2,14 +2,14 @@
 check_LIBRARIES = tests/support/libsupport.a tests/support/libthreads.a
 tests_support_libsupport_a_SOURCES = tests/support/address_space.c tests/support/address_space.h \
 	tests/support/branch_set.c tests/support/branch_set.h tests/support/exchanges.c tests/support/exchanges.h \
-	tests/support/fixture.c tests/support/fixture.h tests/support/fixture_main.c tests/support/folder.c \
-	tests/support/folder.h tests/support/main.c tests/support/main.h tests/support/network.c \
-	tests/support/network.h tests/support/ranks.c tests/support/ranks.h tests/support/refused.c \
-	tests/support/refused.h tests/support/refused_ranks.c tests/support/refused_ranks.h tests/support/slice.c \
-	tests/support/slice.h tests/support/stage.c tests/support/stage.h tests/support/stalls.c \
-	tests/support/stalls.h tests/support/tap.c tests/support/tap.h tests/support/trial.c tests/support/trial.h \
-	tests/support/vectors.c tests/support/vectors.h tests/support/file_network.c tests/support/file_network.h \
-	tests/support/wraps.c tests/support/wraps.h tests/support/wraps_count.c tests/support/wraps_programs.c
+	tests/support/file_network.c tests/support/file_network.h tests/support/fixture.c tests/support/fixture.h \
+	tests/support/folder.c tests/support/folder.h tests/support/main.c tests/support/main.h \
+	tests/support/network.c tests/support/network.h tests/support/ranks.c tests/support/ranks.h \
+	tests/support/refused.c tests/support/refused.h tests/support/refused_ranks.c tests/support/refused_ranks.h \
+	tests/support/slice.c tests/support/slice.h tests/support/stage.c tests/support/stage.h \
+	tests/support/stalls.c tests/support/stalls.h tests/support/tap.c tests/support/tap.h tests/support/trial.c \
+	tests/support/trial.h tests/support/vectors.c tests/support/vectors.h tests/support/wraps.c \
+	tests/support/wraps.h tests/support/wraps_count.c tests/support/wraps_programs.c
 
 # Ranks as threads, and the hub between them.
 tests_support_libthreads_a_SOURCES = tests/support/ranks_threads.c
@@ -52,7 +52,6 @@ tests_support_libmpi_a_CPPFLAGS = $(mpi_cppflags)
 on_mpi = tests/support/libsupport.a tests/support/libmpi.a libsyncbn_check.la libsyncbn_mpi_core.la \
 	libsyncbn_core.la $(OPENCL_LIBS)
 
-# For scripts.
-EXTRA_DIST += tests/support/command.sh tests/support/on_devices.sh tests/support/tap.sh
-
-EXTRA_DIST += tests/support/drivers.lsan tests/support/drivers.supp tests/support/drivers.tsan
+# For scripts, and for the tools that watch.
+EXTRA_DIST += tests/support/command.sh tests/support/on_devices.sh tests/support/tap.sh \
+	tests/support/drivers.lsan tests/support/drivers.supp tests/support/drivers.tsan

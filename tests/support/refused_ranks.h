@@ -27,6 +27,9 @@ void ranks_refuse(test_ranks *all, const ranks_call *call, const refusal *rows, 
 
 #define RANKS_REFUSE(all, call, rows) ranks_refuse(all, call, rows, sizeof(rows) / sizeof *(rows))
 
+/* A row by which the ranks disagree. */
+#define DISAGREE(field, value, ...) ROW(field, value, __VA_ARGS__, .status = SBN_DISAGREEMENT)
+
 /* One check for each rank: the odd one is told something else, or fails alone. */
 void ranks_expect(const test_ranks *all, int own, const char *own_words, int others,
                   const char *words, const char *what);

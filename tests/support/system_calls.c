@@ -46,7 +46,7 @@ WRAP(int, openat, (int folder, const char *name, int flags, mode_t mode))
     const int file = fails('O', WRAP_OPENAT) ? -1 : __real_openat(folder, name, flags, mode);
     if (file >= 0)
         system_seen |= status_of(file).st_mode & 0777;
-    wraps_hold(WRAPS_DESCRIPTORS, file >= 0);
+    wraps_held[WRAPS_DESCRIPTORS] += file >= 0;
     return file;
 }
 
@@ -72,7 +72,7 @@ WRAP(int, close, (int file))
 {
     const int folder = S_ISDIR(status_of(file).st_mode);
     const int result = __real_close(file);
-    wraps_hold(WRAPS_DESCRIPTORS, result == 0 ? -1 : 0);
+    wraps_held[WRAPS_DESCRIPTORS] -= result == 0;
     return !folder && fails('C', WRAP_CLOSE) ? -1 : result;
 }
 

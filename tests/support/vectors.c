@@ -1,6 +1,5 @@
 #include "support/vectors.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,20 +32,4 @@ float *vectors_get(const sbn_tensor_file *file, const char *group, const char *n
     if (count)
         *count = (size_t)tensor->elements;
     return values;
-}
-
-void expect_floats(const slice *s, const sbn_buffer *buffer, const float *expected, size_t count,
-                   double units, const char *what)
-{
-    double worst = 0.0, largest = 1.0;
-    float *got = buffer_copy(s, buffer, count);
-    for (size_t i = 0; i < count; ++i) {
-        const double off = fabs((double)got[i] - expected[i]);
-        /* Not fmax: a NaN is the worst. */
-        worst = off <= worst ? worst : off;
-        largest = fmax(largest, fabs(expected[i]));
-    }
-    worst = worst / largest * 0x1p24;
-    tap_ok(worst <= units, "%s: %.2f of at most %g units off", what, worst, units);
-    free(got);
 }

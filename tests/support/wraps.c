@@ -1,33 +1,22 @@
 #include "support/wraps.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 WRAP_HOLD(void *, sbn__allocate, WRAP_ALLOCATE, NULL, WRAPS_BLOCKS, made != NULL, (size_t size),
           (size))
 
-static atomic_long waited_for, waited_for_condemned;
+atomic_long wraps_waited_for, wraps_waited_for_condemned;
+_Thread_local cl_event wraps_condemned;
 static _Thread_local int until_condemned;
-static _Thread_local cl_event condemned;
-
-long wraps_waited_for(void)
-{
-    return atomic_load(&waited_for);
-}
-
-long wraps_waited_for_condemned(void)
-{
-    return atomic_load(&waited_for_condemned);
-}
 
 /* Counts the events that a command waits for, and the one that it may have made; returns its status. */
 static cl_int enqueued(cl_int code, cl_uint count, const cl_event *list, const cl_event *event)
 {
-    atomic_fetch_add(&waited_for, count);
+    wraps_waited_for += count;
     for (cl_uint i = 0; i < count; ++i)
-        atomic_fetch_add(&waited_for_condemned, wraps_has_condemned(list[i]));
-    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS && event);
+        wraps_waited_for_condemned += list[i] == wraps_condemned;
+    wraps_held[WRAPS_REFERENCES] += code == CL_SUCCESS && event;
     return code;
 }
 
@@ -101,27 +90,17 @@ WRAP_CALL(cl_int, clFlush, WRAP_FLUSH, CL_OUT_OF_RESOURCES, (cl_command_queue qu
 
 void wraps_condemn(int n)
 {
-    if (condemned)
-        clReleaseEvent(condemned);
+    if (wraps_condemned)
+        clReleaseEvent(wraps_condemned);
     until_condemned = n;
-    condemned = NULL;
+    wraps_condemned = NULL;
 }
 
 void wraps_condemn_event(cl_event event)
 {
     wraps_condemn(0);
     clRetainEvent(event);
-    condemned = event;
-}
-
-int wraps_condemned(void)
-{
-    return condemned != NULL;
-}
-
-int wraps_has_condemned(cl_event event)
-{
-    return condemned && event == condemned;
+    wraps_condemned = event;
 }
 
 /* A thread that asks for a command until it has ended has asked once: how often depends on time. */
@@ -145,9 +124,9 @@ WRAP(cl_int, clGetEventInfo,
     if (until_condemned > 0 && --until_condemned == 0) {
         /* Kept, so that no other event gets its address. */
         clRetainEvent(event);
-        condemned = event;
+        wraps_condemned = event;
     }
-    if (event == condemned)
+    if (event == wraps_condemned)
         *(cl_int *)value = CL_OUT_OF_RESOURCES;
     return CL_SUCCESS;
 }

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include <syncbn.h>
 
 #include "program/opencl.h"
@@ -119,7 +121,7 @@ enum {
         if (wraps_fails(function)) \
             return error; \
         result made = __real_##f arguments; \
-        wraps_hold(kind, many); \
+        wraps_held[kind] += many; \
         return made; \
     }
 
@@ -131,10 +133,10 @@ enum {
 extern const char *const wraps_names[WRAPS];
 
 /* Calls of a function since the program began, over all threads. */
-long wraps_calls(int function);
+extern atomic_long wraps_calls[WRAPS];
 
 /* This thread's since its last wraps_fail, of those that it named. */
-long wraps_own_calls(void);
+extern _Thread_local long wraps_own_calls;
 
 /*
  * The calling thread's n-th call from now, counting from 1, of a function, of
@@ -145,20 +147,19 @@ void wraps_fail(int function, int n);
 /* Of the system's calls that fail: EIO at first. */
 extern int wraps_errno;
 
-/* Besides: the n-th call after the one that fails; n = WRAPS_ALL: all after it. */
+/* Set behind wraps_fail: so many calls after the one that fails another does; WRAPS_ALL: all after it. */
 #define WRAPS_ALL (-1)
-void wraps_fail_again(int n);
+extern _Thread_local int wraps_fail_again;
 
 /* Which function has failed since this thread's last wraps_fail, and which then; -1: none. */
-int wraps_failed(void);
-int wraps_failed_again(void);
+extern _Thread_local int wraps_failed, wraps_failed_again;
 
 /* Between the two, which may be nested, this thread's calls neither count nor fail. */
 void wraps_pause(void);
 void wraps_resume(void);
 
-/* Events in the wait lists of commands since the program began. */
-long wraps_waited_for(void);
+/* Events in the wait lists of commands since the program began, and of them those that had been found failed. */
+extern atomic_long wraps_waited_for, wraps_waited_for_condemned;
 
 /* For a function that is wrapped: counts a call; 1 if it is to fail, with the errno of the system's calls. */
 int wraps_fails(int function);
@@ -168,23 +169,18 @@ int wraps_fails(int function);
  * references to OpenCL objects, blocks of the library's allocator, descriptors of files.
  */
 enum { WRAPS_REFERENCES, WRAPS_BLOCKS, WRAPS_DESCRIPTORS, WRAPS_KINDS };
-long wraps_held(int kind);
-void wraps_hold(int kind, long more);
+extern atomic_long wraps_held[WRAPS_KINDS];
 
 /*
  * The n-th question from now for a command's state finds that it has failed on the device, and so do
- * all later ones for that command, and waits for it; n = 0: none will. Has one, or this one?
+ * all later ones for that command, and waits for it; n = 0: none will.
  */
 void wraps_condemn(int n);
-void wraps_condemn_event(cl_event event); /* of this command at once */
-int wraps_condemned(void);
-int wraps_has_condemned(cl_event event);
+void wraps_condemn_event(cl_event event);      /* of this command at once */
+extern _Thread_local cl_event wraps_condemned; /* NULL: none has yet */
 
 /* For a function that is wrapped: an event is released, and another one may get its address. */
 void wraps_forget(cl_event event);
-
-/* Events in wait lists, since the program began, that had been found to have failed. */
-long wraps_waited_for_condemned(void);
 
 /*
  * What clGetDeviceInfo answers to a question, of three at most, instead of the device's own answer;
@@ -194,13 +190,13 @@ void wraps_device_says(cl_device_info question, const void *answer, size_t size)
 extern cl_device_id wraps_says_of; /* the only device that answers so; NULL: all do */
 
 /* Options that clBuildProgram is given behind the library's; NULL: none. */
-void wraps_build_with(const char *options);
+extern const char *wraps_build_with;
 
 /*
- * From now on a program of the same context, device, text and options as an earlier one is not built again:
+ * 1: a program of the same context, device, text and options as an earlier one is not built again:
  * kernels and binaries are the earlier one's, which stays.
  */
-void wraps_build_once(void);
+extern int wraps_build_once;
 
 /* For a function that is wrapped: the program that has a program's kernels. */
 cl_program wraps_program_of(cl_program program);
@@ -210,4 +206,4 @@ cl_program wraps_program_of(cl_program program);
  * are. wraps_replaced: how often that was, since.
  */
 void wraps_replace(const char *text, const char *instead);
-int wraps_replaced(void);
+extern int wraps_replaced;

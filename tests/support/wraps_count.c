@@ -1,59 +1,23 @@
 /* Which call fails, and what is held: for all files of wrapped functions. */
 #include <errno.h>
-#include <stdatomic.h>
 
 #include "support/wraps.h"
 
 #define WRAPS_NAME(number, name) name,
 const char *const wraps_names[WRAPS] = {WRAPPED(WRAPS_NAME)};
 
-static atomic_long calls[WRAPS], held[WRAPS_KINDS];
-static _Thread_local long own_calls;
-static _Thread_local int wanted, countdown, failed = -1;
-static _Thread_local int again, failed_again = -1, paused;
-
-long wraps_calls(int function)
-{
-    return atomic_load(&calls[function]);
-}
-
-long wraps_own_calls(void)
-{
-    return own_calls;
-}
-
-long wraps_held(int kind)
-{
-    return atomic_load(&held[kind]);
-}
-
-void wraps_hold(int kind, long more)
-{
-    atomic_fetch_add(&held[kind], more);
-}
+atomic_long wraps_calls[WRAPS], wraps_held[WRAPS_KINDS];
+_Thread_local long wraps_own_calls;
+_Thread_local int wraps_fail_again, wraps_failed = -1, wraps_failed_again = -1;
+static _Thread_local int wanted, countdown, paused;
 
 void wraps_fail(int function, int n)
 {
     wanted = function;
     countdown = n;
-    own_calls = 0;
-    again = 0;
-    failed = failed_again = -1;
-}
-
-void wraps_fail_again(int n)
-{
-    again = n;
-}
-
-int wraps_failed(void)
-{
-    return failed;
-}
-
-int wraps_failed_again(void)
-{
-    return failed_again;
+    wraps_own_calls = 0;
+    wraps_fail_again = 0;
+    wraps_failed = wraps_failed_again = -1;
 }
 
 void wraps_pause(void)
@@ -84,9 +48,9 @@ static int error_of(int function)
 /* After the first failure. */
 static int fails_again(int function)
 {
-    if (again == 0 || (again > 0 && --again > 0))
+    if (wraps_fail_again == 0 || (wraps_fail_again > 0 && --wraps_fail_again > 0))
         return 0;
-    failed_again = function;
+    wraps_failed_again = function;
     errno = error_of(function);
     return 1;
 }
@@ -95,15 +59,15 @@ int wraps_fails(int function)
 {
     if (paused)
         return 0;
-    atomic_fetch_add(&calls[function], 1);
+    ++wraps_calls[function];
     if (!is_wanted(function))
         return 0;
-    ++own_calls;
+    ++wraps_own_calls;
     if (countdown == 0)
-        return failed >= 0 && fails_again(function);
+        return wraps_failed >= 0 && fails_again(function);
     if (--countdown > 0)
         return 0;
-    failed = function;
+    wraps_failed = function;
     errno = error_of(function);
     return 1;
 }

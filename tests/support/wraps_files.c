@@ -14,7 +14,7 @@ WRAP(int, open, (const char *path, int flags, mode_t mode))
     if (!(flags & O_CLOEXEC) && !strstr(path, ".gcda"))
         tap_ok(0, "%s is opened without O_CLOEXEC", path);
     const int file = wraps_fails(WRAP_OPEN) ? -1 : __real_open(path, flags, mode);
-    wraps_hold(WRAPS_DESCRIPTORS, file >= 0);
+    wraps_held[WRAPS_DESCRIPTORS] += file >= 0;
     return file;
 }
 

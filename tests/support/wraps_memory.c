@@ -14,6 +14,6 @@ WRAP_ALLOCATOR(calloc, WRAP_CALLOC, (size_t count, size_t size), (count, size))
 
 WRAP(void, free, (void *block))
 {
-    wraps_hold(WRAPS_DESCRIPTORS, block ? -1 : 0);
+    wraps_held[WRAPS_DESCRIPTORS] -= block != NULL;
     __real_free(block);
 }

@@ -26,13 +26,13 @@ WRAP_MADE(MPI_Comm_create_group, WRAP_MPI_CREATE_GROUP, MPI_COMM_NULL, part,
 
 WRAP(int, MPI_Group_free, (MPI_Group * group))
 {
-    wraps_hold(WRAPS_REFERENCES, -1);
+    --wraps_held[WRAPS_REFERENCES];
     return __real_MPI_Group_free(group);
 }
 
 WRAP(int, MPI_Comm_free, (MPI_Comm * comm))
 {
-    wraps_hold(WRAPS_REFERENCES, -1);
+    --wraps_held[WRAPS_REFERENCES];
     return __real_MPI_Comm_free(comm);
 }
 

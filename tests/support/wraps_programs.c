@@ -15,13 +15,8 @@ typedef struct known {
 } known;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int once;
+int wraps_build_once;
 static known *all;
-
-void wraps_build_once(void)
-{
-    once = 1;
-}
 
 static known *find(cl_program program)
 {
@@ -46,7 +41,7 @@ static uint64_t digest_words(uint64_t digest, const void *bytes, size_t size)
 /* A new program has no text yet; what it is made of comes in pieces. Kernels are a context's. */
 static void known_has(cl_context context, cl_program program, const void *text, size_t size)
 {
-    if (!once)
+    if (!wraps_build_once)
         return;
     const uint64_t start = sbn__digest(SBN_DIGEST_START, &context, sizeof context);
     pthread_mutex_lock(&lock);
@@ -100,24 +95,15 @@ cl_program wraps_program_of(cl_program program)
     return k && k->built ? k->built : program;
 }
 
-static const char *wanted_text, *text_instead, *more_options;
-static int replacements;
-
-void wraps_build_with(const char *options)
-{
-    more_options = options;
-}
+const char *wraps_build_with;
+int wraps_replaced;
+static const char *wanted_text, *text_instead;
 
 void wraps_replace(const char *text, const char *instead)
 {
     wanted_text = text;
     text_instead = instead;
-    replacements = 0;
-}
-
-int wraps_replaced(void)
-{
-    return replacements;
+    wraps_replaced = 0;
 }
 
 /* The sources as one text, with every wanted text replaced. */
@@ -137,7 +123,7 @@ static char *replaced(cl_uint count, const char **texts, const size_t *lengths)
             memcpy(to, found ? text_instead : from, found ? of_instead : 1);
             to += found ? of_instead : 1;
             i += found ? of_text : 1;
-            replacements += found;
+            wraps_replaced += found;
         }
     *to = '\0';
     return whole;
@@ -156,7 +142,7 @@ WRAP(cl_program, clCreateProgramWithSource,
                               : __real_clCreateProgramWithSource(context, count, texts, lengths,
                                                                  code);
     free(copy);
-    wraps_hold(WRAPS_REFERENCES, program != NULL);
+    wraps_held[WRAPS_REFERENCES] += program != NULL;
     for (cl_uint i = 0; program && i < count; ++i)
         known_has(context, program, texts[i], lengths ? lengths[i] : strlen(texts[i]));
     return program;
@@ -172,7 +158,7 @@ WRAP(cl_program, clCreateProgramWithBinary,
     }
     cl_program program = __real_clCreateProgramWithBinary(context, count, devices, lengths,
                                                           binaries, of_binaries, code);
-    wraps_hold(WRAPS_REFERENCES, program != NULL);
+    wraps_held[WRAPS_REFERENCES] += program != NULL;
     if (program)
         known_has(context, program, binaries[0], lengths[0]);
     return program;
@@ -187,13 +173,13 @@ WRAP(cl_int, clBuildProgram,
     if (wraps_fails(WRAP_BUILD))
         return CL_BUILD_PROGRAM_FAILURE;
     char both[4096];
-    if (more_options &&
-        snprintf(both, sizeof both, "%s %s", options, more_options) >= (int)sizeof both)
+    if (wraps_build_with &&
+        snprintf(both, sizeof both, "%s %s", options, wraps_build_with) >= (int)sizeof both)
         abort();
     if (known_is_built(program, devices[0], options))
         return CL_SUCCESS;
     const cl_int code = __real_clBuildProgram(program, count, devices,
-                                              more_options ? both : options, notify, data);
+                                              wraps_build_with ? both : options, notify, data);
     if (code == CL_SUCCESS)
         known_built(program);
     return code;

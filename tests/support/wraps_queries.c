@@ -7,7 +7,7 @@
 
 WRAP(void, sbn__free, (void *block))
 {
-    wraps_hold(WRAPS_BLOCKS, block ? -1 : 0);
+    wraps_held[WRAPS_BLOCKS] -= block != NULL;
     __real_sbn__free(block);
 }
 
@@ -57,7 +57,7 @@ WRAP(cl_int, clWaitForEvents, (cl_uint count, const cl_event *list))
 {
     cl_int code = __real_clWaitForEvents(count, list);
     for (cl_uint i = 0; i < count; ++i)
-        if (wraps_has_condemned(list[i]))
+        if (list[i] == wraps_condemned)
             code = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
     return wraps_fails(WRAP_WAIT) ? CL_OUT_OF_RESOURCES : code;
 }
@@ -71,7 +71,7 @@ WRAP(cl_int, clFinish, (cl_command_queue queue))
 /* One reference less, whatever is returned. */
 static cl_int released(cl_int code, int function)
 {
-    wraps_hold(WRAPS_REFERENCES, code == CL_SUCCESS ? -1 : 0);
+    wraps_held[WRAPS_REFERENCES] -= code == CL_SUCCESS;
     return wraps_fails(function) ? CL_OUT_OF_RESOURCES : code;
 }
 

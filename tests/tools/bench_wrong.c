@@ -10,7 +10,7 @@
 #endif
 
 #include "bench/bench.h"
-#include "support/fixture.h"
+#include "support/main.h"
 #include "support/trial.h"
 #include "support/wraps.h"
 
@@ -20,10 +20,10 @@
 static long commands, skipped;
 
 /* In place of a command: what waits for it goes on. */
-static cl_int nothing(cl_command_queue queue, cl_uint num_wait, const cl_event *wait_list,
+static cl_int nothing(cl_command_queue on, cl_uint num_wait, const cl_event *wait_list,
                       cl_event *event)
 {
-    return event ? clEnqueueMarkerWithWaitList(queue, num_wait, wait_list, event) : CL_SUCCESS;
+    return event ? clEnqueueMarkerWithWaitList(on, num_wait, wait_list, event) : CL_SUCCESS;
 }
 
 #define WRAP_COMMAND(result, f, instead, parameters, arguments) \
@@ -32,16 +32,16 @@ static cl_int nothing(cl_command_queue queue, cl_uint num_wait, const cl_event *
         return commands++ == skipped ? instead : __real_##f arguments; \
     }
 
-WRAP_COMMAND(cl_int, clEnqueueNDRangeKernel, nothing(queue, num_wait, wait_list, event),
-             (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+WRAP_COMMAND(cl_int, clEnqueueNDRangeKernel, nothing(on, num_wait, wait_list, event),
+             (cl_command_queue on, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
               const size_t *global, const size_t *local, cl_uint num_wait,
               const cl_event *wait_list, cl_event *event),
-             (queue, kernel, dimensions, offset, global, local, num_wait, wait_list, event))
+             (on, kernel, dimensions, offset, global, local, num_wait, wait_list, event))
 
-WRAP_COMMAND(cl_int, clEnqueueCopyBuffer, nothing(queue, num_wait, wait_list, event),
-             (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
+WRAP_COMMAND(cl_int, clEnqueueCopyBuffer, nothing(on, num_wait, wait_list, event),
+             (cl_command_queue on, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
               size_t size, cl_uint num_wait, const cl_event *wait_list, cl_event *event),
-             (queue, from, to, from_offset, to_offset, size, num_wait, wait_list, event))
+             (on, from, to, from_offset, to_offset, size, num_wait, wait_list, event))
 
 #ifdef HAVE_DNNL
 WRAP_COMMAND(dnnl_status_t, dnnl_primitive_execute, dnnl_success,
@@ -133,24 +133,21 @@ static void check_right(const bench *b)
         }
 }
 
-static fixture device;
+__attribute__((constructor)) static void begin(void)
+{
+    fixture_one_thread();
+}
 
-static void check_all(void)
+void checks(void)
 {
     char error[RUNNER_ERROR];
     const device_info info = {.id = device.device, .type = "cpu", .form = SBN_FORM_CPU};
     const device_info *devices[] = {&info};
     bench b = {.devices = devices, .num_devices = 1, .budget = {.rounds = 1}};
+    wraps_build_once = 1;
     must(bench_open(&b, error), error);
     check_right(&b);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i)
         check_faults(&b, i);
     queues_close(b.queues);
-}
-
-int main(void)
-{
-    fixture_one_thread();
-    wraps_build_once();
-    return fixture_main(&device, NULL, check_all);
 }

@@ -168,7 +168,8 @@ rm -rf "$tree/build"
 quickstart 0 check
 it_says 'going on without iproute2: packages can only be installed by root'
 
-# A Python that has come gets its package; names of files are those of the caller's folder.
+# A Python that has come gets its package; names of files are those of the caller's folder, and
+# the status is the demo's.
 rm "$tree/build/arguments"
 quickstart 0 build
 check 'nothing is configured anew' [ ! -e "$tree/build/arguments" ]
@@ -176,8 +177,8 @@ made_up python3 < /dev/null
 quickstart 0 build
 check 'but for a Python that has come' [ -e "$tree/build/arguments" ]
 mkdir "$tree/build/examples"
-printf '%s\n' 'pwd' 'echo "$@"' | made_up ../tree/build/examples/train_fashion
-quickstart 0 demo --data images
+printf '%s\n' 'pwd' 'echo "$@"' 'exit 2' | made_up ../tree/build/examples/train_fashion
+quickstart 2 demo --data images
 check "the demo runs in the caller's folder" grep -qx "$work" "$work/out"
 it_says "^--out .*/build/fashion --data images$"
 echo "1..$count"
