@@ -69,8 +69,8 @@ static void check_largest(sbn_kernel_form form, sbn_layout layout)
     buffer_read(&s, &s.shard.y, 1, &y);
     buffer_read(&s, &s.shard.bias_grad, 1, &gradient);
     tap_ok(mean[0] == -FLT_MAX && var[0] == 0 && y == 1 && gradient == 0,
-           "form %d, layout %d, the largest float: mean %a, variance %a, y %a, gradient %a", (int)form,
-           (int)layout, (double)mean[0], (double)var[0], (double)y, (double)gradient);
+           "form %d, layout %d, the largest float: mean %a, variance %a, y %a, gradient %a",
+           (int)form, (int)layout, (double)mean[0], (double)var[0], (double)y, (double)gradient);
     slice_close(&s);
     fixture_die(&l);
 }
