@@ -209,6 +209,21 @@ def run_rank(folder, rank):
     if rank == 0:
         dist.barrier()
 
+    # Ranks 0 and 1 are in unequal numbers of groups.
+    dist.new_group([0])
+    half = dist.new_group([0, 1])
+    layer = convert_sync_batchnorm(torch.nn.BatchNorm1d(8), half, timeout=LIMIT)
+    if rank < 2:
+        expect("a part of the ranks", "nothing was raised", layer, x)
+    dist.barrier()
+    if rank == 0:
+        expect("... one of which does not come", r"for rank 1 \(SBN_TIMEOUT", layer, x)
+    dist.barrier()
+    if rank < 2:
+        twos = torch.ones(8)
+        dist.all_reduce(twos, group=half)
+        report(bool((twos == 2).all()), f"... and the user's group goes on # got: {twos}")
+
     # Rank 1 dies in the first pass of another group, once it has told the others that it is there.
     two, other = model(), model(timeout=LIMIT)
     two(x)
