@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 
 import torch
 import torch.distributed as dist
@@ -51,7 +52,9 @@ def run_rank(folder, rank):
             else:
                 expect(f"world {place}", "nothing was raised", layer, x)
             loss = layer(x.clone().requires_grad_()).sum()
+            store = weakref.ref(dist.distributed_c10d._get_default_store())
             dist.destroy_process_group()
+            report(store() is None, f"... lets go of its store # got: {store()}")
     launch.join(folder, WORLD, rank)
 
     def model(channels=8, timeout=60.0, **settings):

@@ -9,6 +9,7 @@ import itertools
 import signal
 import threading
 import time
+import weakref
 from typing import Any, Callable, Iterator
 
 import torch
@@ -41,6 +42,8 @@ _TAGS = _HEADER, _WORDS, _REPEAT = (
     _c.CONSTANTS["SBN_TAG_REPEAT"],
 )
 
+_unfinished: list[DistributedTransport] = []
+
 
 class _Request:
     __slots__ = ("place", "started", "tag", "words", "work")
@@ -69,7 +72,7 @@ class DistributedTransport(Transport):
     ) -> None:
         super().__init__()
         self._whole = whole or self
-        self._process_group, self._timeout = process_group, timeout
+        self._process_group, self._timeout = weakref.ref(process_group), timeout
         self._parts: list[DistributedTransport] = []
         self._calls = False  # the library, which may call back
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
@@ -200,6 +203,14 @@ class DistributedTransport(Transport):
 
         return keep
 
+    def close(self) -> None:
+        """Lets go of the store, as a new world may need its address, and of gloo's threads."""
+        for own in (self, *self._parts):
+            if own._requests:
+                _unfinished.append(own)  # whose end would wait for them
+            else:
+                own._groups, own._store = {}, None
+
     # --- the library's callbacks -------------------------------------------------------------
     # None may raise: an error's text becomes part of the library's sentence.
 
@@ -250,7 +261,7 @@ class DistributedTransport(Transport):
         try:
             if count != self._size:
                 raise ValueError(f"split: expected all {self._size} ranks, got {count}")
-            made = DistributedTransport(self._process_group, self._timeout, self)
+            made = DistributedTransport(self._process_group(), self._timeout, self)
             self._parts.append(made)
             ctypes.memmove(part, ctypes.byref(made.table), ctypes.sizeof(_c.Transport))
             return 0
