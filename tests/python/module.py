@@ -346,6 +346,10 @@ with tap.part("the end"):
     ended = run_apart("import syncbn", SYNCBN_LIBRARY="/none/libsyncbn.so.0")
     told = "ImportError: SYNCBN_LIBRARY: expected the path of libsyncbn.so.0" in ended.stderr
     tap.ok(told, "a library that is not there", ended.stderr)
+    platform, sys.platform = sys.platform, "darwin"
+    pattern = "^libsyncbn.0.dylib was not found"
+    tap.raises(ImportError, pattern, _c.load, "SBN_NONE", "libsyncbn.so.0")
+    sys.platform = platform
     _c.__file__ = "/syncbn/_c.py"
     tap.ok(_c.load("SYNCBN_LIBRARY", "none")._handle, "a package near the root of the file system")
     ended = run_apart(
