@@ -130,6 +130,7 @@ def run_rank(folder, rank):
     for number, handler, told in (
         (signal.SIGINT, signal.default_int_handler, "KeyboardInterrupt"),
         (signal.SIGTERM, stop, "stopped"),
+        (signal.SIGCHLD, stop, "stopped"),
     ):
         two = model(timeout=float("inf"))
         expect("a timeout without an end", "nothing was raised", two, x)
