@@ -224,6 +224,8 @@ with tap.part("errors"):
     x = torch.ones(4, 2)
     parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
     average_exactly(parallel)
+    copy.deepcopy(parallel)
+    tap.ok(True, "a model that averages is copied")
     wrap, made = _opencl.Buffers.wrap, []
 
     def wrap_one(self, *arguments):
