@@ -17,7 +17,7 @@ _lock = threading.RLock()
 _groups: dict[tuple[Any, float, int, Device | None], Group] = {}
 # The world, held weakly: while its store lives, there can be no other one at the same address.
 _world: Any = None
-_OF_WORLD = "the world"  # in its place in _groups
+_WORLD = "the world"  # in its place in _groups
 
 
 def group_of(
@@ -31,7 +31,7 @@ def group_of(
     """
     world = dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
     of_world = world is not None and (process_group is None or process_group is world)
-    key = _OF_WORLD if of_world else process_group, timeout, replicas, device
+    key = _WORLD if of_world else process_group, timeout, replicas, device
     group = _groups.get(key) if world is (_world and _world()) else None
     return group or _made(key, world)
 
@@ -42,7 +42,7 @@ def _made(key: tuple[Any, float, int, Device | None], world: Any) -> Group:
         group = _groups.get(key)
         if group is None:
             process_group, timeout, replicas, device = key
-            transport = transport_of(world if process_group is _OF_WORLD else process_group, timeout)
+            transport = transport_of(world if process_group is _WORLD else process_group, timeout)
             group = _groups[key] = Group(device or cpu(), replicas, transport, timeout)
     return group
 
