@@ -74,12 +74,13 @@ class DistributedTransport(Transport):
     ) -> None:
         super().__init__()
         self._whole = whole or self
-        self._process_group, self._timeout = weakref.ref(process_group), timeout
+        self._process_group: Callable[[], Any] = weakref.ref(process_group)
+        self._timeout = timeout
         self._parts: list[DistributedTransport] = []
         self._calls = False  # the library, which may call back
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         # PyTorch has no public way to it.
-        self._store = dist.distributed_c10d._get_default_store()
+        self._store: Any = dist.distributed_c10d._get_default_store()
         self._requests: dict[int, _Request] = {}
         self._numbers = itertools.count(1)  # a request is other than NULL
         # How many transports between these ranks this one has made: the same on all of them, which
@@ -115,7 +116,7 @@ class DistributedTransport(Transport):
             with _waits_limited(self._store, limit):
                 words, repeat = (
                     dist.ProcessGroupGloo(
-                        dist.PrefixStore(self._path + kind, self._store),
+                        dist.distributed_c10d.PrefixStore(self._path + kind, self._store),
                         *(self._rank, self._size),
                         timeout=limit,
                     )
