@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import sys
 from ctypes import (
     POINTER,
     Structure,
@@ -172,6 +173,8 @@ STRUCTS: dict[str, type[Structure]] = {
 def load(variable: str, name: str) -> ctypes.CDLL:
     """A library: the file that the environment variable names, or else that of the prefix this
     package is installed in, or else what the system's loader finds."""
+    if sys.platform == "darwin":
+        name = name.replace(".so.0", ".0.dylib")
     chosen = os.environ.get(variable)
     beside = Path(__file__).resolve().parent / "../../.." / name
     path = chosen or (str(beside) if beside.exists() else name)

@@ -4,6 +4,7 @@ Worlds of 1 to 4 ranks fork before this process uses OpenCL.
 """
 
 import copy
+import gc
 import os
 import sys
 
@@ -131,6 +132,20 @@ def group(world, rank):
     return results, names, getattr(again, "_ddp_params_and_buffers_to_ignore", None)
 
 
+def threads():
+    """How many threads the process has after each of some models has gone."""
+    counts = []
+    gc.disable()
+    for _ in range(3):
+        parallel = DistributedDataParallel(nn.Linear(3, 2))
+        average_exactly(parallel, timeout=100)
+        parallel(torch.ones(2, 3)).sum().backward()
+        del parallel
+        counts.append(len(os.listdir("/proc/self/task")))
+    gc.enable()
+    return counts
+
+
 def faults(rank):
     """What ranks are told when rank 1 does not come to backward."""
     model = nn.Linear(3, 2)
@@ -138,9 +153,9 @@ def faults(rank):
     average_exactly(parallel, timeout=LIMIT)
     parallel(torch.ones(2, 3)).sum().backward()
     loss = parallel(torch.ones(2, 3)).sum()
-    if rank == 1:
-        return "skipped"
-    return tap.raised(loss.backward)
+    told = "skipped" if rank == 1 else tap.raised(loss.backward)
+    dist.barrier()  # until then rank 1 keeps its model
+    return told
 
 
 def run_rank(folder, world, rank):
@@ -150,6 +165,7 @@ def run_rank(folder, world, rank):
         "views": train(world, rank, gradient_as_bucket_view=True),
         "mean": mean(world, rank),
         "group": group(world, rank),
+        "threads": threads(),
     }
     if "bfloat16" in digests:
         results["bfloat16"] = train(world, rank, torch.bfloat16)
@@ -181,6 +197,9 @@ for world in 1, 2, 3, 4:
         tap.ok(tap.equal(alone, wrapped), what)
         tap.ok(names == ["1.factor"], "... and takes the others", names)
         tap.ok(unmarked == [], "... and all again, once converted to 'local'", unmarked)
+        counts = ranks[0]["threads"]
+        what = f"{world} processes: averaging ends with its model"
+        tap.ok(len(set(counts)) == 1, what, counts)
         if world == 3:
             told = [results["faults"] for results in ranks]
             named = all(
@@ -205,6 +224,8 @@ with tap.part("errors"):
     x = torch.ones(4, 2)
     parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
     average_exactly(parallel)
+    copy.deepcopy(parallel)
+    tap.ok(True, "a model that averages is copied")
     wrap, made = _opencl.Buffers.wrap, []
 
     def wrap_one(self, *arguments):

@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 
 import torch
 import torch.distributed as dist
@@ -51,7 +52,9 @@ def run_rank(folder, rank):
             else:
                 expect(f"world {place}", "nothing was raised", layer, x)
             loss = layer(x.clone().requires_grad_()).sum()
+            store = weakref.ref(dist.distributed_c10d._get_default_store())
             dist.destroy_process_group()
+            report(store() is None, "... leaves no store")
     launch.join(folder, WORLD, rank)
 
     def model(channels=8, timeout=60.0, **settings):
@@ -127,6 +130,7 @@ def run_rank(folder, rank):
     for number, handler, told in (
         (signal.SIGINT, signal.default_int_handler, "KeyboardInterrupt"),
         (signal.SIGTERM, stop, "stopped"),
+        (signal.SIGCHLD, stop, "stopped"),
     ):
         two = model(timeout=float("inf"))
         expect("a timeout without an end", "nothing was raised", two, x)
@@ -208,6 +212,17 @@ def run_rank(folder, rank):
     report(time.monotonic() - began < 20, "... at once")
     if rank == 0:
         dist.barrier()
+
+    # Ranks in unequally many groups.
+    dist.new_group([0])
+    half = dist.new_group([0, 1])
+    if rank < 2:
+        layer = convert_sync_batchnorm(torch.nn.BatchNorm1d(8), half, timeout=LIMIT)
+        expect("some of the ranks", "nothing was raised", layer, x)
+        if rank == 0:
+            expect("... one of which is late", "for rank 1", layer, x)
+        dist.all_reduce(two := torch.ones(8), group=half)
+        report(two.eq(2).all(), "... the user's group goes on")
 
     # Rank 1 dies in the first pass of another group, once it has told the others that it is there.
     two, other = model(), model(timeout=LIMIT)

@@ -334,9 +334,22 @@ with tap.part("the end"):
     )
     well = (ended.returncode, ended.stdout, ended.stderr) == (0, "passed\n", "")
     tap.ok(well, "the interpreter ends well with a graph that has not run backward", ended)
+    ended = run_apart(
+        "import torch, weakref; import torch.distributed as dist\n"
+        "from syncbn.torch import SyncBatchNorm\n"
+        "store = dist.TCPStore('127.0.0.1', 0, 1, True)\n"
+        "dist.init_process_group('gloo', store=store, rank=0, world_size=1)\n"
+        "SyncBatchNorm(4)(torch.ones(2, 4, requires_grad=True)).sum().backward()\n"
+        "world = weakref.ref(dist.group.WORLD); dist.destroy_process_group(); print(world())"
+    )
+    tap.ok(ended.stdout == "None\n", "nothing keeps a world that has been destroyed", ended)
     ended = run_apart("import syncbn", SYNCBN_LIBRARY="/none/libsyncbn.so.0")
     told = "ImportError: SYNCBN_LIBRARY: expected the path of libsyncbn.so.0" in ended.stderr
     tap.ok(told, "a library that is not there", ended.stderr)
+    platform, sys.platform = sys.platform, "darwin"
+    pattern = "^libsyncbn.0.dylib was not found"
+    tap.raises(ImportError, pattern, _c.load, "SBN_NONE", "libsyncbn.so.0")
+    sys.platform = platform
     _c.__file__ = "/syncbn/_c.py"
     tap.ok(_c.load("SYNCBN_LIBRARY", "none")._handle, "a package near the root of the file system")
     ended = run_apart(

@@ -119,6 +119,16 @@ class _Averaging(Group):
             self._parallel = None
         super().close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy of the model has no hook."""
+        return type(None), ()
+
+    def __del__(self) -> None:
+        """With its DistributedDataParallel, which alone holds it."""
+        # Without `handle` where the group could not be made.
+        if getattr(self, "handle", None):
+            self.close()
+
     def _begin(self, bucket: Any) -> _Exchange:
         """Begins to average a bucket, in the memory of float32 gradients."""
         gradients = bucket.gradients()

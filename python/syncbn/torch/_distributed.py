@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import datetime
-import inspect
 import itertools
 import signal
 import threading
 import time
+import weakref
 from typing import Any, Callable, Iterator
 
 import torch
@@ -25,7 +25,8 @@ _ENDLESS = 1e9
 # Gloo's own timeout is that much longer than the group's, which names the ranks that are missing;
 # until then a rank that comes late is told, or finds all sums.
 _GLOO_LATER = 10.0
-# Signals by which programs are ended or told the time. To ask for the handlers of all takes some 50 us.
+# Signals by which programs are ended, told the time, or told that a worker of a DataLoader has died.
+# To ask for the handlers of all takes some 50 us.
 _SIGNALS = (
     signal.SIGINT,
     signal.SIGTERM,
@@ -33,6 +34,7 @@ _SIGNALS = (
     signal.SIGALRM,
     signal.SIGUSR1,
     signal.SIGUSR2,
+    signal.SIGCHLD,
 )
 
 _TRANSPORT_ERROR = _c.CONSTANTS["SBN_TRANSPORT_ERROR"]
@@ -41,6 +43,8 @@ _TAGS = _HEADER, _WORDS, _REPEAT = (
     _c.CONSTANTS["SBN_TAG_WORDS"],
     _c.CONSTANTS["SBN_TAG_REPEAT"],
 )
+
+_unfinished: list[DistributedTransport] = []
 
 
 class _Request:
@@ -70,23 +74,23 @@ class DistributedTransport(Transport):
     ) -> None:
         super().__init__()
         self._whole = whole or self
-        self._process_group, self._timeout = process_group, timeout
+        self._process_group: Callable[[], Any] = weakref.ref(process_group)
+        self._timeout = timeout
         self._parts: list[DistributedTransport] = []
         self._calls = False  # the library, which may call back
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
-        self._store = _store()
+        # PyTorch has no public way to it.
+        self._store: Any = dist.distributed_c10d._get_default_store()
         self._requests: dict[int, _Request] = {}
         self._numbers = itertools.count(1)  # a request is other than NULL
-        ranks = _ranks_of(process_group)
         # How many transports between these ranks this one has made: the same on all of them, which
         # make their groups in the same order. The number ends with the world, as its store does.
-        between = f"syncbn/{'-'.join(map(str, ranks))}/"
+        between = f"syncbn/{'-'.join(map(str, _ranks_of(process_group)))}/"
         self._made = f"{between}made/{self._rank}"
-        self._path = f"{between}{self._store.add(self._made, 1) if self._store else 1}/"
-        groups = self._make_groups(process_group, ranks, timeout)
-        self._started = {tag: itertools.count(1) for tag in groups}
-        self._announced = dict.fromkeys(groups, 0)
-        self._groups = groups
+        self._path = f"{between}{self._store.add(self._made, 1)}/"
+        self._groups = self._make_groups(timeout)
+        self._started = {tag: itertools.count(1) for tag in _TAGS}
+        self._announced = dict.fromkeys(_TAGS, 0)
         self._start = _c.Start(self.start)
         self._test = _c.Test(self.test)
         self._missing = _c.Missing(self.missing)
@@ -102,24 +106,21 @@ class DistributedTransport(Transport):
             end=self._end,
         )
 
-    def _make_groups(
-        self, process_group: dist.ProcessGroup, ranks: list[int], timeout: float
-    ) -> dict[int, Any]:
-        """The process group of each tag."""
-        options: dict[str, Any] = {}
-        if len(ranks) < dist.get_world_size():
-            if "use_local_synchronization" not in inspect.signature(dist.new_group).parameters:
-                # Before PyTorch 2.1 all ranks of the world make a group: take the caller's.
-                return {tag: process_group for tag in _TAGS}
-            options["use_local_synchronization"] = True
+    def _make_groups(self, timeout: float) -> dict[int, Any]:
+        """The process group of each tag. new_group() would have all ranks of the world come, or else
+        give it a name that ranks in other groups do not share."""
         interrupt = self._wait_for_all(timeout)
         seconds = min(timeout + min(timeout, _GLOO_LATER), _ENDLESS)
         limit = datetime.timedelta(seconds=seconds)
         try:
             with _waits_limited(self._store, limit):
                 words, repeat = (
-                    dist.new_group(ranks, backend="gloo", timeout=limit, **options)
-                    for _ in range(2)
+                    dist.ProcessGroupGloo(
+                        dist.distributed_c10d.PrefixStore(self._path + kind, self._store),
+                        *(self._rank, self._size),
+                        timeout=limit,
+                    )
+                    for kind in ("words", "repeat")
                 )
         finally:
             if interrupt:
@@ -129,8 +130,6 @@ class DistributedTransport(Transport):
     def _wait_for_all(self, timeout: float) -> BaseException | None:
         """Waits until all ranks are here, because PyTorch's own wait has no such limit. Returns
         what interrupted it when all have come, who now make their groups."""
-        if self._store is None:
-            return None
         end, pause = time.monotonic() + timeout, 0.001
         absent = set(range(self._size))
         interrupt: BaseException | None = None
@@ -207,6 +206,14 @@ class DistributedTransport(Transport):
 
         return keep
 
+    def close(self) -> None:
+        """Lets go of the store, as a new world may need its address, and of gloo's threads."""
+        for own in (self, *self._parts):
+            if own._requests:
+                _unfinished.append(own)  # whose end would wait for them
+            else:
+                own._groups, own._store = {}, None
+
     # --- the library's callbacks -------------------------------------------------------------
     # None may raise: an error's text becomes part of the library's sentence.
 
@@ -244,8 +251,6 @@ class DistributedTransport(Transport):
             request = self._requests[number]
             self._announce(request)
             absent = self._absent(request)
-            if absent is None:
-                return -1
             for place, rank in enumerate(absent):
                 ranks[place] = rank
             return len(absent)
@@ -259,7 +264,7 @@ class DistributedTransport(Transport):
         try:
             if count != self._size:
                 raise ValueError(f"split: expected all {self._size} ranks, got {count}")
-            made = DistributedTransport(self._process_group, self._timeout, self)
+            made = DistributedTransport(self._process_group(), self._timeout, self)
             self._parts.append(made)
             ctypes.memmove(part, ctypes.byref(made.table), ctypes.sizeof(_c.Transport))
             return 0
@@ -281,14 +286,12 @@ class DistributedTransport(Transport):
         """Tells the other ranks how many requests of this tag have begun here, by one key for all,
         so that the store does not grow."""
         more = request.place - self._announced[request.tag]
-        if self._store is not None and more > 0:
+        if more > 0:
             self._announced[request.tag] = request.place
             self._store.add(f"{self._path}{request.tag}/{self._rank}", more)
 
-    def _absent(self, request: _Request) -> list[int] | None:
-        """The other ranks that have not announced it, or None where that cannot be known."""
-        if self._store is None:
-            return None
+    def _absent(self, request: _Request) -> list[int]:
+        """The other ranks that have not announced it."""
         return [
             rank
             for rank in range(self._size)
@@ -297,22 +300,9 @@ class DistributedTransport(Transport):
         ]
 
 
-def _store() -> Any:
-    """The store of the default process group, or None.
-
-    PyTorch has no public way to it. Without it a sentence does not name the ranks that are
-    missing; nothing else needs it.
-    """
-    get = getattr(dist.distributed_c10d, "_get_default_store", None)
-    return get() if get else None
-
-
 @contextlib.contextmanager
 def _waits_limited(store: Any, limit: datetime.timedelta) -> Iterator[None]:
     """Limits PyTorch's waits in the store, as for a rank that has died and does not connect."""
-    if store is None:
-        yield
-        return
     usual = store.timeout
     store.set_timeout(min(limit, usual))
     try:

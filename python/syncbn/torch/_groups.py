@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 
 import torch.distributed as dist
@@ -12,9 +13,11 @@ from syncbn._device import Device, cpu
 from syncbn._group import Group, Transport
 from syncbn.torch._distributed import DistributedTransport
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _groups: dict[tuple[Any, float, int, Device | None], Group] = {}
+# The world, held weakly: while its store lives, there can be no other one at the same address.
 _world: Any = None
+_WORLD = "the world"  # in its place in _groups
 
 
 def group_of(
@@ -27,8 +30,9 @@ def group_of(
     Does not communicate, except when a group of several processes is made: then all of them come.
     """
     world = dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
-    key = world if process_group is None else process_group, timeout, replicas, device
-    group = _groups.get(key) if world is _world else None
+    of_world = world is not None and (process_group is None or process_group is world)
+    key = _WORLD if of_world else process_group, timeout, replicas, device
+    group = _groups.get(key) if world is (_world and _world()) else None
     return group or _made(key, world)
 
 
@@ -38,7 +42,7 @@ def _made(key: tuple[Any, float, int, Device | None], world: Any) -> Group:
         group = _groups.get(key)
         if group is None:
             process_group, timeout, replicas, device = key
-            transport = transport_of(process_group, timeout)
+            transport = transport_of(world if process_group is _WORLD else process_group, timeout)
             group = _groups[key] = Group(device or cpu(), replicas, transport, timeout)
     return group
 
@@ -61,8 +65,14 @@ def transport_of(process_group: Any, timeout: float) -> Transport | None:
 def _forget_former_world(world: Any) -> None:
     """Ends the groups of process groups that destroy_process_group() has ended."""
     global _world
-    if world is _world:
-        return
-    _world = world
-    for key in [key for key in _groups if not isinstance(key[0], (type(None), mpi.Communicator))]:
-        _groups.pop(key).close()
+    if world is not (_world and _world()):
+        _world = None if world is None else weakref.ref(world, _end_groups)
+        _end_groups(_world)
+
+
+def _end_groups(world: Any) -> None:
+    """Ends the groups before this world, or those in it once it is gone."""
+    with _lock:
+        for key in list(_groups) if world is _world else ():
+            if not isinstance(key[0], (type(None), mpi.Communicator)):
+                _groups.pop(key).close()
