@@ -117,7 +117,8 @@ class DistributedTransport(Transport):
                 words, repeat = (
                     dist.ProcessGroupGloo(
                         dist.distributed_c10d.PrefixStore(self._path + kind, self._store),
-                        *(self._rank, self._size),
+                        self._rank,
+                        self._size,
                         timeout=limit,
                     )
                     for kind in ("words", "repeat")
