@@ -80,10 +80,12 @@ static sbn_whole_arguments whole_of(const sbn_layer_pass *lp, const sbn_replica 
     };
 }
 
-static int launch_whole(const sbn_layer_pass *lp, sbn_replica *replica, sbn_kernel *kernel,
+static int launch_whole(const sbn_layer_pass *lp, sbn_replica *replica, int fusion,
                         const sbn_arguments *arguments, const sbn_wait *wait, cl_event *event)
 {
     const size_t work_groups = sbn__ceil_div(lp->layer->channels, lp->strip);
+    sbn_kernels *kernels = replica->kernels[lp->layer->config.type][fusion];
+    sbn_kernel *kernel = &kernels->of[SBN_WHOLE_NCHW + lp->shapes->layout][!lp->kind->fills];
     return sbn__launch(replica, kernel, arguments->list, arguments->count, 1, &work_groups, wait,
                        event);
 }
@@ -107,9 +109,7 @@ int sbn__whole_forward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combi
     sbn__add_whole(&arguments, &own);
     sbn__add_combining(&arguments, combining, 1);
     sbn__fuse_forward(&fused, layer, shard, mask, coefficients, &arguments);
-    sbn_kernels *kernels = replica->kernels[layer->config.type][layer->fusion];
-    return launch_whole(lp, replica, &kernels->of[SBN_WHOLE_NCHW + lp->shapes->layout][0],
-                        &arguments, wait, event);
+    return launch_whole(lp, replica, layer->fusion, &arguments, wait, event);
 }
 
 int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_combining *combining,
@@ -130,7 +130,5 @@ int sbn__whole_backward(sbn_layer_pass *lp, sbn_replica *replica, const sbn_comb
     if (outputs.fusion)
         sbn__fuse_backward(&fused, lp->layer, &shard, &lp->saved->masks[r], outputs,
                            tensors.coefficients, &arguments);
-    sbn_kernels *kernels = replica->kernels[lp->layer->config.type][outputs.fusion];
-    return launch_whole(lp, replica, &kernels->of[SBN_WHOLE_NCHW + lp->shapes->layout][1],
-                        &arguments, wait, event);
+    return launch_whole(lp, replica, outputs.fusion, &arguments, wait, event);
 }
