@@ -42,12 +42,6 @@ static inline int sbn__is_masked(const sbn_batchnorm *layer)
     return layer->config.residual && layer->config.activation != SBN_IDENTITY;
 }
 
-/* 1 if its backward pass finds the sign of z. */
-static inline int sbn__finds_sign(const sbn_batchnorm *layer)
-{
-    return !layer->config.residual && layer->config.activation != SBN_IDENTITY;
-}
-
 /* 1 if the layer normalises by its running statistics. */
 static inline int sbn__is_fixed(const sbn_batchnorm *layer)
 {

@@ -8,7 +8,8 @@
 unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs)
 {
     const int is_backward = (needs & SBN_NEEDS_DY) != 0;
-    if (is_backward && sbn__finds_sign(layer))
+    /* Without a mask a backward pass finds the sign of z. */
+    if (is_backward && !layer->config.residual && layer->config.activation != SBN_IDENTITY)
         needs |= SBN_NEEDS_X | SBN_NEEDS_BIAS;
     if (layer->config.from_output && !is_backward)
         needs |= SBN_MAY_REPLACE_X;
