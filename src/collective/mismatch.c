@@ -116,8 +116,7 @@ static void write_traits(char *out, const int64_t *words, sbn_rank_sets *calls, 
         SAY(out, "%s%s", before,
             trait < SETTINGS ? names[trait - TRAITS] : sbn__setting_name(trait - SETTINGS));
         before = "; ";
-        for (int value = sbn__rank_sets_next(values, -1), n = 0; value >= 0;
-             value = sbn__rank_sets_next(values, value)) {
+        for (int value = -1, n = 0; (value = sbn__rank_sets_next(values, value)) >= 0;) {
             SAY(out, n++ ? ", " : " ");
             write_trait(out, trait, slot_of(words, value)[trait]);
             SAY(out, " on ");
@@ -167,8 +166,7 @@ static void write_sentence(char *out, const int64_t *words, size_t place, int er
     SAY(out, errors              ? "a rank cannot take part: "
              : calls->count == 1 ? "the ranks disagree: "
                                  : "the ranks made different calls: ");
-    for (int set = sbn__rank_sets_next(calls, -1); set >= 0;
-         set = sbn__rank_sets_next(calls, set)) {
+    for (int set = -1; (set = sbn__rank_sets_next(calls, set)) >= 0;) {
         if (errors && !slot_of(words, set)[ERROR])
             continue;
         SAY(out, "%s", between);
