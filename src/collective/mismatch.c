@@ -114,7 +114,7 @@ static void write_traits(char *out, const int64_t *words, sbn_rank_sets *calls, 
         if (values->count == 1)
             continue;
         SAY(out, "%s%s", before,
-            trait < SETTINGS ? names[trait - TRAITS] : sbn__setting_name(trait - SETTINGS));
+            trait < SETTINGS ? names[trait - TRAITS] : sbn__setting_names[trait - SETTINGS]);
         before = "; ";
         for (int value = -1, n = 0; (value = sbn__rank_sets_next(values, value)) >= 0;) {
             SAY(out, n++ ? ", " : " ");

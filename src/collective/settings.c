@@ -37,25 +37,21 @@ sbn_settings sbn__settings_of(const sbn_batchnorm_config *config)
     return made;
 }
 
-const char *sbn__setting_name(int setting)
-{
-    static const char *const names[SBN_SETTINGS] = {
-        [SBN_SETTING_EPS] = "eps",
-        [SBN_SETTING_EPS_MODE] = "eps_mode",
-        [SBN_SETTING_MOMENTUM] = "momentum",
-        [SBN_SETTING_AVERAGE] = "average",
-        [SBN_SETTING_AFFINE] = "affine",
-        [SBN_SETTING_TRACKING] = "track_running_stats",
-        [SBN_SETTING_TYPE] = "type",
-        [SBN_SETTING_ACTIVATION] = "activation",
-        [SBN_SETTING_SLOPE] = "slope",
-        [SBN_SETTING_RESIDUAL] = "residual",
-        [SBN_SETTING_FROM_OUTPUT] = "from_output",
-        [SBN_SETTING_ORDER] = "order version",
-        [SBN_SETTING_BLOCK] = "elements a block",
-    };
-    return names[setting];
-}
+const char *const sbn__setting_names[SBN_SETTINGS] = {
+    [SBN_SETTING_EPS] = "eps",
+    [SBN_SETTING_EPS_MODE] = "eps_mode",
+    [SBN_SETTING_MOMENTUM] = "momentum",
+    [SBN_SETTING_AVERAGE] = "average",
+    [SBN_SETTING_AFFINE] = "affine",
+    [SBN_SETTING_TRACKING] = "track_running_stats",
+    [SBN_SETTING_TYPE] = "type",
+    [SBN_SETTING_ACTIVATION] = "activation",
+    [SBN_SETTING_SLOPE] = "slope",
+    [SBN_SETTING_RESIDUAL] = "residual",
+    [SBN_SETTING_FROM_OUTPUT] = "from_output",
+    [SBN_SETTING_ORDER] = "order version",
+    [SBN_SETTING_BLOCK] = "elements a block",
+};
 
 /* The fewest digits that read back as the same number, so that different values print differently. */
 static void print_number(int64_t word, char *out, size_t size)

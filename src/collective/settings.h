@@ -35,5 +35,5 @@ typedef struct sbn_settings {
 sbn_settings sbn__settings_of(const sbn_batchnorm_config *config);
 
 /* "eps", and a word of it as text: "1e-05". */
-const char *sbn__setting_name(int setting);
+extern const char *const sbn__setting_names[SBN_SETTINGS];
 void sbn__setting_print(int setting, int64_t word, char *out, size_t size);
