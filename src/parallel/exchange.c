@@ -1,7 +1,6 @@
 #include "parallel/exchange.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/digest.h"
 #include "base/memory.h"
@@ -62,12 +61,11 @@ void sbn__exchanges_free(sbn_data_parallel *parallel)
 static void release(sbn_exchange *e)
 {
     sbn_data_parallel *parallel = e->parallel;
-    size_t i = 0;
-    while (parallel->under_way[i] != e)
-        ++i;
-    --parallel->under_way_count;
-    memmove(parallel->under_way + i, parallel->under_way + i + 1,
-            sizeof(sbn_exchange *) * (parallel->under_way_count - i));
+    size_t left = 0;
+    for (size_t i = 0; i < parallel->under_way_count; ++i)
+        if (parallel->under_way[i] != e)
+            parallel->under_way[left++] = parallel->under_way[i];
+    parallel->under_way_count = left;
     for (size_t r = 0; r < parallel->replica_count; ++r) {
         sbn__release_event(&e->ready[r]);
         sbn__release_event(&e->written[r]);
@@ -78,13 +76,12 @@ static void release(sbn_exchange *e)
 /* --- the caller's events ----------------------------------------------------------------- */
 
 /* Sets *event to NULL until there is a command for it. The structs may be missing or invalid. */
-static void forget_events(const sbn_data_parallel *parallel, const sbn_tensors *replicas)
+static void forget_events(const sbn_data_parallel *parallel, const sbn_exchange *asked)
 {
-    if (!sbn__struct_is_valid(replicas, parallel->replica_count, sizeof *replicas))
+    if (!sbn__struct_is_valid(asked->replicas, parallel->replica_count, sizeof *asked->replicas))
         return;
     for (size_t r = 0; r < parallel->replica_count; ++r) {
-        sbn_tensors its;
-        sbn__struct_get(&its, sizeof its, replicas, r);
+        const sbn_tensors its = sbn__tensors_at(asked, r);
         if (its.event)
             *its.event = NULL;
     }
@@ -164,7 +161,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     int status = sbn__enter(parallel, SBN_HANDLE_PARALLEL, "parallel");
     if (status)
         return status;
-    forget_events(parallel, asked->replicas);
+    forget_events(parallel, asked);
     if (parallel->under_way_count == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
                          SBN_MAX_PASSES);
