@@ -51,15 +51,11 @@ static int next_piece(const sbn_bucket *bucket, piece *p)
 void sbn__bucket_cut(sbn_bucket *bucket, sbn_exchange *e)
 {
     const size_t limit = e->parallel->bucket_floats;
-    *bucket = (sbn_bucket){
-        .exchange = e,
-        .tensor = e->tensor,
-        .first = e->first,
-        .host = bucket->host,
-        .copied = bucket->copied,
-        .levels = bucket->levels,
-        .sums = bucket->sums,
-    };
+    bucket->exchange = e;
+    bucket->tensor = e->tensor;
+    bucket->first = e->first;
+    bucket->floats = bucket->blocks = 0;
+    bucket->writes = 0;
     while (e->tensor < e->tensors) {
         const size_t left = e->counts[e->tensor] - e->first;
         const size_t part = fitting(left, limit - bucket->floats);
