@@ -106,7 +106,7 @@ static void number_layer_passes(sbn_pass *pass)
 /* Enqueues step 1 and starts step 2 or, in a joined pass, tells the others of the error. */
 static int launch(sbn_pass *pass)
 {
-    sbn__pass_enter(pass);
+    pass->group->passes[pass->group->passes_under_way++] = pass;
     if (!sbn__pass_is_joined(pass)) {
         sbn__pass_start_alone(pass);
         if (pass->stage == SBN_STAGE_LOCAL)

@@ -54,11 +54,6 @@ sbn_pass *sbn__pass_unsettled(const sbn_group *group)
     return NULL;
 }
 
-void sbn__pass_enter(sbn_pass *pass)
-{
-    pass->group->passes[pass->group->passes_under_way++] = pass;
-}
-
 void sbn__pass_release(sbn_pass *pass)
 {
     sbn_group *group = pass->group;

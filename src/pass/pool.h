@@ -9,8 +9,5 @@ int sbn__pass_acquire(sbn_group *group, size_t count, sbn_pass **pass);
 /* The oldest pass under way that is not settled, or NULL. */
 sbn_pass *sbn__pass_unsettled(const sbn_group *group);
 
-/* Appends the pass to those under way. */
-void sbn__pass_enter(sbn_pass *pass);
-
 /* Removes the pass from those under way, if it is one, and keeps its memory. */
 void sbn__pass_release(sbn_pass *pass);
