@@ -83,11 +83,17 @@ static void check_apart(sbn_pass *pass, size_t count)
     sbn__pass_error(pass, lp, of_branch(status, branch, count));
 }
 
+/* Makes buffers of OpenCL of what is in memory of the host, when all shards have been checked. */
 static void open_host(sbn_pass *pass, size_t count)
 {
     sbn_layer_pass *lp = pass->layer_passes;
-    for (size_t i = 0; i < count && !pass->error; ++i, lp = lp->next)
-        sbn__pass_error(pass, lp, of_branch(sbn__layer_pass_open_host(lp), i, count));
+    for (size_t i = 0; i < count; ++i, lp = lp->next)
+        for (size_t r = 0; r < pass->group->replica_count && !pass->error; ++r) {
+            const int status = sbn__host_open(&lp->work[r].host, lp->layer,
+                                              &pass->group->replicas[r], &lp->shards[r],
+                                              &lp->shapes[r], lp->kind->needs, lp->kind->operation);
+            sbn__pass_error(pass, lp, of_branch(status, i, count));
+        }
 }
 
 /* A call counts once, however many layers it has. */

@@ -146,13 +146,3 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
         sbn__layer_pass_start(lp);
     return status;
 }
-
-int sbn__layer_pass_open_host(sbn_layer_pass *lp)
-{
-    const sbn_group *group = lp->group;
-    int status = SBN_SUCCESS;
-    for (size_t r = 0; r < group->replica_count && !status; ++r)
-        status = sbn__host_open(&lp->work[r].host, lp->layer, &group->replicas[r], &lp->shards[r],
-                                &lp->shapes[r], lp->kind->needs, lp->kind->operation);
-    return status;
-}

@@ -20,6 +20,3 @@ void sbn__layer_pass_start(sbn_layer_pass *lp);
  * src/pass/steps.h; nothing but markers is enqueued.
  */
 int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once);
-
-/* Makes buffers of OpenCL of what is in memory of the host, when all shards have been checked. */
-int sbn__layer_pass_open_host(sbn_layer_pass *lp);
