@@ -27,8 +27,7 @@ static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_bra
 {
     sbn_layer_pass *lp = pass->layer_passes;
     for (size_t i = 0; i < count; ++i, lp = lp->next) {
-        const sbn_branch branch = branch_at(branches, i);
-        const int status = sbn__layer_pass_open(lp, choose, &branch);
+        const int status = sbn__layer_pass_open(lp, choose, branch_at(branches, i));
         sbn__pass_error(pass, lp, of_branch(status, i, count));
     }
     sbn__pass_error(pass, pass->layer_passes, sbn__pass_check_results(results, count));

@@ -34,19 +34,18 @@ static int check_layer(const sbn_batchnorm *layer, const sbn_group *group)
     return status;
 }
 
-int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_branch *branch)
+int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, sbn_branch branch)
 {
-    sbn_branch call = *branch;
-    int status = check_layer(call.layer, lp->group);
-    lp->layer = status ? NULL : call.layer;
+    int status = check_layer(branch.layer, lp->group);
+    lp->layer = status ? NULL : branch.layer;
     if (lp->layer)
         ++lp->layer->under_way;
-    lp->kind = choose(&call, &status);
-    lp->flags = call.flags;
-    lp->given = call.shards;
+    lp->kind = choose(&branch, &status);
+    lp->flags = branch.flags;
+    lp->given = branch.shards;
     lp->place = 0;
     if (!status) {
-        lp->saved = call.saved;
+        lp->saved = branch.saved;
         ++lp->saved->used;
         lp->saved->filling = lp->kind->fills;
     }

@@ -10,7 +10,7 @@
 typedef const sbn_layer_pass_kind *sbn__choose(sbn_branch *branch, int *status);
 
 /* Chooses the kind, fills the call, and marks the saved statistics as used unless there is an error. */
-int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, const sbn_branch *branch);
+int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, sbn_branch branch);
 
 /* Resets what is combined. */
 void sbn__layer_pass_start(sbn_layer_pass *lp);
