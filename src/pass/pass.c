@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/digest.h"
 #include "base/text.h"
 
 void sbn__pass_error(sbn_pass *pass, const sbn_layer_pass *lp, int status)
@@ -58,15 +57,6 @@ int sbn__pass_has_pending(const sbn_pass *pass)
         if (lp->pending)
             return 1;
     return 0;
-}
-
-uint64_t sbn__pass_digest(const sbn_pass *pass)
-{
-    uint64_t digest = SBN_DIGEST_START;
-    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        if (sbn__layer_pass_is_joined(lp))
-            digest = sbn__call_digest(digest, &lp->call);
-    return digest;
 }
 
 sbn_call sbn__pass_call(const sbn_pass *pass)

@@ -59,9 +59,6 @@ int sbn__pass_accept_counts(sbn_pass *pass);
 /* 1 if anything is left to combine. */
 int sbn__pass_has_pending(const sbn_pass *pass);
 
-/* A digest of all its calls in which other ranks take part. */
-uint64_t sbn__pass_digest(const sbn_pass *pass);
-
 /* This rank's call for a mismatch: of the layer pass with the error, or the one in pass->place. */
 sbn_call sbn__pass_call(const sbn_pass *pass);
 

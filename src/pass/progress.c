@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/digest.h"
 #include "collective/mismatch.h"
 #include "pass/fallback.h"
 #include "pass/start.h"
@@ -35,8 +36,12 @@ static void die_of_memory(sbn_pass *pass)
 
 static void fill_header(const sbn_pass *pass, int64_t *words)
 {
+    uint64_t digest = SBN_DIGEST_START;
+    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        if (sbn__layer_pass_is_joined(lp))
+            digest = sbn__call_digest(digest, &lp->call);
     sbn__header_fill(words, pass->error, pass->at_once, pass->layer_passes->call.number,
-                     (uint32_t)pass->sent, sbn__pass_digest(pass));
+                     (uint32_t)pass->sent, digest);
 }
 
 static int agreed(const sbn_pass *pass, const int64_t *header)
