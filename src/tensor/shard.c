@@ -89,6 +89,15 @@ static int check_running(const sbn_shard *shard, const char *who)
                            has_mean ? "running_mean" : "running_var");
 }
 
+/* 1 if an output lies over the input that it replaces. */
+static int is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
+{
+    return (needs & SBN_MAY_REPLACE_X && sbn__is_same_buffer(&shard->x, &shard->y) &&
+            shape->x_gap == shape->y_gap) ||
+           (needs & SBN_MAY_DX && sbn__is_same_buffer(&shard->dy, &shard->dx) &&
+            shape->dy_gap == shape->dx_gap);
+}
+
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
                       const char *operation, sbn_shape *shapes)
 {
@@ -124,7 +133,7 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
             status = set_gaps(&shapes[r], shard, needs, who);
         if (status)
             return status;
-        shapes[r].in_place = sbn__is_in_place(shard, &shapes[r], needs);
+        shapes[r].in_place = is_in_place(shard, &shapes[r], needs);
         shapes[r].samples_apart = sbn__is_masked(layer) &&
                                   sbn__mask_is_padded(&shapes[r], group->replicas[r].form);
         sbn_use uses[SBN_MAX_USES];

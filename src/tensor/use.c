@@ -12,14 +12,6 @@ int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
     return a->mem && a->mem == b->mem && a->offset == b->offset;
 }
 
-int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned needs)
-{
-    return (needs & SBN_MAY_REPLACE_X && sbn__is_same_buffer(&shard->x, &shard->y) &&
-            shape->x_gap == shape->y_gap) ||
-           (needs & SBN_MAY_DX && sbn__is_same_buffer(&shard->dy, &shard->dx) &&
-            shape->dy_gap == shape->dx_gap);
-}
-
 sbn_use sbn__use_dense(const char *name, const sbn_buffer *buffer, size_t elements, sbn_type type,
                        int written, int optional)
 {

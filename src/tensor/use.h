@@ -37,9 +37,6 @@ typedef struct sbn_use {
 sbn_use sbn__use_dense(const char *name, const sbn_buffer *buffer, size_t elements, sbn_type type,
                        int written, int optional);
 
-/* 1 if an output lies over the input that it replaces. */
-int sbn__is_in_place(const sbn_shard *shard, const sbn_shape *shape, unsigned needs);
-
 /*
  * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there are. An input
  * that an output replaces is left out: the output stands for both. The shape's in_place is set.
