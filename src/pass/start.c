@@ -10,7 +10,7 @@
 void sbn__pass_conclude(sbn_pass *pass)
 {
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
-        lp->steps->commit(lp);
+        sbn__steps_commit(lp);
     sbn__pass_settle(pass, SBN_SUCCESS);
 }
 

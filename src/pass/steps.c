@@ -26,17 +26,6 @@ static void save(const sbn_layer_pass *lp, int by_host)
     saved->moments->on_device = !by_host;
 }
 
-static void commit_on_host(sbn_layer_pass *lp)
-{
-    save(lp, 1);
-    lp->kind->commit(lp);
-}
-
-static void commit_on_devices(sbn_layer_pass *lp)
-{
-    save(lp, 0);
-}
-
 /* The table that step 3 of a replica reads and the host has written; NULL: there is none. */
 static sbn_channel_table *table_of(sbn_layer_pass *lp, size_t r)
 {
@@ -108,29 +97,34 @@ static int reduce_to_host(sbn_layer_pass *lp, sbn_replica *replica)
 static const sbn_steps host_combines = {
     .prepare = prepare_host,
     .reduce = reduce_to_host,
-    .commit = commit_on_host,
     .apply = apply_from_host,
 };
 
-#define BY_DEVICES .prepare = prepare_devices, .commit = commit_on_devices
-
 static const sbn_steps devices_combine = {
-    BY_DEVICES,
+    .prepare = prepare_devices,
     .reduce = sbn__reduce_on_device,
     .combine = sbn__device_combine,
     .apply = apply_behind_devices,
 };
 
 static const sbn_steps reduction_combines = {
-    BY_DEVICES,
+    .prepare = prepare_devices,
     .combine = sbn__reduce_and_combine,
     .apply = apply_behind_devices,
 };
 
 static const sbn_steps one_launch = {
-    BY_DEVICES,
+    .prepare = prepare_devices,
     .combine = sbn__whole,
 };
+
+void sbn__steps_commit(sbn_layer_pass *lp)
+{
+    const int by_host = lp->steps == &host_combines;
+    save(lp, by_host);
+    if (by_host)
+        lp->kind->commit(lp);
+}
 
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once)
 {

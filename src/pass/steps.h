@@ -13,8 +13,6 @@ typedef struct sbn_steps {
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Where devices combine: step 2, with running statistics where the replica updates them. */
     int (*combine)(sbn_layer_pass *lp, sbn_replica *replica);
-    /* Keeps what outlives the pass, when all of it is combined, in the order passes began. */
-    void (*commit)(sbn_layer_pass *lp);
     /* Enqueues step 3 on a replica. NULL: the command that combines has done it. */
     int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
 } sbn_steps;
@@ -24,3 +22,6 @@ typedef struct sbn_steps {
  * `at_once`: of one layer, which the caller ends before it does anything else.
  */
 const sbn_steps *sbn__steps_of(sbn_layer_pass *lp, int devices, int at_once);
+
+/* Keeps what outlives the pass, when all of it is combined, in the order passes began. */
+void sbn__steps_commit(sbn_layer_pass *lp);
