@@ -39,24 +39,6 @@ static int reduce(sbn_layer_pass *lp, sbn_replica *replica)
     return lp->steps->reduce ? lp->steps->reduce(lp, replica) : SBN_SUCCESS;
 }
 
-static int track(sbn_layer_pass *lp, sbn_replica *replica)
-{
-    sbn_running *running = lp->layer->running;
-    const int64_t before = running->batches;
-    if (replica->index > 0)
-        return lp->steps->combine(lp, replica);
-    int status = sbn__running_send(running, replica);
-    sbn__running_count(running);
-    if (!status)
-        status = lp->steps->combine(lp, replica);
-    /* The command may have been enqueued nevertheless. */
-    if (status) {
-        running->batches = before;
-        sbn__running_doubt(running);
-    }
-    return status;
-}
-
 /* Devices that update running statistics combine last. */
 static int combine(sbn_layer_pass *lp, sbn_replica *replica)
 {
@@ -69,7 +51,22 @@ static int combine(sbn_layer_pass *lp, sbn_replica *replica)
 
 static int combine_last(sbn_layer_pass *lp, sbn_replica *replica)
 {
-    return sbn__tracking_concerns(lp, replica->index) ? track(lp, replica) : SBN_SUCCESS;
+    sbn_running *running = lp->layer->running;
+    if (!sbn__tracking_concerns(lp, replica->index))
+        return SBN_SUCCESS;
+    if (replica->index > 0)
+        return lp->steps->combine(lp, replica);
+    const int64_t before = running->batches;
+    int status = sbn__running_send(running, replica);
+    sbn__running_count(running);
+    if (!status)
+        status = lp->steps->combine(lp, replica);
+    /* The command may have been enqueued nevertheless. */
+    if (status) {
+        running->batches = before;
+        sbn__running_doubt(running);
+    }
+    return status;
 }
 
 /* What comes next waits for what has been enqueued: each replica's `next` becomes its `last`. */
