@@ -14,8 +14,14 @@ int sbn__layer_pass_has_peers(const sbn_layer_pass *lp)
 
 void sbn__layer_pass_destroy(sbn_layer_pass *lp)
 {
-    if (lp->work)
-        sbn__work_close(lp->work, lp->group->replica_count);
+    const size_t replicas = lp->work ? lp->group->replica_count : 0;
+    sbn__work_clear(lp->work, replicas);
+    for (size_t r = 0; r < replicas; ++r) {
+        sbn__release_buffer(&lp->work[r].partial);
+        sbn__release_buffer(&lp->work[r].wide);
+        sbn__staging_release(&lp->work[r].on_host);
+        sbn__staging_release(&lp->work[r].wide_on_host);
+    }
     sbn__channel_table_destroy(&lp->gradients);
     sbn__free(lp->shards);
     sbn__free(lp->shapes);

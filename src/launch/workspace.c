@@ -13,14 +13,3 @@ void sbn__work_clear(sbn_work *work, size_t replicas)
     for (size_t r = 0; r < replicas; ++r)
         sbn__release_event(&work[r].last);
 }
-
-void sbn__work_close(sbn_work *work, size_t replicas)
-{
-    sbn__work_clear(work, replicas);
-    for (size_t r = 0; r < replicas; ++r) {
-        sbn__release_buffer(&work[r].partial);
-        sbn__release_buffer(&work[r].wide);
-        sbn__staging_release(&work[r].on_host);
-        sbn__staging_release(&work[r].wide_on_host);
-    }
-}

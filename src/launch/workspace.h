@@ -34,6 +34,3 @@ void sbn__work_wait(const sbn_work *work, size_t replicas);
 
 /* Waits for them; then the memory is free for another pass. */
 void sbn__work_clear(sbn_work *work, size_t replicas);
-
-/* Waits, too, and releases what the structs hold. */
-void sbn__work_close(sbn_work *work, size_t replicas);
