@@ -44,11 +44,6 @@ static void fill_header(const sbn_pass *pass, int64_t *words)
                      (uint32_t)pass->sent, digest);
 }
 
-static int agreed(const sbn_pass *pass, const int64_t *header)
-{
-    return sbn__header_agrees(&pass->group->communicator, header, pass->sent);
-}
-
 /* The sums in the request: behind the header, where they travel with it. */
 static int64_t *sums_of(const sbn_pass *pass)
 {
@@ -89,7 +84,7 @@ static void leave_header(sbn_pass *pass, int oldest)
 {
     if (!arrived(pass, &pass->header))
         return;
-    if (agreed(pass, pass->header.words))
+    if (sbn__header_agrees(&pass->group->communicator, pass->header.words, pass->sent))
         pass->stage = SBN_STAGE_LOCAL;
     else if (oldest)
         start_mismatch(pass);
@@ -170,14 +165,15 @@ static void leave_local(sbn_pass *pass, int oldest, int may_send)
 
 static void leave_sent(sbn_pass *pass, int oldest)
 {
+    sbn_communicator *c = &pass->group->communicator;
     if (!arrived(pass, &pass->sums) || !oldest)
         return;
     const int64_t *words = pass->sums.words;
-    if (pass->one_request ? !agreed(pass, words) : words[0] != 0) {
+    if (pass->one_request ? !sbn__header_agrees(c, words, pass->sent) : words[0] != 0) {
         start_mismatch(pass);
         return;
     }
-    if (pass->one_request && !sbn__header_at_once(&pass->group->communicator, words)) {
+    if (pass->one_request && !sbn__header_at_once(c, words)) {
         /* Some rank's sums are not there: all send them in a request of their own. */
         pass->one_request = 0;
         pass->stage = SBN_STAGE_LOCAL;
