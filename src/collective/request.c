@@ -142,21 +142,19 @@ int sbn__communicator_time_out(sbn_communicator *c, sbn_request *late, const cha
 {
     char missing[SBN_RANKS_SIZE];
     const int aborted = sbn__communicator_is_aborted(c);
-    name_missing(c, late, missing, sizeof missing);
-    if (aborted) {
-        const int status = hear_answers(c, late);
-        if (status)
-            return status;
-        name_missing(c, late, missing, sizeof missing);
-    }
     const int rank = sbn__communicator_name(c, c->transport.rank);
-    if (aborted)
-        return sbn__communicator_die(
-            c, sbn__fail(SBN_ABORTED,
-                         "rank %d: sbn_group_abort was called while it waited in %s for %s", rank,
-                         what, missing));
-    sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s", rank, c->timeout, what, missing);
-    return sbn__communicator_part(c, SBN_TIMEOUT);
+    name_missing(c, late, missing, sizeof missing);
+    if (!aborted) {
+        sbn__fail(SBN_TIMEOUT, "rank %d waited %g s in %s for %s", rank, c->timeout, what, missing);
+        return sbn__communicator_part(c, SBN_TIMEOUT);
+    }
+    const int status = hear_answers(c, late);
+    if (status)
+        return status;
+    name_missing(c, late, missing, sizeof missing);
+    sbn__fail(SBN_ABORTED, "rank %d: sbn_group_abort was called while it waited in %s for %s", rank,
+              what, missing);
+    return sbn__communicator_die(c, SBN_ABORTED);
 }
 
 int sbn__request_wait(sbn_communicator *c, sbn_request *request, const char *what)
