@@ -127,10 +127,9 @@ static int give_results(const sbn_pass *pass, sbn_result *results)
     if (!results || status)
         return status;
     size_t i = 0;
-    for (const sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
-        sbn_result result = lp->result;
-        result.count = lp->count;
-        sbn__struct_put(results, i++, &result, sizeof result);
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+        lp->result.count = lp->count;
+        sbn__struct_put(results, i++, &lp->result, sizeof lp->result);
     }
     return SBN_SUCCESS;
 }
