@@ -3,7 +3,6 @@
 #include "launch/backward.h"
 #include "launch/forward.h"
 #include "launch/reduce.h"
-#include "plan/gpu.h"
 #include "plan/launch_plan.h"
 #include "plan/sizes.h"
 #include "plan/whole.h"

@@ -4,7 +4,6 @@
 #include "launch/apply.h"
 #include "launch/reduce.h"
 #include "plan/sizes.h"
-#include "tensor/use.h"
 
 int sbn__backward_reduce(sbn_layer_pass *lp, sbn_replica *replica, const sbn_reduce_plan *plan,
                          const sbn_combining *combining, const sbn_wait *wait, cl_event *event)

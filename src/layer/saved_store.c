@@ -7,7 +7,6 @@
 
 #include "layer/batchnorm.h"
 #include "layer/saved.h"
-#include "plan/sizes.h"
 #include "program/kernel_constants.h"
 
 #define MAGIC "syncbn saved"
