@@ -256,14 +256,10 @@ int sbn_group_status(const sbn_group *group, const char **reason)
     if (status)
         return status;
     const sbn_communicator *c = &group->communicator;
-    if (!c->status && sbn__communicator_is_aborted(c)) {
-        if (reason)
-            *reason = "sbn_group_abort was called";
-        return SBN_ABORTED;
-    }
+    const int aborted = !c->status && sbn__communicator_is_aborted(c);
     if (reason)
-        *reason = c->reason;
-    return c->status;
+        *reason = aborted ? "sbn_group_abort was called" : c->reason;
+    return aborted ? SBN_ABORTED : c->status;
 }
 
 int sbn_group_abort(sbn_group *group)
