@@ -22,10 +22,9 @@ static int check_invertible(const sbn_batchnorm_config *config)
 {
     const double least = 0x1p-14, most = 0x1p14;
     if (config->residual)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "from_output: expected 0 with a residual, which y alone does not give back, "
-            "got 1");
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "from_output: expected 0 with a residual, which y alone does not give "
+                         "back, got 1");
     if (config->activation == SBN_RELU)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "from_output: expected 0 with SBN_RELU, which has no inverse, got 1");

@@ -203,11 +203,10 @@ static int check_replicas(const char *at, const sbn_saved *saved, size_t left)
                              "memory: replica %zu: expected a shape and its mask, got others", r);
         left -= wanted;
     }
-    return left == 0 ? SBN_SUCCESS
-                     : sbn__fail(SBN_INVALID_ARGUMENT,
-                                 "memory: expected no more masks, got %zu "
-                                 "bytes behind the last",
-                                 left);
+    if (left > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "memory: expected no more masks, got %zu bytes behind the last", left);
+    return SBN_SUCCESS;
 }
 
 /* A replica's shape, mask and table, and the moments where devices combine. */
