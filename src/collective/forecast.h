@@ -1,7 +1,4 @@
-/*
- * How many words the next call will send: training repeats its calls. Ranks that learn the same forecast the
- * same, so they learn from calls alone that all of them agreed on.
- */
+/* How many words the next call will send. What all ranks learn from: src/collective/agreement.h. */
 #pragma once
 
 #include <stddef.h>

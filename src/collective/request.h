@@ -28,10 +28,7 @@ int sbn__request_reserve(sbn_request *request, size_t count, const char *what);
 /* Frees the words of a request that is not in flight. */
 void sbn__request_free(sbn_request *request);
 
-/*
- * Begins to add the first `count` words; does nothing without other ranks. After an error of the transport the
- * communicator is dead: SBN_TRANSPORT_ERROR, or SBN_OUT_OF_MEMORY if the transport reported that.
- */
+/* Begins to add the first `count` words; does nothing without others. Fails by sbn__communicator_die_of_transport. */
 int sbn__request_start(sbn_communicator *communicator, sbn_request *request, int tag, size_t count);
 
 /* Sets *done to 1 when the sum is complete. Never blocks. Errors as of sbn__request_start. */

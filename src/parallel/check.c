@@ -123,9 +123,7 @@ void sbn__exchange_describe(int averages, uint64_t tensors, uint64_t floats, cha
              floats == 1 ? "" : "s");
 }
 
-/*
- * Small sets of ranks come first, as they are usually the wrong ones. If there are errors, only those are reported.
- */
+/* If there are errors, only those are reported. */
 static void write_sentence(const sbn_exchange *e, const int64_t *words, int errors, char *out,
                            size_t size)
 {

@@ -7,7 +7,6 @@
 #include "collective/request.h"
 #include "pass/sums.h"
 
-/* A pass is at one of these stages of the state machine of src/pass/progress.h. */
 typedef enum sbn_stage {
     SBN_STAGE_HEADER,
     SBN_STAGE_LOCAL,
