@@ -48,9 +48,8 @@ static int duplicate(MPI_Comm comm, MPI_Comm *copy)
 static int agree(const sbn_mpi *mpi, MPI_Comm comm)
 {
     int good = mpi && mpi->heard;
-    const int status = sbn__mpi_result(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND,
-                                                     comm),
-                                       "MPI_Allreduce");
+    const int code = MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, comm);
+    const int status = sbn__mpi_result(code, "MPI_Allreduce");
     if (!status && !good)
         return sbn__mpi_fail(SBN_OUT_OF_MEMORY,
                              "a rank's host has no memory left for an MPI transport, or MPI fails "

@@ -38,12 +38,11 @@ int sbn__pass_accept_counts(sbn_pass *pass)
 {
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
         if (lp->count > 0 && lp->count < lp->kind->least_count) {
-            sbn__pass_settle(pass, sbn__fail(SBN_TOO_FEW_VALUES,
-                                             "%s of layer \"%s\": expected more than 1 value per "
-                                             "channel over the whole group, whose statistics it "
-                                             "takes, got %llu",
-                                             lp->kind->operation, lp->layer->name,
-                                             (unsigned long long)lp->count));
+            sbn__fail(SBN_TOO_FEW_VALUES,
+                      "%s of layer \"%s\": expected more than 1 value per channel over the whole "
+                      "group, whose statistics it takes, got %llu",
+                      lp->kind->operation, lp->layer->name, (unsigned long long)lp->count);
+            sbn__pass_settle(pass, SBN_TOO_FEW_VALUES);
             return 0;
         }
         lp->pending = lp->pending && lp->count > 0;
