@@ -102,12 +102,11 @@ int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint)
     int status = sbn__tensor_file_open(&made->file, path);
     if (!status)
         status = find_layers(made);
-    if (status) {
+    if (status)
         free_checkpoint(made);
-        return status;
-    }
-    *checkpoint = made;
-    return SBN_SUCCESS;
+    else
+        *checkpoint = made;
+    return status;
 }
 
 int sbn_checkpoint_destroy(sbn_checkpoint *checkpoint)
