@@ -2,6 +2,9 @@
  * Backward: which blocks fit the narrow format, and the terms of those that do not (doc/order.md).
  * Of n elements, with the pivot g of dy: E = sum e, D = sum d, X = sum e d.
  */
+#if ROW_MEAN_HIGH != 0
+#error "the means are read from the beginning of the coefficients"
+#endif
 
 /*
  * From where on blocks of a channel are clear of the format's lowest bit: later where x - mean is

@@ -14,9 +14,6 @@
  * Here mean is the upper float of the mean. The largest |e| shows how far the block lies above the
  * format's lowest bit, which the sums do not: they may cancel. Names as in sums_forward.cl.
  */
-#if ROW_MEAN_HIGH != 0
-#error "the means are read from the beginning of the coefficients"
-#endif
 #define PASS_KERNEL(name) backward_##name
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
