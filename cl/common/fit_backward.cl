@@ -16,7 +16,7 @@
 
 /*
  * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and g and all e
- * are below `faint`. The sums may cancel, the largest |e| does not.
+ * are below `faint`: the largest |e| shows how far a block lies above the format's lowest bit; the sums may cancel.
  */
 static ints misses(uints n, real pivot, real e, real d, real product, real largest, real faint)
 {
