@@ -10,7 +10,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* Elements of a plane that are summed in floats before their sum becomes an integer. */
 #define SBN_BLOCK 256

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/activation.h"
-#include "base/error.h"
 #include "program/compiler_options.h"
 #include "program/kernel_constants.h"
 #include "program/kernels.h"
