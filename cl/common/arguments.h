@@ -24,7 +24,10 @@
     AND() BUFFER(global const float *restrict, biases) AND() VALUE(ulong, bias_offset) \
     AND() VALUE(uint, affine) AND() VALUE(float, slope) AND() MASK_ARGUMENTS(BUFFER, VALUE, AND)
 
-/* The slices of a tensor's blocks, and where accumulators go, not restrict: others write them, too. Before a form's own. */
+/*
+ * The slices of a tensor's blocks, and where accumulators go, narrow and wide, not restrict: others write them, too.
+ * Before a form's own. `thin`: eps does not hide what the narrow format cuts.
+ */
 #define SLICE_ARGUMENTS(BUFFER, VALUE, AND) \
     VALUE(uint, channels) AND() VALUE(uint, plane) AND() VALUE(uint, blocks) \
     AND() VALUE(uint, per_slice) AND() VALUE(float, last_reciprocal) \

@@ -1,7 +1,4 @@
-/*
- * Step 2 of a backward pass on a device: a work-item combines COMBINE_SPAN channels. combine.cl
- * and combine_backward.cl describe the arguments.
- */
+/* Step 2 of a backward pass on a device: combine.cl and combine_backward.cl describe the arguments. */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void backward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),

@@ -1,10 +1,9 @@
-/* Loads and stores ABREAST channels (channels.cl) of a row that has one number per channel. */
+/*
+ * Loads and stores ABREAST channels (channels.cl) of a row that has one number per channel; by way of an array where
+ * only `count` of them exist.
+ */
 #if COMBINES
 
-/*
- * The values of ABREAST channels of a row, of which only `count` exist, are loaded and stored by way
- * of an array where that is fewer.
- */
 #if ABREAST > 1
 #define LOAD_SOME(type, row, count) \
     if (count >= ABREAST) \

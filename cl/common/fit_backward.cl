@@ -2,6 +2,9 @@
  * Backward: which blocks fit the narrow format, and the terms of those that do not (doc/order.md).
  * Of n elements, with the pivot g of dy: E = sum e, D = sum d, X = sum e d.
  */
+#if ROW_MEAN_HIGH != 0
+#error "the means are read from the beginning of the coefficients"
+#endif
 
 /*
  * From where on blocks of a channel are clear of the format's lowest bit: later where x - mean is
@@ -13,7 +16,7 @@
 
 /*
  * A mask of the blocks that do not fit: a term is too large, or the block is not 0 and g and all e
- * are below `faint`. The sums may cancel, the largest |e| does not.
+ * are below `faint`: the largest |e| shows how far a block lies above the format's lowest bit; the sums may cancel.
  */
 static ints misses(uints n, real pivot, real e, real d, real product, real largest, real faint)
 {

@@ -1,7 +1,4 @@
-/*
- * Step 2 of a forward pass on a device: a work-item combines COMBINE_SPAN channels. combine.cl
- * describes the arguments. With `tracks` the running statistics are updated, too.
- */
+/* Step 2 of a forward pass on a device: combine.cl and combine_forward.cl describe the arguments. */
 #if COMBINES
 kernel __attribute__((reqd_work_group_size(COMBINE_ITEMS, 1, 1)))
 void forward_combine(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_ARGUMENTS),

@@ -30,13 +30,6 @@ static bool wide_digits(WIDE_SPACE long *limbs, int count)
     return negative;
 }
 
-/* round_words of one channel. */
-#if ABREAST > 1
-#define round_wide(high, low, sticky, exponent) round_words(high, low, sticky, exponent).s0
-#else
-#define round_wide round_words
-#endif
-
 /*
  * The highest word of an integer that is not 0, number `at`, and the one below it; `sticky`: whether
  * any digit is below these. Words come from the lowest on.
@@ -60,7 +53,12 @@ static void next_word(private wide_top *top, int at, ulong word)
 /* The integer's value times 2^exponent, rounded once. */
 static number wide_double(wide_top top, int exponent)
 {
-    return round_wide(top.high, top.low, top.sticky, exponent + 64 * (top.at - 1));
+    const doubles each = round_words(top.high, top.low, top.sticky, exponent + 64 * (top.at - 1));
+#if ABREAST > 1
+    return each.s0;
+#else
+    return each;
+#endif
 }
 
 /* The value of `count` limbs and two more, which become digits. */

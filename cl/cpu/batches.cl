@@ -36,10 +36,6 @@
 /* Lanes of a batch: for each sum of a block, a vector for each block. */
 #define LANES_SIZE BATCH
 
-/*
- * The slices of a tensor, as the reductions get them, and where they write accumulators, narrow and
- * wide. `thin`: eps does not hide what the narrow format cuts.
- */
 #define SLICE_PARAMETERS PARAMETERS(SLICE_ARGUMENTS), PARAMETERS(CPU_SLICE_ARGUMENTS)
 #define SLICE NAMES(SLICE_ARGUMENTS), NAMES(CPU_SLICE_ARGUMENTS)
 

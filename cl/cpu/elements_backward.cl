@@ -14,9 +14,6 @@ typedef struct pass_tensors {
 } pass_tensors;
 
 /* As in elements_forward.cl. */
-#if ROW_MEAN_HIGH != 0
-#error "the means are read from the beginning of the coefficients"
-#endif
 #define TENSOR_PARAMETERS PARAMETERS(BACKWARD_REDUCE_ARGUMENTS) ACTIVATION_PARAMETERS
 #define PASS_TENSORS(row, rows) \
     {dy + dy_offset, tensor_end(dy + dy_offset, dy_gap, row, rows), dy_gap, \

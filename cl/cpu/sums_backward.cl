@@ -10,12 +10,10 @@
  *   sum dy            += n g + E
  *   sum dy (x - mean) += X + g D
  *
- * Here mean is the upper float of the mean; step 2 subtracts mean_low sum dy. The largest |e| shows
- * how far the block lies above the format's lowest bit, which the sums do not: they may cancel.
+ * Here mean is the upper float of the mean; step 2 subtracts mean_low sum dy.
  *
  * batches.cl lists the names that the reductions behind this file use.
  */
-/* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
 #define PASS_KERNEL(name) backward_##name
 #define PASS_SUMS 4
 #define PASS_READS_MEANS 1
@@ -93,7 +91,6 @@ static void pass_add_edge(private pass_sums *sums, private const pass_tensors *t
               centred_edge(tensors, place, i, n, line));
 }
 
-/* As in sums_forward.cl. */
 static ints pass_is_poor(uints n, private const pass_sums *sums)
 {
     return is_poor_by_largest(CONVERT(float, n), sums->e, sums->largest);

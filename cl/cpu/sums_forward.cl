@@ -14,7 +14,6 @@
  *
  * batches.cl lists the names that the reductions behind this file use.
  */
-/* Sums per block; whether means are read; channels last: rows of a tile per lane, sums per lane. */
 #define PASS_KERNEL(name) forward_##name
 #define PASS_SUMS 2
 #define PASS_READS_MEANS 0

@@ -11,12 +11,8 @@
  *   sum dy            += n g + E    parts 0 and 1
  *   sum dy (x - mean) += X + g D    parts 2 and 3
  *
- * Here mean is the upper float of the mean. The largest |e| shows how far the block lies above the
- * format's lowest bit, which the sums do not: they may cancel. Names as in sums_forward.cl.
+ * Here mean is the upper float of the mean. Names as in sums_forward.cl.
  */
-#if ROW_MEAN_HIGH != 0
-#error "the means are read from the beginning of the coefficients"
-#endif
 #define PASS_KERNEL(name) backward_##name
 #define PASS_TENSOR_COUNT 2
 #define PASS_SUMS 4
@@ -197,7 +193,6 @@ static void pass_take(private pass_sums *sums, private float *largest,
     *largest = folded[3 * size + at];
 }
 
-/* As in sums_forward.cl. */
 static bool pass_moves(private float *pivot, uint n, private const pass_sums *sums, float largest,
                        float last_reciprocal)
 {
@@ -207,7 +202,6 @@ static bool pass_moves(private float *pivot, uint n, private const pass_sums *su
     return true;
 }
 
-/* The functions below: as in sums_forward.cl. */
 static bool pass_misses(uint n, private float *pivot, float mean, private pass_sums *sums,
                         float largest, uint thin, float faint)
 {

@@ -1,7 +1,6 @@
 /*
  * GPU form, step 1: a block that does not fit the narrow format is summed again by one work-item, around the mean of
- * all its elements, and added to its channel's wide accumulator. The mean cannot overflow: it is finite if and only
- * if all elements are.
+ * all its elements (mean_of_halves, pivots.cl), and added to its channel's wide accumulator.
  *
  * A work-item remembers which blocks of a *sweep* did not fit, one bit for each of its batches, and sums them again
  * behind the sweep's loops, which have no registers to spare. Limbs are carried there, too.

@@ -30,10 +30,6 @@
 /* The bodies of kernels: their callers' constants must reach their loops. */
 #define INLINED __attribute__((always_inline))
 
-/*
- * The slices of a tensor's blocks, as all reductions get them, and where they write accumulators,
- * narrow and wide. `thin`: eps does not hide what the narrow format cuts.
- */
 #define SLICE_PARAMETERS PARAMETERS(SLICE_ARGUMENTS), PARAMETERS(GPU_SLICE_ARGUMENTS)
 #define SLICE NAMES(SLICE_ARGUMENTS), NAMES(GPU_SLICE_ARGUMENTS)
 

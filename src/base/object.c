@@ -59,12 +59,8 @@ int sbn__check_handle(const void *handle, enum sbn_handle_kind tag, const char *
     const int found = tag_of(handle);
     if (found == (int)tag)
         return SBN_SUCCESS;
-    if (found)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected a handle of this kind, got another",
-                         argument);
-    return sbn__fail(SBN_INVALID_ARGUMENT,
-                     "%s: expected a handle of this kind, got one that is destroyed, or none",
-                     argument);
+    return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected a handle of this kind, got %s", argument,
+                     found ? "another" : "one that is destroyed, or none");
 }
 
 int sbn__enter(const void *handle, enum sbn_handle_kind tag, const char *argument)

@@ -27,14 +27,6 @@ static const cl_event *list_of(const sbn_wait *wait)
     return wait->count ? wait->events : NULL;
 }
 
-/* Counts the event of a command that has been enqueued. */
-static int enqueued(const sbn_replica *replica, const char *call, cl_int code)
-{
-    if (code == CL_SUCCESS)
-        sbn__handle_opened();
-    return sbn__check_cl(replica, call, code);
-}
-
 int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *arguments,
                 size_t count, cl_uint dimensions, const size_t *work_groups, const sbn_wait *wait,
                 cl_event *event)
@@ -48,7 +40,7 @@ int sbn__launch(sbn_replica *replica, sbn_kernel *kernel, const sbn_argument *ar
     if (code == CL_SUCCESS)
         code = clEnqueueNDRangeKernel(replica->queue, kernel->kernel, dimensions, NULL, global,
                                       kernel->local, wait->count, list_of(wait), event);
-    return enqueued(replica, kernel->name, code);
+    return sbn__opened(replica, kernel->name, code);
 }
 
 int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const sbn_wait *wait,
@@ -56,7 +48,7 @@ int sbn__read(sbn_replica *replica, cl_mem buffer, size_t size, void *out, const
 {
     const cl_int code = clEnqueueReadBuffer(replica->queue, buffer, CL_FALSE, 0, size, out,
                                             wait->count, list_of(wait), event);
-    return enqueued(replica, "clEnqueueReadBuffer", code);
+    return sbn__opened(replica, "clEnqueueReadBuffer", code);
 }
 
 int sbn__write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
@@ -64,7 +56,7 @@ int sbn__write(sbn_replica *replica, cl_mem buffer, size_t size, const void *in,
 {
     const cl_int code = clEnqueueWriteBuffer(replica->queue, buffer, CL_FALSE, 0, size, in,
                                              wait->count, list_of(wait), event);
-    return enqueued(replica, "clEnqueueWriteBuffer", code);
+    return sbn__opened(replica, "clEnqueueWriteBuffer", code);
 }
 
 static int check_copy(const sbn_replica *replica, const char *call, const char *what, cl_int code)
@@ -99,14 +91,14 @@ int sbn__clear(sbn_replica *replica, cl_mem buffer, size_t size, const sbn_wait 
     const cl_uint zero = 0;
     const cl_int code = clEnqueueFillBuffer(replica->queue, buffer, &zero, sizeof zero, 0, size,
                                             wait->count, list_of(wait), event);
-    return enqueued(replica, "clEnqueueFillBuffer", code);
+    return sbn__opened(replica, "clEnqueueFillBuffer", code);
 }
 
 int sbn__marker(const sbn_replica *replica, cl_uint count, const cl_event *events, cl_event *event)
 {
     const cl_int code = clEnqueueMarkerWithWaitList(replica->queue, count, count ? events : NULL,
                                                     event);
-    return enqueued(replica, "clEnqueueMarkerWithWaitList", code);
+    return sbn__opened(replica, "clEnqueueMarkerWithWaitList", code);
 }
 
 int sbn__wait_list_marker(const sbn_replica *replica, cl_uint count, const cl_event *events,
@@ -214,9 +206,7 @@ int sbn__create_mem(const sbn_replica *replica, cl_mem_flags flags, size_t size,
 {
     cl_int code;
     *mem = clCreateBuffer(replica->context, CL_MEM_READ_WRITE | flags, size, host, &code);
-    if (code == CL_SUCCESS)
-        sbn__handle_opened();
-    return sbn__check_cl(replica, call, code);
+    return sbn__opened(replica, call, code);
 }
 
 void sbn__release_mem(cl_mem mem)

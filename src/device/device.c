@@ -14,6 +14,13 @@ int sbn__check_cl(const sbn_replica *replica, const char *call, cl_int code)
                : sbn__fail(code, "replica %zu: %s: %s", replica->index, call, sbn_strerror(code));
 }
 
+int sbn__opened(const sbn_replica *replica, const char *call, cl_int code)
+{
+    if (code == CL_SUCCESS)
+        sbn__handle_opened();
+    return sbn__check_cl(replica, call, code);
+}
+
 static int check_device(cl_device_id device)
 {
     char profile[sizeof "EMBEDDED_PROFILE"] = "", version[1024] = "";
@@ -90,7 +97,7 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
         code = clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties,
                                      NULL);
     /* First, because devices that it refuses may not know the other questions. */
-    const int status = code == CL_SUCCESS ? check_device(replica->device) : SBN_SUCCESS;
+    int status = code == CL_SUCCESS ? check_device(replica->device) : SBN_SUCCESS;
     if (status)
         return sbn__fail(status, "queues[%zu]: %s", index, sbn_last_error());
     if (code == CL_SUCCESS)
@@ -109,16 +116,12 @@ int sbn__replica_open(sbn_replica *replica, size_t index, cl_command_queue queue
     replica->cache_size = replica->cache_size ? replica->cache_size : UINT64_MAX;
     replica->unified = unified != CL_FALSE;
     replica->in_order = !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    code = clRetainCommandQueue(queue);
-    if (code != CL_SUCCESS)
-        return sbn__check_cl(replica, "clRetainCommandQueue", code);
-    sbn__handle_opened();
+    status = sbn__opened(replica, "clRetainCommandQueue", clRetainCommandQueue(queue));
+    if (status)
+        return status;
     replica->queue = queue;
     replica->transfer_queue = clCreateCommandQueue(replica->context, replica->device, 0, &code);
-    if (code != CL_SUCCESS)
-        return sbn__check_cl(replica, "clCreateCommandQueue", code);
-    sbn__handle_opened();
-    return SBN_SUCCESS;
+    return sbn__opened(replica, "clCreateCommandQueue", code);
 }
 
 static void unload(sbn_kernels **kernels)

@@ -51,3 +51,6 @@ int sbn__replica_combines(const sbn_replica *replica);
 
 /* SBN_SUCCESS, or sbn__fail for an OpenCL call: "replica 0: clFlush: ...". */
 int sbn__check_cl(const sbn_replica *replica, const char *call, cl_int code);
+
+/* The same for a call that makes or retains an object, which is counted. */
+int sbn__opened(const sbn_replica *replica, const char *call, cl_int code);

@@ -8,12 +8,12 @@ int sbn__staging_reserve(sbn_replica *replica, sbn_staging *staging, size_t size
         return SBN_SUCCESS;
     sbn__staging_release(staging);
     cl_int code = clRetainCommandQueue(replica->transfer_queue);
-    if (code != CL_SUCCESS)
-        return sbn__check_cl(replica, "clRetainCommandQueue", code);
-    sbn__handle_opened();
+    int status = sbn__opened(replica, "clRetainCommandQueue", code);
+    if (status)
+        return status;
     staging->queue = replica->transfer_queue;
-    const int status = sbn__create_mem(replica, CL_MEM_ALLOC_HOST_PTR, size, NULL,
-                                       "clCreateBuffer for the host", &staging->mem);
+    status = sbn__create_mem(replica, CL_MEM_ALLOC_HOST_PTR, size, NULL,
+                             "clCreateBuffer for the host", &staging->mem);
     if (status)
         return status;
     staging->at = clEnqueueMapBuffer(staging->queue, staging->mem, CL_TRUE,

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* Elements of a plane that are summed in floats before their sum becomes an integer. */
 #define SBN_BLOCK 256
@@ -33,10 +32,9 @@
 enum {
     SBN_FLAG_PLUS_INF = 1, /* the first sum met +Inf; with SBN_FLAG_MINUS_INF as well, it is NaN */
     SBN_FLAG_MINUS_INF = 2,
-    SBN_FLAG_OVERFLOW =
-        4,             /* a block's squares or products exceed a float: the second sum is lost */
-    SBN_FLAG_WIDE = 8, /* there are terms in the wide accumulator */
-    SBN_FLAGS = 4      /* how many there are */
+    SBN_FLAG_OVERFLOW = 4, /* a block's squares or products exceed floats: the second sum is lost */
+    SBN_FLAG_WIDE = 8,     /* there are terms in the wide accumulator */
+    SBN_FLAGS = 4          /* how many there are */
 };
 
 /* A sum has one limb more than its terms, with room for 2^31 blocks of them and a sign. */

@@ -186,11 +186,10 @@ static int check_flags(const sbn_branch *branch)
 {
     const unsigned known = SBN_ACCUMULATE_GRADIENTS | SBN_GLOBAL_GRADIENTS;
     if (branch->flags & ~known)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "flags: expected SBN_ACCUMULATE_GRADIENTS, SBN_GLOBAL_GRADIENTS, both or 0 in a "
-            "backward pass, got 0x%x",
-            branch->flags);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "flags: expected SBN_ACCUMULATE_GRADIENTS, SBN_GLOBAL_GRADIENTS, both or "
+                         "0 in a backward pass, got 0x%x",
+                         branch->flags);
     return SBN_SUCCESS;
 }
 

@@ -148,11 +148,10 @@ static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" keeps no running statistics to fold",
                          layer->name);
     if (layer->config.residual)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "layer \"%s\" adds a residual, which the layer before it cannot: it is not "
-            "folded",
-            layer->name);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "layer \"%s\" adds a residual, which the layer before it cannot: it is "
+                         "not folded",
+                         layer->name);
     if (!foldings && layer->group->replica_count > 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "folding of layer \"%s\": foldings: expected %zu, got NULL", layer->name,

@@ -25,9 +25,10 @@ struct sbn_checkpoint {
 };
 
 /* Compares numbers within names by value, wherever they differ: "bn1_a" before "bn2", and that before "bn10". */
-static int compare_names(const char *one, const char *two)
+static int by_name(const void *one_layer, const void *other_layer)
 {
     static const char digits[] = "0123456789";
+    const char *one = ((const found *)one_layer)->name, *two = ((const found *)other_layer)->name;
     const char *a = one, *b = two;
     int order = 0;
     while (!order && (*a || *b)) {
@@ -44,11 +45,6 @@ static int compare_names(const char *one, const char *two)
         b += other;
     }
     return order ? order : strcmp(one, two);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return compare_names(((const found *)a)->name, ((const found *)b)->name);
 }
 
 /* A layer has a running_mean and a running_var. */
@@ -102,12 +98,11 @@ int sbn_checkpoint_create(const char *path, sbn_checkpoint **checkpoint)
     int status = sbn__tensor_file_open(&made->file, path);
     if (!status)
         status = find_layers(made);
-    if (status) {
+    if (status)
         free_checkpoint(made);
-        return status;
-    }
-    *checkpoint = made;
-    return SBN_SUCCESS;
+    else
+        *checkpoint = made;
+    return status;
 }
 
 int sbn_checkpoint_destroy(sbn_checkpoint *checkpoint)

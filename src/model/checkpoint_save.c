@@ -82,7 +82,6 @@ static int add_layer(save *s, size_t index)
     return status;
 }
 
-/* Adds the base's tensors. */
 static void add_base(save *s)
 {
     for (size_t i = 0; s->base && i < s->base->header.count; ++i) {

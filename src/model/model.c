@@ -68,11 +68,10 @@ static int check_new(const sbn_model *model, const char *name, const sbn_batchno
             return sbn__fail(SBN_INVALID_ARGUMENT,
                              "name: expected one that the model does not have, got \"%s\"", name);
         if (model->entries[i].layer == layer)
-            return sbn__fail(
-                SBN_INVALID_ARGUMENT,
-                "layer of \"%s\": expected one that the model does not have, got the layer of "
-                "\"%s\"",
-                name, model->entries[i].name);
+            return sbn__fail(SBN_INVALID_ARGUMENT,
+                             "layer of \"%s\": expected one that the model does not have, got the "
+                             "layer of \"%s\"",
+                             name, model->entries[i].name);
     }
     if (parameters && !layer->affine)
         return sbn__fail(

@@ -3,11 +3,6 @@
 #include "plan/sizes.h"
 #include "program/kernel_constants.h"
 
-/*
- * Work-groups are enough for every compute unit to hide latency, and no more than pays: each slice
- * leaves accumulators that must be written, read and added.
- */
-
 /* The sizes that a kernel of step 1 takes. */
 typedef struct gpu_reduction {
     size_t most_strip;  /* channels of a work-group, at most */

@@ -55,11 +55,10 @@ int sbn__shape_of(sbn_shape *shape, const sbn_shard *shard, size_t channels, sbn
     const size_t channel_blocks = blocks * shard->shape[0];
     /* Without elements the other extents may be any. */
     if (!empty && (!fits || plane > INT32_MAX || channel_blocks > SBN_MAX_BLOCKS))
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "%s: shape: %s is too large: a plane may have 2^31 - 1 elements, a channel "
-            "%zu blocks of %d, and sizes must not overflow",
-            who, text, SBN_MAX_BLOCKS, SBN_BLOCK);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "%s: shape: %s is too large: a plane may have 2^31 - 1 elements, a "
+                         "channel %zu blocks of %d, and sizes must not overflow",
+                         who, text, SBN_MAX_BLOCKS, SBN_BLOCK);
     const size_t last = plane - (blocks - 1) * SBN_BLOCK;
     *shape = (sbn_shape){
         .samples = shard->shape[0],

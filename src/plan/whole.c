@@ -79,7 +79,6 @@ static size_t whole_rows(const sbn_shape *shape, const sbn_replica *replica, siz
                : 0;
 }
 
-/* The CPU form has such kernels. */
 size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors)
 {
     if (replica->form != SBN_FORM_CPU)

@@ -113,11 +113,10 @@ int sbn__largest_buffer(cl_device_id device, const char *options, cl_ulong *byte
 
 int sbn__fail_large(cl_ulong most, size_t bytes, const char *who, const char *name)
 {
-    return sbn__fail(
-        SBN_INVALID_ARGUMENT,
-        "%s: %s: expected a buffer of at most %llu bytes, got one of %zu: this device's "
-        "kernels address more only with build_options \"" LARGE_BUFFERS "\"",
-        who, name, (unsigned long long)most, bytes);
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "%s: %s: expected a buffer of at most %llu bytes, got one of %zu: this "
+                     "device's kernels address more only with build_options \"" LARGE_BUFFERS "\"",
+                     who, name, (unsigned long long)most, bytes);
 }
 
 const char *sbn__compiler_options(sbn_compiler compiler, int program, int fusion, const char *more)

@@ -41,8 +41,7 @@ enum {
     SBN_GPU_SLICE_WORDS = 1 << SBN_GPU_LOG2_SLICE_WORDS,
     SBN_GPU_COMBINE_ITEMS = 64, /* which take a channel each */
     SBN_GPU_APPLY_ITEMS = 256,
-    SBN_GPU_TILE = 4 *
-                   SBN_GPU_APPLY_ITEMS /* elements of a row that a work-group has: vectors of 4 */
+    SBN_GPU_TILE = 4 * SBN_GPU_APPLY_ITEMS /* elements of a row of a work-group: vectors of 4 */
 };
 
 /*

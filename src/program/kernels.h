@@ -20,9 +20,8 @@ typedef struct {
 } sbn_kernel_source;
 
 typedef struct {
-    const char *name; /* "cpu_forward" */
-    const sbn_kernel_source
-        *sources; /* in the order of the program's text; then one without a name */
+    const char *name;                 /* "cpu_forward" */
+    const sbn_kernel_source *sources; /* in the program's order; then one without a name */
 } sbn_kernel_list;
 
 /* Then one without a name. */

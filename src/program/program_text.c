@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/activation.h"
-#include "base/error.h"
 #include "program/compiler_options.h"
 #include "program/kernel_constants.h"
 #include "program/kernels.h"
@@ -38,19 +37,14 @@ int sbn__program_exists(const sbn_program *variant, int program)
             (pass == SBN_PROGRAM_BACKWARD && sbn__fusion_sums(variant->fusion)));
 }
 
-static const sbn_kernel_source *find_list(const char *name)
+static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form, int fusion)
 {
+    const char *name = kinds[program].lists[form == SBN_FORM_GPU];
     const sbn_kernel_list *list = sbn_kernel_lists;
     while (strcmp(list->name, name) != 0)
         ++list;
-    return list->sources;
-}
-
-static void add_sources(sbn_sources *sources, int program, sbn_kernel_form form, int fusion)
-{
-    const sbn_kernel_source *source = find_list(kinds[program].lists[form == SBN_FORM_GPU]);
     sources->count = 0;
-    for (; source->name; ++source) {
+    for (const sbn_kernel_source *source = list->sources; source->name; ++source) {
         if (fusion && (source->use == SBN_USE_PLAIN ||
                        (source->use == SBN_USE_SUMS && !sbn__fusion_sums(fusion))))
             continue;

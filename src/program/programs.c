@@ -40,11 +40,9 @@ static sbn_program *make_program(const sbn_program *wanted)
 static sbn_program *find_or_make(const sbn_program *wanted, int *made)
 {
     pthread_mutex_lock(&mutex);
-    sbn_program *found = find(wanted);
-    while (found && !found->built) {
+    sbn_program *found;
+    while ((found = find(wanted)) && !found->built)
         pthread_cond_wait(&changed, &mutex);
-        found = find(wanted);
-    }
     *made = !found;
     if (found)
         ++found->users;

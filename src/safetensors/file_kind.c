@@ -5,44 +5,39 @@
 #include "base/text.h"
 
 typedef struct magic {
-    const char *bytes;
-    size_t size, offset;
+    size_t offset;
+    const char *bytes; /* none of them 0 */
     const char *kind;
 } magic;
-
-#define MAGIC(offset, bytes, kind) \
-    { \
-        bytes, sizeof bytes - 1, offset, kind \
-    }
 
 #define CONVERT "; convert it with safetensors.torch.save_file"
 
 /* The first match counts. */
 static const magic magics[] = {
-    MAGIC(0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19",
-          "a file of torch.save from before PyTorch 1.6" CONVERT),
-    MAGIC(0, "\x80\x02", "a Python pickle"),
-    MAGIC(0, "\x80\x03", "a Python pickle"),
-    MAGIC(0, "\x80\x04", "a Python pickle"),
-    MAGIC(0, "\x80\x05", "a Python pickle"),
-    MAGIC(0, "\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes"),
-    MAGIC(0, "\x93NUMPY", "a NumPy array"),
-    MAGIC(0, "GGUF", "a GGUF file"),
-    MAGIC(0, "\x89PNG\r\n\x1a\n", "a PNG image"),
-    MAGIC(0, "\xff\xd8\xff", "a JPEG image"),
-    MAGIC(0, "%PDF-", "a PDF document"),
-    MAGIC(0, "\177ELF", "an ELF program or library"),
-    MAGIC(4, "TFL3", "a TensorFlow Lite model"),
-    MAGIC(257, "ustar", "a tar archive"),
-    MAGIC(0, "\x1f\x8b", "a file compressed by gzip"),
-    MAGIC(0, "BZh", "a file compressed by bzip2"),
-    MAGIC(0, "\3757zXZ", "a file compressed by xz"),
-    MAGIC(0, "\x28\xb5\x2f\xfd", "a file compressed by zstd"),
-    MAGIC(0, "version https://git-lfs.github.com/spec/",
-          "a Git LFS pointer: the file itself has not been downloaded"),
-    MAGIC(0, "<!DOCTYPE html", "an HTML page"),
-    MAGIC(0, "<!doctype html", "an HTML page"),
-    MAGIC(0, "<html", "an HTML page"),
+    {0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19",
+     "a file of torch.save from before PyTorch 1.6" CONVERT},
+    {0, "\x80\x02", "a Python pickle"},
+    {0, "\x80\x03", "a Python pickle"},
+    {0, "\x80\x04", "a Python pickle"},
+    {0, "\x80\x05", "a Python pickle"},
+    {0, "\x89HDF\r\n\x1a\n", "an HDF5 file, as Keras writes"},
+    {0, "\x93NUMPY", "a NumPy array"},
+    {0, "GGUF", "a GGUF file"},
+    {0, "\x89PNG\r\n\x1a\n", "a PNG image"},
+    {0, "\xff\xd8\xff", "a JPEG image"},
+    {0, "%PDF-", "a PDF document"},
+    {0, "\177ELF", "an ELF program or library"},
+    {4, "TFL3", "a TensorFlow Lite model"},
+    {257, "ustar", "a tar archive"},
+    {0, "\x1f\x8b", "a file compressed by gzip"},
+    {0, "BZh", "a file compressed by bzip2"},
+    {0, "\3757zXZ", "a file compressed by xz"},
+    {0, "\x28\xb5\x2f\xfd", "a file compressed by zstd"},
+    {0, "version https://git-lfs.github.com/spec/",
+     "a Git LFS pointer: the file itself has not been downloaded"},
+    {0, "<!DOCTYPE html", "an HTML page"},
+    {0, "<!doctype html", "an HTML page"},
+    {0, "<html", "an HTML page"},
 };
 
 static int holds(const unsigned char *start, size_t size, const char *text)
@@ -90,7 +85,8 @@ const char *sbn__file_kind(const unsigned char *start, size_t size)
         return "an empty file";
     for (size_t i = 0; i < sizeof magics / sizeof *magics; ++i) {
         const magic *m = &magics[i];
-        if (size >= m->offset + m->size && memcmp(start + m->offset, m->bytes, m->size) == 0)
+        const size_t length = strlen(m->bytes);
+        if (size >= m->offset + length && memcmp(start + m->offset, m->bytes, length) == 0)
             return m->kind;
     }
     if (size >= 4 && memcmp(start, "PK\x03\x04", 4) == 0)

@@ -164,32 +164,27 @@ static int sort_tensors(sbn_tensor_header *header, const sbn_parse *p)
 
 /* --- all of it ------------------------------------------------------------------------ */
 
-/* Padding must be spaces. */
-static int check_padding(sbn_parse *p)
-{
-    sbn_json_reader *r = &p->reader;
-    while (r->at < r->end && *r->at == ' ')
-        ++r->at;
-    return r->at == r->end ? SBN_SUCCESS
-                           : sbn__parse_fail_json(p, "expected nothing but spaces behind it");
-}
-
 /* Behind the first brace. */
 static int parse_root(parsing *p)
 {
     sbn_tensor_header *header = p->header;
+    sbn_json_reader *r = &p->parse.reader;
     int more = 0, status;
     while (!(status = sbn__parse_key(&p->parse, &more)) && more) {
-        if (strcmp(p->parse.reader.string, metadata_name) == 0)
+        if (strcmp(r->string, metadata_name) == 0)
             status = parse_metadata(p);
         else
             status = sbn__parse_tensor(&p->parse, &header->tensors[header->count++]);
         if (status)
             return status;
     }
-    if (!status)
-        status = check_padding(&p->parse);
-    return status ? status : sort_tensors(header, &p->parse);
+    if (status)
+        return status;
+    while (r->at < r->end && *r->at == ' ')
+        ++r->at;
+    if (r->at != r->end)
+        return sbn__parse_fail_json(&p->parse, "expected nothing but spaces behind it");
+    return sort_tensors(header, &p->parse);
 }
 
 /*

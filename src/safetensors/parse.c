@@ -25,10 +25,7 @@ int sbn__parse_fail_json(const sbn_parse *p, const char *error)
                      (size_t)(p->reader.at - p->reader.begin), error);
 }
 
-/*
- * Fails because of an unexpected token: the sentence says `what` about the tensor `name` (may be
- * NULL), or the reader's error if there is no token.
- */
+/* Fails as sbn__parse_expect because of an unexpected token, or by the reader's error if there is none. */
 static int refuse(const sbn_parse *p, int token, const char *name, const char *what)
 {
     if (token == SBN_JSON_ERROR)

@@ -62,19 +62,11 @@ float sbn__tensor_decode(const sbn_tensor_type *type, const unsigned char *bytes
 
 int sbn__tensor_encode(const sbn_tensor_type *type, float value, unsigned char *bytes)
 {
-    uint32_t bits;
-    float back = value;
-    if (type->bits == 32) {
-        bits = sbn__float_bits(value);
-    } else if (*type->name == 'B') {
-        bits = sbn__bfloat_of_float(value);
-        back = sbn__float_of_bfloat((uint16_t)bits);
-    } else {
-        bits = sbn__half_of_float(value);
-        back = sbn__float_of_half((uint16_t)bits);
-    }
+    const uint32_t bits = type->bits == 32     ? sbn__float_bits(value)
+                          : *type->name == 'B' ? sbn__bfloat_of_float(value)
+                                               : sbn__half_of_float(value);
     sbn__put_little_endian(bytes, bits, sbn__tensor_size(type, 1));
-    return !isfinite(value) || isfinite(back);
+    return !isfinite(value) || isfinite(sbn__tensor_decode(type, bytes));
 }
 
 /* --- in sentences ------------------------------------------------------------------- */
