@@ -1,6 +1,6 @@
 """torch.compile with fullgraph=True, and opcheck of the operators.
 
-Arguments: a folder for files. Runs a second process for a group of two.
+Argument: a folder for files. A group of two ranks forks before this process uses OpenCL.
 """
 
 import copy
@@ -44,8 +44,7 @@ def pair(**settings):
     return made, copy.deepcopy(made)
 
 
-if len(sys.argv) > 2:
-    rank = int(sys.argv[3])
+def run_rank(rank):
     launch.join(folder, 2, rank)
     plain, compiled = pair(gradients="group")
     x = torch.randn(2 + rank, 4, 3, generator=torch.Generator().manual_seed(rank))
@@ -53,6 +52,10 @@ if len(sys.argv) > 2:
     same = all(tap.equal(step(plain, plain, x), step(call, compiled, x)) for _ in range(2))
     dist.barrier()
     os._exit(0 if same else 1)
+
+
+with tap.part("two processes"):
+    tap.ok(launch.forked(2, run_rank) == [0, 0], "two processes: the bits of the interpreter")
 
 x, z = torch.randn(5, 4, 3, 6), torch.randn(5, 4, 3, 6)
 INPUTS = {
@@ -157,7 +160,4 @@ with tap.part("in a DataParallel"):
     for given, got in (inner, "0"), (whole, "all of it"):
         pattern = f"module: expected no compiled part, got {got}"
         tap.raises(ValueError, pattern, DataParallel(given, 2), x)
-
-with tap.part("two processes"):
-    tap.ok(launch.ranks(2, folder) == [0, 0], "two processes: the bits of the interpreter")
 tap.end()
