@@ -30,13 +30,8 @@ def step(call, layer, x, *residual):
     residual = [z.detach().requires_grad_() for z in residual]
     y = call(x, *residual)
     y.backward(torch.arange(y.numel()).view(y.shape).to(y.dtype) / y.numel())
-    return [
-        y.detach(),
-        x.grad,
-        *[z.grad for z in residual],
-        *[p.grad for p in layer.parameters()],
-        *[b.clone() for b in layer.buffers()],
-    ]
+    grads = [tensor.grad for tensor in (x, *residual, *layer.parameters())]
+    return [y.detach(), *grads, *(b.clone() for b in layer.buffers())]
 
 
 def pair(**settings):
