@@ -33,7 +33,7 @@ def job(mpi, world, *arguments):
 
 
 def join(folder, world, rank):
-    """The group of the ranks that `forked` has started."""
+    """Makes this process a rank of a world whose ranks meet in the folder."""
     import torch.distributed as dist
 
     dist.init_process_group(
