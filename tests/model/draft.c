@@ -59,8 +59,7 @@ static void check_modes(void)
     int status = save(folder_path("private"));
     tap_ok(!status && holds("private", "new text"), "a file is replaced: %s", sbn_last_error());
     tap_ok(strcmp(system_calls, "OWWNMSCRD") == 0,
-           "made, written, owner, mode, synced, closed, renamed, its "
-           "folder synced: %s",
+           "made, written, owner, mode, synced, closed, renamed, its folder synced: %s",
            system_calls);
     tap_ok(system_seen == 0600 && system_last == 0600 && mode_of("private") == 0600,
            "a private one is private: %o while it is written, %o when it is renamed",

@@ -168,17 +168,15 @@ static void check_json(void)
 {
     const char *header =
         "{ \"\\u00e9\\ud83d\\ude00\\ud800\\udc00\\/\\\"\" :\t{\"shape\": [ 2 , 3\r\n], "
-        "\"\\u0064type\": \"U8\", "
-        "\"data_offsets\":[ 0 ,6 ] } ,\n\"__metadata__\":{\"k\\u0009\\u0080\\u0800\": \"\\b "
-        "\\f\\n\", "
+        "\"\\u0064type\": \"U8\", \"data_offsets\":[ 0 ,6 ] } ,\n"
+        "\"__metadata__\":{\"k\\u0009\\u0080\\u0800\": \"\\b \\f\\n\", "
         "\"\" :\"\xc3\xa9\xee\x80\x80\xf4\x8f\xbf\xbf\"}}";
-    const sbn_tensor_header *read;
     sbn_tensor_file file;
     vectors_write(path, header, strlen(header), 0, 6);
     if (!tap_ok(sbn__tensor_file_open(&file, path) == SBN_SUCCESS, "spaces and escapes: %s",
                 sbn_last_error()))
         return;
-    read = &file.header;
+    const sbn_tensor_header *read = &file.header;
     const sbn_tensor *tensor =
         sbn__tensor_header_find(read, "\xc3\xa9\xf0\x9f\x98\x80\xf0\x90\x80\x80/\"");
     tap_ok(tensor && strcmp(tensor->shape, "[2,3]") == 0 && sbn__shape_dims(tensor->shape) == 2 &&
