@@ -211,8 +211,7 @@ static void check_load(const network *n, const char *path, int strict, int statu
 
 static void check_keys(void)
 {
-    char usual[1024];
-    snprintf(usual, sizeof usual, "%s", data_path("network_f32.safetensors"));
+    const char *usual = data_path("network_f32.safetensors");
     network n;
     /* The second layer is larger than the file's. */
     file_network_open(&n, 7, 1);
