@@ -84,9 +84,8 @@ for backend in "aot_eager", "inductor":
         same = tap.equal(step(plain, plain, x, z), step(call, compiled, x, z))
         tap.ok(same, f"{backend}, residual and relu: the bits of the interpreter")
     with tap.part(f"{backend}, a network"):
-        network = convert_sync_batchnorm(
-            nn.Sequential(nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.BatchNorm2d(4))
-        )
+        layers = nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.BatchNorm2d(4)
+        network = convert_sync_batchnorm(nn.Sequential(*layers))
         call = torch.compile(network, fullgraph=True, backend=backend)
         call(x).sum().backward()
         tap.ok(int(network[3].num_batches_tracked) == 1, f"{backend}: a network in one graph")
