@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <syncbn/pass.h>
-#include <syncbn/transport.h>
-
 #include "base/digest.h"
 #include "base/error.h"
 #include "collective/agreement.h"

@@ -3,8 +3,6 @@
  * ranks send to arbitrary integers. Calls may then give wrong numbers or fail with a sentence; they must end, stay
  * within their memory (the sanitizers watch), and call the transport as its header says.
  */
-#include <syncbn/data_parallel.h>
-
 #include <stdlib.h>
 
 #include "base/memory.h"

@@ -5,7 +5,6 @@
 #include "group/group.h"
 #include "support/main.h"
 #include "support/ranks.h"
-#include "support/stalls.h"
 
 /* Between one rank and the hub: its own, what has failed, and how often it was called behind that. */
 static sbn_transport real;

@@ -17,17 +17,11 @@ static const int survived_releases[] = {SURVIVED_RELEASES, -1};
 const scenario *trying;
 const int survived_waits[] = {WRAP_WAIT, WRAP_FINISH, SURVIVED_RELEASES, -1};
 
-typedef struct holdings {
-    long of[HOLDINGS];
-} holdings;
-
-static holdings holds(void)
+static void hold(long holdings[HOLDINGS])
 {
-    holdings h;
     for (int kind = 0; kind < WRAPS_KINDS; ++kind)
-        h.of[kind] = wraps_held[kind];
-    h.of[WRAPS_KINDS] = sbn__handles_open();
-    return h;
+        holdings[kind] = wraps_held[kind];
+    holdings[WRAPS_KINDS] = sbn__handles_open();
 }
 
 int fault_points(void)
@@ -210,21 +204,22 @@ static void take_steps(run *r)
     }
 }
 
-static void judge_holdings(run *r, const holdings *before)
+static void judge_holdings(run *r, const long before[HOLDINGS])
 {
-    const holdings after = holds();
+    long after[HOLDINGS];
+    hold(after);
     const int leaks = r->s->may_leak && r->s->may_leak();
-    for (int kind = 0; kind < HOLDINGS && !leaks; ++kind)
-        if (after.of[kind] != before->of[kind])
-            WRONG(r, "left open: %ld references, %ld blocks, %ld descriptors (%ld handles)",
-                  after.of[0] - before->of[0], after.of[1] - before->of[1],
-                  after.of[2] - before->of[2], after.of[3] - before->of[3]);
+    if (!leaks && memcmp(after, before, sizeof after) != 0)
+        WRONG(r, "left open: %ld references, %ld blocks, %ld descriptors (%ld handles)",
+              after[0] - before[0], after[1] - before[1], after[2] - before[2],
+              after[3] - before[3]);
 }
 
 static run make_run(const scenario *s, record *right, const plan *p)
 {
     run r = {.s = s, .right = right, .plan = *p};
-    const holdings before = holds();
+    long before[HOLDINGS];
+    hold(before);
     trying = s;
     memset(r.first, -1, sizeof r.first);
     wraps_pause();
@@ -240,7 +235,7 @@ static run make_run(const scenario *s, record *right, const plan *p)
     note_failures(&r, s->steps);
     count(&r, s->steps, 0);
     wraps_fail(WRAP_EVERY, 0);
-    judge_holdings(&r, &before);
+    judge_holdings(&r, before);
     return r;
 }
 

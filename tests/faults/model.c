@@ -210,13 +210,12 @@ static int look_load_save(int number)
 {
     int64_t batches;
     sbn_layer_info info = SBN_LAYER_INFO_INIT;
-    sbn_load_config config = SBN_LOAD_CONFIG_INIT;
-    config.strict = 0;
+    const sbn_load_config lenient = {sizeof lenient, 0, NULL, NULL};
     switch (number) {
     case 0: return sbn_checkpoint_create(data_path(file_of_model), &checkpoint);
     case 1: return sbn_checkpoint_layer(checkpoint, 1, &info);
     case 2: return sbn_checkpoint_read(checkpoint, 1, got[0], got[1], NULL, NULL, &batches);
-    case LOAD: return sbn_model_load(model, data_path(file_of_model), &config);
+    case LOAD: return sbn_model_load(model, data_path(file_of_model), &lenient);
     case 4: return sbn_model_save(model, path, NULL);
     case 5: return sbn_model_save(model, path, path);
     default: return sbn_model_save(model, path, data_path(file_of_model));

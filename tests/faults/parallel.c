@@ -92,8 +92,7 @@ static int side_by_side(void)
 
 static int step(int number)
 {
-    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = 8192;
+    const sbn_data_parallel_config config = {sizeof config, 8192};
     if (number == 0)
         return sbn_data_parallel_create(at.groups[0], &config, &parallel);
     fill();

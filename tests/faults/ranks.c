@@ -84,8 +84,7 @@ static int split(const test_rank *m)
 
 static int connect(const test_rank *m)
 {
-    sbn_data_parallel_config config = SBN_DATA_PARALLEL_CONFIG_INIT;
-    config.bucket_bytes = 8192;
+    const sbn_data_parallel_config config = {sizeof config, 8192};
     sbn_data_parallel_destroy(exchange_joined[m->rank]);
     return sbn_data_parallel_create(m->group, &config, &exchange_joined[m->rank]);
 }

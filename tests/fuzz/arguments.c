@@ -27,6 +27,8 @@ static cl_mem make_buffer(size_t floats)
 
 void arguments_open(void)
 {
+    if (device.context)
+        return;
     fuzz_must(!fixture_open(&device));
     for (size_t r = 0; r < REPLICAS; ++r)
         queues[r] = fixture_queue(&device, r == 1);

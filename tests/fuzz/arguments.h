@@ -22,7 +22,7 @@ typedef enum handle_kind {
     HANDLE_KINDS
 } handle_kind;
 
-/* The device, its queues, buffers, and a group that keeps the programs. */
+/* Makes once the device, its queues, buffers, and a group that keeps the programs. */
 void arguments_open(void);
 void arguments_finish(void);
 

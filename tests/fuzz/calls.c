@@ -8,8 +8,6 @@
 
 enum { MOST_CALLS = 48 };
 
-static int opened;
-
 /* A handle comes with success alone. */
 void keep(handle_kind kind, int status, void *handle)
 {
@@ -46,10 +44,7 @@ static void (*const calls[])(fuzz_input *in) = {CALLS(CALL) destroy};
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     fuzz_input in = {bytes, bytes + size};
-    if (!opened) {
-        arguments_open();
-        opened = 1;
-    }
+    arguments_open();
     const long before = sbn__handles_open();
     for (int i = 0; i < MOST_CALLS && in.at < in.end; ++i)
         calls[fuzz_byte(&in) % (sizeof calls / sizeof *calls)](&in);

@@ -158,14 +158,13 @@ static void check_order(void)
 /* A rank that only takes part has running statistics to load, and no weight to save. */
 static void check_none(void)
 {
-    sbn_load_config lenient = SBN_LOAD_CONFIG_INIT;
+    const sbn_load_config lenient = {sizeof lenient, 0, NULL, NULL};
     sbn_transport transport = SBN_TRANSPORT_INIT;
     sbn_hub *hub;
     sbn_model *model;
     int64_t batches = 0;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
-    lenient.strict = 0;
     sbn_group *one_rank = fixture_rank(NULL, 0, &transport);
     sbn_batchnorm *layer = fixture_layer(one_rank, file_network_channels[0]);
     must(sbn_model_create(&model), "sbn_model_create");
@@ -212,8 +211,7 @@ static void check_load(const network *n, const char *path, int strict, int statu
 
 static void check_keys(void)
 {
-    char usual[1024];
-    snprintf(usual, sizeof usual, "%s", data_path("network_f32.safetensors"));
+    const char *usual = data_path("network_f32.safetensors");
     network n;
     /* The second layer is larger than the file's. */
     file_network_open(&n, 7, 1);

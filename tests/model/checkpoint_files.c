@@ -38,9 +38,8 @@ static size_t same_tensors(const char *old, size_t *in_all)
 static void check_same(const char *name, size_t count, size_t saved)
 {
     network n;
-    char old[1024];
     size_t in_all;
-    snprintf(old, sizeof old, "%s", data_path(name));
+    const char *old = data_path(name);
     file_network_open(&n, file_network_channels[1], 1);
     must(sbn_model_load(n.model, old, NULL), name);
     const uint64_t before = network_digest(&n);

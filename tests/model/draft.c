@@ -59,8 +59,7 @@ static void check_modes(void)
     int status = save(folder_path("private"));
     tap_ok(!status && holds("private", "new text"), "a file is replaced: %s", sbn_last_error());
     tap_ok(strcmp(system_calls, "OWWNMSCRD") == 0,
-           "made, written, owner, mode, synced, closed, renamed, its "
-           "folder synced: %s",
+           "made, written, owner, mode, synced, closed, renamed, its folder synced: %s",
            system_calls);
     tap_ok(system_seen == 0600 && system_last == 0600 && mode_of("private") == 0600,
            "a private one is private: %o while it is written, %o when it is renamed",
@@ -178,7 +177,7 @@ static void refuse(const char *path, const char *words, const char *what)
 
 static void check_links(void)
 {
-    char name[300], path[400];
+    char name[300];
     make("private", "old", 0640);
     tap_ok(symlink("private", folder_path("link")) == 0 && !save(folder_path("link")) &&
                holds("private", "new text") && mode_of("private") == 0640 &&
@@ -202,9 +201,9 @@ static void check_links(void)
     unlink(folder_path("pipe"));
     memset(name, 'n', 255);
     name[255] = '\0';
-    snprintf(path, sizeof path, "%s", folder_path(name));
-    tap_ok(!save(path) && holds(name, "new text"), "the longest name: %s", sbn_last_error());
-    unlink(path);
+    tap_ok(!save(folder_path(name)) && holds(name, "new text"), "the longest name: %s",
+           sbn_last_error());
+    unlink(folder_path(name));
     char *here = getcwd(NULL, 0);
     tap_ok(here && chdir(folder_root) == 0 && !save("relative") && holds("relative", "new text") &&
                chdir(here) == 0,

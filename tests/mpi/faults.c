@@ -186,13 +186,11 @@ static const struct fault {
     int comes; /* rank 1, in the end */
     int variant;
 } faults[] = {
-    /* Rank 1 does not come. */
     {"sleep", absent, 0, 0},
     {"staggered", staggered, 0, 0},
     {"aborted", aborted, 0, 0},
     {"stop", absent, 0, SIGSTOP},
     {"kill", absent, 0, SIGKILL},
-    /* It does. */
     {"late", late, 1, 0},
     {"between", between, 1, 0},
     {"words", words, 1, 0},

@@ -185,9 +185,8 @@ void checks(void)
     group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
     for (int r = 0; r < REPLICAS; ++r) {
-        const slice s = {.queue = queue};
         mem[r] = fixture_buffer(&device, sizeof(float) * 8 * MANY, NULL);
-        buffer_fill(&s, &(sbn_buffer){mem[r], 0}, 8 * MANY, (float)(1 + r));
+        buffer_fill(&(slice){.queue = queue}, &(sbn_buffer){mem[r], 0}, 8 * MANY, (float)(1 + r));
     }
     check_create();
     check_exchanges();

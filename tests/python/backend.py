@@ -33,20 +33,15 @@ def run(device, x, z, dy, dtype, replicas, residual):
     x, z = x[1:].requires_grad_(), z[1:].requires_grad_()
     y = model(x, z) if residual else model(x)
     y.backward(dy[1:])
-    return [t.cpu() for t in (y.detach(), x.grad, layer.weight.grad, layer.bias.grad)] + [
-        b.cpu() for b in layer.buffers()
-    ]
+    results = y.detach(), x.grad, layer.weight.grad, layer.bias.grad, *layer.buffers()
+    return [tensor.cpu() for tensor in results]
 
 
 x, z, dy = torch.randn(3, 7, 4, 5, 6).unbind()
 device = torch.device("ocl:0")
 with tap.part("not registered"):
-    tap.raises(
-        ValueError,
-        "input: expected a tensor on the CPU, got one on ocl:0",
-        SyncBatchNorm(4).to(device),
-        x.to(device),
-    )
+    pattern = "input: expected a tensor on the CPU, got one on ocl:0"
+    tap.raises(ValueError, pattern, SyncBatchNorm(4).to(device), x.to(device))
 register_opencl_backend("ocl", backend.synchronize)
 for dtype in torch.float32, torch.bfloat16:
     for replicas in 1, 2:
@@ -57,8 +52,7 @@ for dtype in torch.float32, torch.bfloat16:
                     run(where, x, z, dy, dtype, replicas, residual)
                     for where in (torch.device("cpu"), device)
                 )
-                same = all(torch.equal(a, b) for a, b in zip(here, there))
-                tap.ok(same, f"{what}: the bits of the CPU's tensors")
+                tap.ok(tap.equal(here, there), f"{what}: the bits of the CPU's tensors")
 with tap.part("copies"):
     layer = SyncBatchNorm(4, track_running_stats=False).to(device)
     ours, dy = x.to(device).requires_grad_(), dy.to(device)
@@ -70,7 +64,6 @@ with tap.part("copies"):
     made = backend.copies() - before
     tap.ok(made <= 2, "backward copies the gradients of weight and bias at most", made)
 with tap.part("errors"):
-    tap.raises(
-        ValueError, "weight: expected it on ocl:0, got it on cpu", SyncBatchNorm(4), x.to(device)
-    )
+    pattern = "weight: expected it on ocl:0, got it on cpu"
+    tap.raises(ValueError, pattern, SyncBatchNorm(4), x.to(device))
 tap.end()

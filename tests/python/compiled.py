@@ -1,6 +1,6 @@
 """torch.compile with fullgraph=True, and opcheck of the operators.
 
-Arguments: a folder for files. Runs a second process for a group of two.
+Argument: a folder for files. A group of two ranks forks before this process uses OpenCL.
 """
 
 import copy
@@ -30,13 +30,8 @@ def step(call, layer, x, *residual):
     residual = [z.detach().requires_grad_() for z in residual]
     y = call(x, *residual)
     y.backward(torch.arange(y.numel()).view(y.shape).to(y.dtype) / y.numel())
-    return [
-        y.detach(),
-        x.grad,
-        *[z.grad for z in residual],
-        *[p.grad for p in layer.parameters()],
-        *[b.clone() for b in layer.buffers()],
-    ]
+    grads = [tensor.grad for tensor in (x, *residual, *layer.parameters())]
+    return [y.detach(), *grads, *(b.clone() for b in layer.buffers())]
 
 
 def pair(**settings):
@@ -44,8 +39,7 @@ def pair(**settings):
     return made, copy.deepcopy(made)
 
 
-if len(sys.argv) > 2:
-    rank = int(sys.argv[3])
+def run_rank(rank):
     launch.join(folder, 2, rank)
     plain, compiled = pair(gradients="group")
     x = torch.randn(2 + rank, 4, 3, generator=torch.Generator().manual_seed(rank))
@@ -53,6 +47,10 @@ if len(sys.argv) > 2:
     same = all(tap.equal(step(plain, plain, x), step(call, compiled, x)) for _ in range(2))
     dist.barrier()
     os._exit(0 if same else 1)
+
+
+with tap.part("two processes"):
+    tap.ok(launch.forked(2, run_rank) == [0, 0], "two processes: the bits of the interpreter")
 
 x, z = torch.randn(5, 4, 3, 6), torch.randn(5, 4, 3, 6)
 INPUTS = {
@@ -86,9 +84,8 @@ for backend in "aot_eager", "inductor":
         same = tap.equal(step(plain, plain, x, z), step(call, compiled, x, z))
         tap.ok(same, f"{backend}, residual and relu: the bits of the interpreter")
     with tap.part(f"{backend}, a network"):
-        network = convert_sync_batchnorm(
-            nn.Sequential(nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.BatchNorm2d(4))
-        )
+        layers = nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.BatchNorm2d(4)
+        network = convert_sync_batchnorm(nn.Sequential(*layers))
         call = torch.compile(network, fullgraph=True, backend=backend)
         call(x).sum().backward()
         tap.ok(int(network[3].num_batches_tracked) == 1, f"{backend}: a network in one graph")
@@ -157,7 +154,4 @@ with tap.part("in a DataParallel"):
     for given, got in (inner, "0"), (whole, "all of it"):
         pattern = f"module: expected no compiled part, got {got}"
         tap.raises(ValueError, pattern, DataParallel(given, 2), x)
-
-with tap.part("two processes"):
-    tap.ok(launch.ranks(2, folder) == [0, 0], "two processes: the bits of the interpreter")
 tap.end()

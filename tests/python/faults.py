@@ -78,13 +78,10 @@ def run_rank(folder, rank):
     two = model(eps=1e-3 if rank == 2 else 1e-5)
     expect("another eps", r"eps 1e-05 on ranks 0, 1; 0.001 on rank 2|eps.*0\.001", two, x)
     two = model()
+    lacks = "ValueError: input: expected float32, float16 or bfloat16, got float64"
     for what, wrong, told in (
         ("another input than the layer's", torch.randn(4, 5), "shape: expected 8 channels, got 5"),
-        (
-            "a type that the library lacks",
-            x.double(),
-            "ValueError: input: expected float32, float16 or bfloat16, got float64",
-        ),
+        ("a type that the library lacks", x.double(), lacks),
     ):
         pattern, given = (told, wrong) if rank == 1 else (r"rank 1.*SBN_REMOTE_ERROR", x)
         expect(what, pattern, two, given)

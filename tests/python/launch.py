@@ -4,28 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import traceback
 
 LIMIT = float(os.environ.get("SBN_TEST_LIMIT", 250))
-
-
-def wait_for(processes):
-    """Their exit statuses; who is late is killed."""
-    end = time.monotonic() + LIMIT
-    for process in processes:
-        try:
-            process.wait(max(0.1, end - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-    return [process.returncode for process in processes]
-
-
-def ranks(world, *arguments):
-    """The exit statuses of this program's ranks, each with these arguments, the world and its rank."""
-    program = [sys.executable, "-W", "ignore", sys.argv[0], *arguments, str(world)]
-    return wait_for([subprocess.Popen([*program, str(rank)]) for rank in range(world)])
 
 
 def forked(world, call, *arguments):
@@ -46,13 +27,13 @@ def forked(world, call, *arguments):
 
 
 def job(mpi, world, *arguments):
-    """The exit status of this program as an MPI job of so many ranks."""
+    """The exit status of this program as an MPI job of so many ranks; a late one is killed."""
     program = [sys.executable, "-W", "ignore", sys.argv[0], *arguments, str(world)]
-    return wait_for([subprocess.Popen([*mpi, "-n", str(world), *program])])[0]
+    return subprocess.run([*mpi, "-n", str(world), *program], timeout=LIMIT).returncode
 
 
 def join(folder, world, rank):
-    """The group of the ranks that `ranks` or `forked` has started."""
+    """Makes this process a rank of a world whose ranks meet in the folder."""
     import torch.distributed as dist
 
     dist.init_process_group(

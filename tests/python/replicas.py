@@ -6,12 +6,12 @@ import threading
 from collections import Counter, OrderedDict, defaultdict
 
 import torch
-import torch.distributed as dist
 import torch.nn as nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
 import cases
+import launch
 import tap
 from syncbn.torch import DataParallel, SyncBatchNorm, average_exactly, convert_sync_batchnorm
 
@@ -159,11 +159,9 @@ with tap.part("errors"):
     ):
         tap.raises(RuntimeError, pattern, model, torch.randn(count, 3, 2, 2))
     tap.raises(KeyError, "five", model, torch.randn(9, 3, 2, 2))
-    tap.raises(
-        RuntimeError,
-        'layer "one": expected a call within the forward pass of its DataParallel',
-        lambda: model(torch.randn(12, 3, 2, 2, requires_grad=True)).sum().backward(),
-    )
+    pattern = 'layer "one": expected a call within the forward pass of its DataParallel'
+    given = torch.randn(12, 3, 2, 2, requires_grad=True)
+    tap.raises(RuntimeError, pattern, lambda: model(given).sum().backward())
     parallel = DataParallel(SyncBatchNorm(3), 2)
     tap.raises(ValueError, "Expected more than 1 value per channel", parallel, torch.randn(1, 3))
     held = nn.Sequential(SyncBatchNorm(3))
@@ -188,8 +186,7 @@ def gradient(steps, exact=True):
 
 
 with tap.part("gradients that are averaged exactly"):
-    folder = sys.argv[1]
-    dist.init_process_group("gloo", init_method=f"file://{folder}/alone", rank=0, world_size=1)
+    launch.join(sys.argv[1], 1, 0)
     x = torch.arange(8.0).view(4, 2)
 
     def evaluated(model):

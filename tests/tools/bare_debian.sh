@@ -57,8 +57,7 @@ status_is() { # STATUS COMMAND...
     shift
     "$@"
     came=$?
-    [ $came -eq "$wanted" ] || echo "expected status $wanted, got $came"
-    [ $came -eq "$wanted" ]
+    [ $came -eq "$wanted" ] || { echo "expected status $wanted, got $came" && false; }
 }
 
 # debian SUITE SYSTEM: a system with a user without rights, in a folder of the suite's name.

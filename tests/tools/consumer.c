@@ -19,15 +19,11 @@ sbn_tensors tensors = SBN_TENSORS_INIT;
 sbn_sampler sampler = SBN_SAMPLER_INIT;
 sbn_transport transport = SBN_TRANSPORT_INIT;
 
-#ifdef RUN
 #define GOOD(condition) \
     do { \
         if (!(condition)) \
             return __LINE__ % 256; \
     } while (0)
-#else
-#define GOOD(condition) (void)(condition)
-#endif
 
 /* A group without a device: a rank that only takes part, alone in its hub. */
 int main(void)
