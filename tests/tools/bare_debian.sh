@@ -57,7 +57,7 @@ status_is() { # STATUS COMMAND...
     shift
     "$@"
     came=$?
-    [ $came -eq "$wanted" ] || { echo "expected status $wanted, got $came" && false; }
+    [ $came -eq "$wanted" ] || { echo "expected status $wanted, got $came"; return 1; }
 }
 
 # debian SUITE SYSTEM: a system with a user without rights, in a folder of the suite's name.
