@@ -186,11 +186,18 @@ static const struct fault {
     int comes; /* rank 1, in the end */
     int variant;
 } faults[] = {
-    {"sleep", absent, 0, 0},         {"staggered", staggered, 0, 0},
-    {"aborted", aborted, 0, 0},      {"stop", absent, 0, SIGSTOP},
-    {"kill", absent, 0, SIGKILL},    {"late", late, 1, 0},
-    {"between", between, 1, 0},      {"words", words, 1, 0},
-    {"average_late", average, 1, 0}, {"average_between", average, 1, 1},
+    /* Rank 1 does not come. */
+    {"sleep", absent, 0, 0},
+    {"staggered", staggered, 0, 0},
+    {"aborted", aborted, 0, 0},
+    {"stop", absent, 0, SIGSTOP},
+    {"kill", absent, 0, SIGKILL},
+    /* It does. */
+    {"late", late, 1, 0},
+    {"between", between, 1, 0},
+    {"words", words, 1, 0},
+    {"average_late", average, 1, 0},
+    {"average_between", average, 1, 1},
 };
 
 static void open_group(sbn_timeout_action action)
