@@ -26,9 +26,8 @@ static void train(test_rank *m)
 /* By training on so many replicas; none is taken before or after. */
 static size_t taken_by(size_t replicas)
 {
-    const size_t samples[] = {3, 2};
     test_ranks all;
-    ranks_open(&all, &device, 1, &replicas, samples, NULL);
+    ranks_open(&all, &device, 1, &replicas, NULL, NULL);
     train(&all.of[0]);
     const size_t taken = sbn_device_memory();
     train(&all.of[0]);

@@ -254,17 +254,16 @@ static void check_frozen(test_ranks *all)
 
 void checks(void)
 {
-    const size_t ones[RANKS] = {1, 1, 1};
     test_ranks all;
-    branch_sets_open(&all, &device, RANKS, ones, shapes, LAYERS);
+    branch_sets_open(&all, &device, RANKS, NULL, shapes, LAYERS);
     ranks_do(&all, branch_set_train_together);
     check_errors(&all);
     check_disagreements(&all);
     branch_sets_close(&all);
-    branch_sets_open(&all, &device, RANKS, ones, frozen_redone, LAYERS);
+    branch_sets_open(&all, &device, RANKS, NULL, frozen_redone, LAYERS);
     check_frozen(&all);
     branch_sets_close(&all);
-    branch_sets_open(&all, &device, RANKS, ones, frozen_redone, LAYERS);
+    branch_sets_open(&all, &device, RANKS, NULL, frozen_redone, LAYERS);
     check_memory(&all);
     branch_sets_close(&all);
 }

@@ -158,9 +158,8 @@ static const refusal odd_calls[] = {
 
 void checks(void)
 {
-    const size_t ones[RANKS] = {1, 1, 1};
     test_ranks all;
-    branch_sets_open(&all, &device, RANKS, ones, shapes, LAYERS);
+    branch_sets_open(&all, &device, RANKS, NULL, shapes, LAYERS);
     ranks_do(&all, branch_set_train);
     branch_sets_same_bits(&all, "a first step");
     for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i)
