@@ -96,9 +96,8 @@ static void check_memory(int way)
         must(sbn_forward(l.layer, shard, l.saved, 0, NULL), "sbn_forward");
     wraps_fail(WRAP_ALLOCATE, way == 0);
     RIGHT(sbn_forward_begin(l.layer, shard, l.saved, 0, &pass));
-    wraps_fail(WRAP_ALLOCATE, way > 0);
-    expect(sbn_pass_end(pass, NULL), SBN_OUT_OF_MEMORY, "memory left for", "the end");
-    wraps_fail(WRAP_ALLOCATE, 0);
+    expect(WITH_FAILURE(WRAP_ALLOCATE, way > 0, sbn_pass_end(pass, NULL)), SBN_OUT_OF_MEMORY,
+           "memory left for", "the end");
     expect(sbn_forward(l.layer, shard, l.saved, 0, NULL), SBN_GROUP_FAILED,
            "memory left for forward of layer \"batchnorm\", nor to tell the other ranks", "then");
     fixture_die(&l);
@@ -115,9 +114,7 @@ static void check_larger(int function)
     while (status && n < 100) {
         must(sbn_forward(l.layer, &slices[0].shard, l.saved, 0, NULL), "sbn_forward");
         must(sbn_backward(l.layer, &slices[0].shard, l.saved, 0, NULL), "sbn_backward");
-        wraps_fail(function, ++n);
-        status = sbn_forward(larger, &slices[1].shard, saved, 0, NULL);
-        wraps_fail(function, 0);
+        status = WITH_FAILURE(function, ++n, sbn_forward(larger, &slices[1].shard, saved, 0, NULL));
     }
     must(status, "sbn_forward");
     tap_ok(n > 1, "%d failures to give a larger layer memory", n - 1);
