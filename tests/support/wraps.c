@@ -96,6 +96,7 @@ void wraps_condemn(int n)
     wraps_condemned = NULL;
 }
 
+/* The event is kept, so that no other one gets its address. */
 void wraps_condemn_event(cl_event event)
 {
     wraps_condemn(0);
@@ -121,11 +122,8 @@ WRAP(cl_int, clGetEventInfo,
     if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || code != CL_SUCCESS)
         return code;
     asked = *(cl_int *)value > CL_COMPLETE ? event : NULL;
-    if (until_condemned > 0 && --until_condemned == 0) {
-        /* Kept, so that no other event gets its address. */
-        clRetainEvent(event);
-        wraps_condemned = event;
-    }
+    if (until_condemned > 0 && --until_condemned == 0)
+        wraps_condemn_event(event);
     if (event == wraps_condemned)
         *(cl_int *)value = CL_OUT_OF_RESOURCES;
     return CL_SUCCESS;
