@@ -129,7 +129,7 @@ WRAP(cl_int, clGetEventInfo,
     return CL_SUCCESS;
 }
 
-static struct {
+static struct answer {
     cl_device_info question;
     const void *said;
     size_t size;
@@ -145,9 +145,7 @@ void wraps_device_says(cl_device_info question, const void *answer, size_t size)
     }
     if (answer_count == sizeof answers / sizeof *answers)
         abort();
-    answers[answer_count].question = question;
-    answers[answer_count].said = answer;
-    answers[answer_count++].size = size;
+    answers[answer_count++] = (struct answer){question, answer, size};
 }
 
 WRAP(cl_int, clGetDeviceInfo,
