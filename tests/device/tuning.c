@@ -3,7 +3,6 @@
  * none; a group takes its numbers from $SYNCBN_TUNING or from the file, and gives them to its parts.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
