@@ -5,11 +5,6 @@
 
 #include "support/stage.h"
 
-/* Of an operation, and of its second replica's shard. */
-#define OF(operation, field, value, words) ROW(op, operation, NULL), ROW(field, value, words)
-#define BAD(operation, field, value, words) \
-    OF(operation, shards[1].field, value, "replica 1|" words)
-
 /* --- handles, flags and results --- */
 
 static void check_handles(void)
