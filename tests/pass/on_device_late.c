@@ -137,11 +137,10 @@ void check_failed_updates(training *t)
     long waited = 0, later = 0;
     for (int n = 1; n < 16; ++n) {
         int64_t after;
-        wraps_fail(WRAP_RETAIN_EVENT, n);
         waited -= wraps_calls[WRAP_WAIT];
-        failed += sbn_forward(t->layer, t->shards, t->saved, 0, NULL) != SBN_SUCCESS;
+        failed += WITH_FAILURE(WRAP_RETAIN_EVENT, n,
+                               sbn_forward(t->layer, t->shards, t->saved, 0, NULL)) != SBN_SUCCESS;
         waited += wraps_calls[WRAP_WAIT];
-        wraps_fail(WRAP_RETAIN_EVENT, 0);
         must(clFinish(t->queues[0]), "clFinish");
         buffer_read(t->slices, &counted, 2, (float *)(void *)&batches);
         later -= wraps_calls[WRAP_WAIT];
