@@ -50,7 +50,7 @@ static void check_alone(void)
                                  .world_size = 2,
                                  .start = start,
                                  .test = test};
-    const life l = make_frozen(fixture_rank(&queue, 1, &table));
+    const life l = make_frozen(GROUP_WITH(&queue, .transport = &table));
     const sbn_shard all = data.shard;
     sbn_shard without = all, few = all;
     sbn_result result = SBN_RESULT_INIT;

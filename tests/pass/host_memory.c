@@ -221,7 +221,7 @@ static void check_empty_behind_the_queue(void)
                                                     .running_var = SBN_HOST_BUFFER(var))};
     const cl_command_queue queues[2] = {queue, fixture_queue(&device, 0)};
     float *const given = (float *)shards->running_mean.mem + shards->running_mean.offset;
-    life l = LIVE_WITH(fixture_rank(queues, 2, NULL), .channels = CHANNELS);
+    life l = LIVE_WITH(GROUP_WITH(queues, .replicas = 2), .channels = CHANNELS);
     l.group->combines = 0;
     memcpy(given, late, sizeof late);
     memcpy(var, (float *)shards->running_var.mem + shards->running_var.offset, sizeof var);

@@ -21,7 +21,7 @@ static int combines(cl_command_queue first, cl_command_queue second, cl_bool uni
 {
     cl_command_queue both[] = {first, second, first, second};
     wraps_device_says(CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified);
-    sbn_group *group = fixture_rank(both, 4, NULL);
+    sbn_group *group = GROUP_WITH(both, .replicas = 4);
     wraps_device_says(0, NULL, 0);
     const int combined = group->combines;
     must(sbn_group_destroy(group), "sbn_group_destroy");

@@ -86,7 +86,7 @@ static void check_order(int times_out)
 static void check_memory(int way)
 {
     const sbn_shard *shard = &slices[0].shard;
-    const life l = LIVE_WITH(fixture_rank(&queue, 1, &two), .channels = 3);
+    const life l = LIVE_WITH(GROUP_WITH(&queue, .transport = &two), .channels = 3);
     sbn_pass *pass;
     other_fails = way == 1;
     if (way == 2)
@@ -128,7 +128,7 @@ static void check_bare(void)
     older.size = offsetof(sbn_transport, missing);
     older.world_size = 1;
     memset(&older.missing, 1, sizeof older.missing);
-    const life l = LIVE_WITH(fixture_rank(NULL, 0, &older), .channels = 3);
+    const life l = LIVE_WITH(GROUP_WITH(NULL, .transport = &older), .channels = 3);
     tap_ok(!l.group->communicator.transport.missing && !l.group->combines,
            "what the transport lacks is off, and no device combines");
     RIGHT(sbn_forward(l.layer, NULL, l.saved, 0, NULL));

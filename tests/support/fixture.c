@@ -85,12 +85,6 @@ sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_for
     return GROUP_WITH(queues, .replicas = replicas, .form = form);
 }
 
-sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
-                        const sbn_transport *transport)
-{
-    return GROUP_WITH(replicas ? queues : NULL, .replicas = replicas, .transport = transport);
-}
-
 int fixture_make_layer(sbn_batchnorm **made, sbn_group *group, sbn_batchnorm_config settings)
 {
     const sbn_batchnorm_config usual = SBN_BATCHNORM_CONFIG_INIT;
