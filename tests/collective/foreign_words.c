@@ -191,7 +191,7 @@ static void try_once(uint64_t number)
     slice s;
     seed = number;
     place = 0;
-    const life l = LIVE_WITH(fixture_rank(&queue, 1, &own.table), .channels = CHANNELS);
+    const life l = LIVE_WITH(GROUP_WITH(&queue, .transport = &own.table), .channels = CHANNELS);
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 0);
     for (int call = 0; call < 3; ++call)
         switch (below(3)) {

@@ -238,7 +238,7 @@ int main(void)
     /* Words that a transport may still write stay allocated. */
     expect_leaks();
     check_ahead();
-    stalls_excuse(check_deadlines, 0.1);
+    stalls_excuse(check_deadlines);
     check_memory();
     check_sentences();
     return tap_done();

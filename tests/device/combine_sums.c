@@ -132,13 +132,10 @@ void sums_fill(sums *s, const sbn_format *format)
 {
     static const uint32_t slices[SOURCES] = {MOST_SLICES, 1, 0, 1};
     const size_t limbs = sbn__wide_limbs();
+    memset(s, 0, sizeof *s);
     s->format = format;
     s->length = sbn__accumulator_length(format);
     memcpy(s->slices, slices, sizeof slices);
-    memset(s->of, 0, sizeof s->of);
-    memset(s->all, 0, sizeof s->all);
-    memset(s->wide_of, 0, sizeof s->wide_of);
-    memset(s->all_wide, 0, sizeof s->all_wide);
     for (int i = 0; i < SOURCES; ++i) {
         for (uint32_t k = 0; k < s->slices[i]; ++k) {
             int64_t *at = s->of[i] + k * CHANNELS * s->length;

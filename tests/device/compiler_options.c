@@ -91,18 +91,6 @@ static void builds(void)
     compile(nvidia, 0x4000, &nine, sizeof nine, SBN_UNSUPPORTED_DEVICE, "build");
 }
 
-/* An Intel GPU that offers so many bytes. */
-static const cl_ulong offered = 632;
-
-static void say_intel(void)
-{
-    static const cl_device_type type = CL_DEVICE_TYPE_GPU;
-    static const cl_uint vendor = 0x8086;
-    wraps_device_says(CL_DEVICE_TYPE, &type, sizeof type);
-    wraps_device_says(CL_DEVICE_VENDOR_ID, &vendor, sizeof vendor);
-    wraps_device_says(CL_DEVICE_MAX_MEM_ALLOC_SIZE, &offered, sizeof offered);
-}
-
 static void largest(const char *options, cl_ulong expected)
 {
     cl_ulong got = 0;
@@ -116,9 +104,14 @@ static void large_buffers(void)
 {
     enum { CHANNELS = 3, PLANE = 100 };
     static const char option[] = "-cl-intel-greater-than-4GB-buffer-required";
+    const cl_device_type type = CL_DEVICE_TYPE_GPU;
+    const cl_uint vendor = 0x8086;
+    const cl_ulong offered = 632; /* bytes */
     slice data;
     largest(NULL, UINT64_MAX);
-    say_intel();
+    wraps_device_says(CL_DEVICE_TYPE, &type, sizeof type);
+    wraps_device_says(CL_DEVICE_VENDOR_ID, &vendor, sizeof vendor);
+    wraps_device_says(CL_DEVICE_MAX_MEM_ALLOC_SIZE, &offered, sizeof offered);
     largest(NULL, offered);
     largest("-w", offered);
     largest(option, UINT64_MAX);

@@ -20,9 +20,7 @@ static void check_failures(void)
            "a CPU that cannot run the kernels");
     wraps_device_says(CL_DEVICE_TYPE, NULL, 0);
     for (int n = 1; status; ++n) {
-        wraps_fail(WRAP_EVERY, n);
-        status = sbn_host_queue(&queue);
-        wraps_fail(WRAP_EVERY, 0);
+        status = WITH_FAILURE(WRAP_EVERY, n, sbn_host_queue(&queue));
         failed += status != SBN_SUCCESS;
         told += status && !queue && sbn_last_error()[0];
     }

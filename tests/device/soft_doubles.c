@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float_bits.h"
 #include "check/mix.h"
 #include "program/program_text.h"
 #include "support/main.h"
@@ -101,20 +102,14 @@ static void fill(uint64_t *pairs, int round)
 static uint64_t expected(int result, uint64_t a, uint64_t b)
 {
     const double x = number_of(a), y = number_of(b);
-    const uint32_t low = (uint32_t)a;
-    float f;
-    uint32_t bits;
     switch (result) {
     case SUM: return bits_of(x + y);
     case PRODUCT: return bits_of(x * y);
     case QUOTIENT: return bits_of(x / y);
     case ROOT: return bits_of(sqrt(x));
     case EXCEEDS: return x > y;
-    case AS_FLOAT:
-        f = (float)x;
-        memcpy(&bits, &f, sizeof bits);
-        return isnan(f) ? 0x7fc00000 : bits;
-    case OF_FLOAT: memcpy(&f, &low, sizeof f); return bits_of((double)f);
+    case AS_FLOAT: return isnan(x) ? 0x7fc00000 : sbn__float_bits((float)x);
+    case OF_FLOAT: return bits_of((double)sbn__float_of_bits((uint32_t)a));
     default: return bits_of((double)a);
     }
 }

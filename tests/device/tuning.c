@@ -3,7 +3,6 @@
  * none; a group takes its numbers from $SYNCBN_TUNING or from the file, and gives them to its parts.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,9 +113,9 @@ static void hostile(void)
     unlink(folder_path(file_name));
 }
 
-static int make(sbn_group **group, sbn_kernel_form form)
+static int make(sbn_group **group)
 {
-    return MAKE_GROUP(group, &queue, .form = form, .program_cache = folder_root);
+    return MAKE_GROUP(group, &queue, .form = SBN_FORM_CPU, .program_cache = folder_root);
 }
 
 /* What a new group has, and its part. */
@@ -125,7 +124,7 @@ static void expect_group(const char *numbers, const char *what)
     static const int colour = 3;
     sbn_group *group, *part;
     char text[2][SBN_TUNING_TEXT];
-    must(make(&group, SBN_FORM_CPU), "sbn_group_create");
+    must(make(&group), "sbn_group_create");
     setenv("SYNCBN_TUNING", "reduce=7", 1);
     must(sbn_group_split(group, &colour, &part), "sbn_group_split");
     unsetenv("SYNCBN_TUNING");
@@ -148,7 +147,7 @@ static void groups(void)
     setenv("SYNCBN_TUNING", "", 1);
     expect_group("", "with an empty one");
     setenv("SYNCBN_TUNING", "groups=fast", 1);
-    expect(make(&group, SBN_FORM_CPU), SBN_INVALID_ARGUMENT,
+    expect(make(&group), SBN_INVALID_ARGUMENT,
            "SYNCBN_TUNING: expected NAME=PERCENT,... of groups, reduce, slices, apply, cache, each "
            "once and from 1 to 10000, got \"groups=fast\"",
            "a wrong one");
@@ -158,7 +157,7 @@ static void groups(void)
     rmdir(folder_path("none"));
     tap_ok(sbn__cache_open(folder_path("none"), 0) < 0 && access(folder_path("none"), F_OK) != 0,
            "a folder that is missing is not made to look for a file");
-    must(make(&group, SBN_FORM_CPU), "sbn_group_create"); /* which keeps the programs */
+    must(make(&group), "sbn_group_create"); /* which keeps the programs */
     sbn_group *none = GROUP_WITH(&queue, .form = SBN_FORM_CPU, .program_cache = folder_path("none"),
                                  .build_options = "");
     tap_ok(access(folder_path("none"), F_OK) != 0, "nor by a group that finds its programs");

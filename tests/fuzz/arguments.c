@@ -42,7 +42,7 @@ void arguments_open(void)
             tensors[set][r] = (sbn_tensors){.size = sizeof(sbn_tensors),
                                             .buffers = tensor_buffers[set][r]};
         }
-    fixture_rank(queues, REPLICAS, NULL); /* keeps the programs */
+    GROUP_WITH(queues, .replicas = REPLICAS); /* keeps the programs */
     arguments_finish();
 }
 

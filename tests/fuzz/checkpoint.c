@@ -22,7 +22,7 @@ static void open_model(void)
     static fixture device;
     fuzz_must(!fixture_open(&device));
     const cl_command_queue queue = fixture_queue(&device, 0);
-    network_open_of(&n, &device, queue, fixture_rank(&queue, 1, NULL), 1, named);
+    network_open_of(&n, &device, queue, fixture_group(queue, 1, SBN_FORM_AUTO), 1, named);
     path = fuzz_path();
 }
 

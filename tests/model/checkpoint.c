@@ -165,7 +165,7 @@ static void check_none(void)
     int64_t batches = 0;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
-    sbn_group *one_rank = fixture_rank(NULL, 0, &transport);
+    sbn_group *one_rank = GROUP_WITH(NULL, .transport = &transport);
     sbn_batchnorm *layer = fixture_layer(one_rank, file_network_channels[0]);
     must(sbn_model_create(&model), "sbn_model_create");
     must(sbn_model_add(model, file_network_names[0], layer, NULL), "sbn_model_add");

@@ -279,7 +279,7 @@ static void check_moves(sbn_group *one)
     tap_ok(sbn_batchnorm_is_frozen(moved.layers[1]), "the second is frozen still");
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 0, &transport), "sbn_hub_transport");
-    sbn_group *none = fixture_rank(NULL, 0, &transport);
+    sbn_group *none = GROUP_WITH(NULL, .transport = &transport);
     expect(sbn_model_set_group(moved.model, none, replicate, &e), SBN_SUCCESS, "", "to none");
     const int status = sbn_model_set_group(moved.model, again, replicate, &e);
     expect(status, SBN_SUCCESS, "", "and back from there");

@@ -300,16 +300,15 @@ static void open(size_t plane)
         for (size_t k = 0; k < SAVED; ++k)
             saved[l][k] = (kept){fixture_saved(layers[l]), BATCHES};
     }
+    sbn_parameters all[REPLICAS];
     for (size_t r = 0; r < replicas; ++r) {
         for (int i = 0; i < 2; ++i)
             running[i][r] = buffer_of(&device, queues[r], one, CHANNELS);
         for (size_t b = 0; b < BATCHES; ++b)
             slice_open(&slices[b][r], &device, queues[r], r * 2, r ? below(3) : 2, CHANNELS, plane,
                        (unsigned)b);
-    }
-    sbn_parameters all[REPLICAS];
-    for (size_t r = 0; r < replicas; ++r)
         all[r] = (sbn_parameters){sizeof *all, slices[0][0].shard.weight, slices[0][0].shard.bias};
+    }
     must(sbn_model_create(&model), "sbn_model_create");
     must(sbn_model_add(model, "", layers[1], all), "sbn_model_add");
     /* Of one batch the sums are wide. */

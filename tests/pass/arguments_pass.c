@@ -5,11 +5,6 @@
 
 #include "support/stage.h"
 
-/* Of an operation, and of its second replica's shard. */
-#define OF(operation, field, value, words) ROW(op, operation, NULL), ROW(field, value, words)
-#define BAD(operation, field, value, words) \
-    OF(operation, shards[1].field, value, "replica 1|" words)
-
 /* --- handles, flags and results --- */
 
 static void check_handles(void)
@@ -60,8 +55,6 @@ static void check_end(void)
          "sbn_forward_begin");
     REFUSED(sbn_pass_end(pass, &result), "result: size|got");
     tap_ok(!event, "after an error there is no event");
-    for (int r = 0; r < REPLICAS; ++r)
-        must(clFinish(stage.slices[r].queue), "clFinish");
     tap_ok(!slice_untouched(&stage.slices[0]) && result.count == 77,
            "the pass has ended nevertheless, the result is untouched");
     REFUSED(sbn_pass_progress(pass, &ready), "pass|ended");

@@ -64,10 +64,9 @@ static int call(test_rank *m, const void *of)
         list[0].saved = saved[m->rank][a->saved];
     results[2].size = a->result;
     must(sbn_batchnorm_set_frozen(set->layers[2], a->frozen), "sbn_batchnorm_set_frozen");
-    wraps_fail(a->fails.function, a->fails.n);
-    rank_says(m, a->back ? sbn_backward_branches(given, a->count, results)
-                         : sbn_forward_branches(given, a->count, results));
-    wraps_fail(WRAP_ANY, 0);
+    rank_says(m, WITH_FAILURE(a->fails.function, a->fails.n,
+                              a->back ? sbn_backward_branches(given, a->count, results)
+                                      : sbn_forward_branches(given, a->count, results)));
     must(sbn_batchnorm_set_frozen(set->layers[2], 0), "sbn_batchnorm_set_frozen");
     return m->status;
 }
@@ -213,12 +212,10 @@ static void check_disagreements(test_ranks *all)
 static int without_memory(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
-    wraps_fail(WRAP_ALLOCATE, 1);
-    const int frozen = sbn_forward_branches(&set->forward[1], 1, NULL);
+    const int frozen = WITH_FAILURE(WRAP_ALLOCATE, 1,
+                                    sbn_forward_branches(&set->forward[1], 1, NULL));
     const int lives = sbn_group_status(m->group, NULL) == SBN_SUCCESS;
-    wraps_fail(WRAP_ALLOCATE, 1);
-    rank_says(m, sbn_forward_branches(set->forward, 2, NULL));
-    wraps_fail(WRAP_ANY, 0);
+    rank_says(m, WITH_FAILURE(WRAP_ALLOCATE, 1, sbn_forward_branches(set->forward, 2, NULL)));
     return m->status = frozen == SBN_OUT_OF_MEMORY && lives ? m->status : SBN_SUCCESS;
 }
 
@@ -254,17 +251,16 @@ static void check_frozen(test_ranks *all)
 
 void checks(void)
 {
-    const size_t ones[RANKS] = {1, 1, 1};
     test_ranks all;
-    branch_sets_open(&all, &device, RANKS, ones, shapes, LAYERS);
+    branch_sets_open(&all, &device, RANKS, NULL, shapes, LAYERS);
     ranks_do(&all, branch_set_train_together);
     check_errors(&all);
     check_disagreements(&all);
     branch_sets_close(&all);
-    branch_sets_open(&all, &device, RANKS, ones, frozen_redone, LAYERS);
+    branch_sets_open(&all, &device, RANKS, NULL, frozen_redone, LAYERS);
     check_frozen(&all);
     branch_sets_close(&all);
-    branch_sets_open(&all, &device, RANKS, ones, frozen_redone, LAYERS);
+    branch_sets_open(&all, &device, RANKS, NULL, frozen_redone, LAYERS);
     check_memory(&all);
     branch_sets_close(&all);
 }

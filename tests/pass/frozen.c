@@ -50,7 +50,7 @@ static void check_alone(void)
                                  .world_size = 2,
                                  .start = start,
                                  .test = test};
-    const life l = make_frozen(fixture_rank(&queue, 1, &table));
+    const life l = make_frozen(GROUP_WITH(&queue, .transport = &table));
     const sbn_shard all = data.shard;
     sbn_shard without = all, few = all;
     sbn_result result = SBN_RESULT_INIT;
@@ -156,12 +156,11 @@ static void check_given_twice(void)
     sbn_shard shards[2];
     sbn_branch branches[2];
     sbn_result results[2] = {SBN_RESULT_INIT, {.size = 1}};
-    float values[RANK_CHANNELS], mean[RANK_CHANNELS];
+    const float values[2][RANK_CHANNELS] = {{1, 1, 1}, {2, 2, 2}};
+    float mean[RANK_CHANNELS];
     for (int i = 0; i < 2; ++i) {
-        for (int c = 0; c < RANK_CHANNELS; ++c)
-            values[c] = (float)(i + 1);
         shards[i] = data.shard;
-        shards[i].running_mean = shards[i].running_var = buffer_of(&device, queue, values,
+        shards[i].running_mean = shards[i].running_var = buffer_of(&device, queue, values[i],
                                                                    RANK_CHANNELS);
         branches[i] = (sbn_branch){sizeof *branches, l.layer, &shards[i], saved[i], 0};
     }

@@ -221,7 +221,7 @@ static void check_empty_behind_the_queue(void)
                                                     .running_var = SBN_HOST_BUFFER(var))};
     const cl_command_queue queues[2] = {queue, fixture_queue(&device, 0)};
     float *const given = (float *)shards->running_mean.mem + shards->running_mean.offset;
-    life l = LIVE_WITH(fixture_rank(queues, 2, NULL), .channels = CHANNELS);
+    life l = LIVE_WITH(GROUP_WITH(queues, .replicas = 2), .channels = CHANNELS);
     l.group->combines = 0;
     memcpy(given, late, sizeof late);
     memcpy(var, (float *)shards->running_var.mem + shards->running_var.offset, sizeof var);
@@ -275,8 +275,7 @@ static void check_shared_gradients(void)
     float sums[2][CHANNELS];
     const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS,
                              .track_running_stats = OFF);
-    sbn_batchnorm *second = LAYER_WITH(l.group, .channels = CHANNELS, .track_running_stats = OFF);
-    sbn_saved *saved = fixture_saved(second);
+    const life second = LIVE_WITH(l.group, .channels = CHANNELS, .track_running_stats = OFF);
     sbn_shard one = open_shard(), other = open_shard();
     other.y = one.residual;
     other.dx = one.residual_grad;
@@ -286,10 +285,10 @@ static void check_shared_gradients(void)
     for (size_t i = 0; i < SAMPLES * CHANNELS * PLANE; ++i)
         ((float *)one.dy.mem)[one.dy.offset + i] = 1;
     const sbn_branch branches[] = {{sizeof(sbn_branch), l.layer, &one, l.saved, 0},
-                                   {sizeof(sbn_branch), second, &other, saved,
+                                   {sizeof(sbn_branch), second.layer, &other, second.saved,
                                     SBN_ACCUMULATE_GRADIENTS}};
     must(sbn_forward(l.layer, &one, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_forward(second, &other, saved, 0, NULL), "sbn_forward");
+    must(sbn_forward(second.layer, &other, second.saved, 0, NULL), "sbn_forward");
     for (int count = 1; count <= 2; ++count) {
         RIGHT(sbn_backward_branches(branches, (size_t)count, NULL));
         memcpy(sums[count - 1], bias_grad, sizeof *sums);
@@ -300,7 +299,7 @@ static void check_shared_gradients(void)
     REFUSED(sbn_backward_branches(branches, 2, NULL),
             "^branches[1]: |weight_grad must not overlap weight_grad of layer");
     l.group->replicas->host_memory = SBN_HOST_MEMORY_USED;
-    fixture_end(second, saved);
+    fixture_end(second.layer, second.saved);
     fixture_die(&l);
 }
 

@@ -16,10 +16,7 @@ plain_programs += tests/pass/judged tests/pass/planes_of_one
 asan_programs += tests/pass/storage
 tests_pass_storage_LDFLAGS = $(wraps)
 
-# How the library behaves on the first PoCL device: bad input, every call failing once, passes a
-# few channels at a time, several layers in one call, sums that travel with the header, what passes
-# promise (their order, running statistics, events, no allocation), frozen layers, folding, buffers that
-# overlap, objects destroyed in any order, the last bits of saved statistics, the narrow formats' limits and eps 0.
+# How the library behaves on the first PoCL device: of what, the head of each test says.
 asan_programs += tests/pass/arguments tests/pass/arguments_buffers tests/pass/arguments_pass tests/pass/branches \
 	tests/pass/branches_refused tests/pass/fold tests/pass/frozen tests/pass/host_memory tests/pass/lifetimes \
 	tests/pass/on_device tests/pass/one_request tests/pass/overlaps tests/pass/passes tests/pass/requests \

@@ -21,7 +21,7 @@ static int combines(cl_command_queue first, cl_command_queue second, cl_bool uni
 {
     cl_command_queue both[] = {first, second, first, second};
     wraps_device_says(CL_DEVICE_HOST_UNIFIED_MEMORY, &unified, sizeof unified);
-    sbn_group *group = fixture_rank(both, 4, NULL);
+    sbn_group *group = GROUP_WITH(both, .replicas = 4);
     wraps_device_says(0, NULL, 0);
     const int combined = group->combines;
     must(sbn_group_destroy(group), "sbn_group_destroy");
@@ -43,10 +43,8 @@ static void check_devices(void)
     }
     cl_context context = clCreateContext(NULL, 2, parts, NULL, NULL, &code);
     must(code, "clCreateContext");
-    for (int i = 0; i < 2; ++i) {
-        of[i] = clCreateCommandQueue(context, parts[i], 0, &code);
-        must(code, "clCreateCommandQueue");
-    }
+    for (int i = 0; i < 2; ++i)
+        of[i] = fixture_queue(&(fixture){parts[i], context}, 0);
     tap_ok(combines(of[0], of[1], CL_TRUE), "two devices that work in the host's memory combine");
     tap_ok(!combines(of[0], of[1], CL_FALSE), "two with memory of their own do not");
     wraps_says_of = parts[1];

@@ -84,9 +84,7 @@ void check_refused_commands(training *t)
     train(t, 0);
     for (int n = 1; status && n < 20; ++n) {
         const long before = wraps_calls[WRAP_FLUSH];
-        wraps_fail(WRAP_LAUNCH, n);
-        status = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
-        wraps_fail(WRAP_LAUNCH, 0);
+        status = WITH_FAILURE(WRAP_LAUNCH, n, sbn_forward(t->layer, t->shards, t->saved, 0, NULL));
         refused += status != SBN_SUCCESS;
         flushed += status && wraps_calls[WRAP_FLUSH] - before >= (long)t->replicas;
         undefined += status && sbn_saved_stats(t->saved, NULL, NULL, NULL);
@@ -139,11 +137,10 @@ void check_failed_updates(training *t)
     long waited = 0, later = 0;
     for (int n = 1; n < 16; ++n) {
         int64_t after;
-        wraps_fail(WRAP_RETAIN_EVENT, n);
         waited -= wraps_calls[WRAP_WAIT];
-        failed += sbn_forward(t->layer, t->shards, t->saved, 0, NULL) != SBN_SUCCESS;
+        failed += WITH_FAILURE(WRAP_RETAIN_EVENT, n,
+                               sbn_forward(t->layer, t->shards, t->saved, 0, NULL)) != SBN_SUCCESS;
         waited += wraps_calls[WRAP_WAIT];
-        wraps_fail(WRAP_RETAIN_EVENT, 0);
         must(clFinish(t->queues[0]), "clFinish");
         buffer_read(t->slices, &counted, 2, (float *)(void *)&batches);
         later -= wraps_calls[WRAP_WAIT];
@@ -156,9 +153,8 @@ void check_failed_updates(training *t)
            "%s: %d of 15 passes are refused, %ld behind their commands, the next behind %ld",
            t->p->what, failed, waited, later);
     must(sbn_batchnorm_set_running_stats(t->layer, mean, var, &batches), "set");
-    wraps_fail(WRAP_WRITE, 1);
-    const int status = sbn_forward(t->layer, t->shards, t->saved, 0, NULL);
-    wraps_fail(WRAP_WRITE, 0);
+    const int status = WITH_FAILURE(WRAP_WRITE, 1,
+                                    sbn_forward(t->layer, t->shards, t->saved, 0, NULL));
     int64_t after;
     must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &after), "running stats");
     tap_ok(status && after == batches,
@@ -189,9 +185,7 @@ void check_loading(training *t)
                    wraps_calls[WRAP_READ] == reads && training_digest(SBN_DIGEST_START, t) == right,
                "%s: and a backward pass that devices combine reads them", t->p->what);
     }
-    wraps_fail(WRAP_WRITE, 1);
-    const int status = sbn_saved_load(t->saved, bytes, size);
-    wraps_fail(WRAP_WRITE, 0);
+    const int status = WITH_FAILURE(WRAP_WRITE, 1, sbn_saved_load(t->saved, bytes, size));
     tap_ok(status && sbn_saved_stats(t->saved, NULL, NULL, NULL),
            "%s: a load that fails leaves nothing: %s", t->p->what, sbn_strerror(status));
 }

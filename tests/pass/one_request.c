@@ -146,13 +146,11 @@ static int call(test_rank *m, const void *of)
 static const ranks_call one_call = {sizeof(arguments), NULL, call, branch_set_reset,
                                     branch_set_state,  NULL};
 
-#define DIFFERS(field, value, words) ROW(field, value, words, .status = SBN_DISAGREEMENT)
-
 static const refusal odd_calls[] = {
-    DIFFERS(call, 1, "rank 1 called forward of layer \"second\" with 7 channels"),
-    DIFFERS(call, 2, "rank 1 called forward of layer \"third\" with 5 channels"),
-    DIFFERS(call, LAYERS, "rank 1 called backward of layer \"first\" with 5 channels"),
-    DIFFERS(work, split, "rank 1 called sbn_group_split"),
+    DISAGREE(call, 1, "rank 1 called forward of layer \"second\" with 7 channels"),
+    DISAGREE(call, 2, "rank 1 called forward of layer \"third\" with 5 channels"),
+    DISAGREE(call, LAYERS, "rank 1 called backward of layer \"first\" with 5 channels"),
+    DISAGREE(work, split, "rank 1 called sbn_group_split"),
     ROW(work, wrong_argument, "saved: expected",
         .heard = "rank 1 called forward of layer \"first\" with 5 channels and reported "
                  "SBN_INVALID_ARGUMENT"),
@@ -160,9 +158,8 @@ static const refusal odd_calls[] = {
 
 void checks(void)
 {
-    const size_t ones[RANKS] = {1, 1, 1};
     test_ranks all;
-    branch_sets_open(&all, &device, RANKS, ones, shapes, LAYERS);
+    branch_sets_open(&all, &device, RANKS, NULL, shapes, LAYERS);
     ranks_do(&all, branch_set_train);
     branch_sets_same_bits(&all, "a first step");
     for (size_t i = 0; i < sizeof ways / sizeof *ways; ++i)

@@ -53,8 +53,7 @@ static void check_order(int times_out)
     cl_command_queue unordered = fixture_queue(&device, 1);
     const life l = LIVE_WITH(GROUP_WITH(&unordered, .transport = &two, .timeout = 0.3),
                              .channels = 3);
-    sbn_batchnorm *behind = fixture_layer(l.group, 5);
-    sbn_saved *saved = fixture_saved(behind);
+    const life behind = LIVE_WITH(l.group, .channels = 5);
     cl_event gate = fixture_gate(&device);
     sbn_shard late = slices[0].shard;
     sbn_pass *first, *second;
@@ -62,7 +61,7 @@ static void check_order(int times_out)
     late.wait_list = &gate;
     count = 0;
     RIGHT(sbn_forward_begin(l.layer, &late, l.saved, 0, &first));
-    RIGHT(sbn_forward_begin(behind, &slices[1].shard, saved, 0, &second));
+    RIGHT(sbn_forward_begin(behind.layer, &slices[1].shard, behind.saved, 0, &second));
     progress(second, 2);
     tap_ok(count == 2, "sums wait for those of the pass before: %d requests", count);
     held = 2 + times_out;
@@ -78,7 +77,7 @@ static void check_order(int times_out)
     RIGHT(sbn_pass_end(first, NULL));
     held = -1;
     clReleaseEvent(gate);
-    fixture_end(behind, saved);
+    fixture_end(behind.layer, behind.saved);
     fixture_die(&l);
     clReleaseCommandQueue(unordered);
 }
@@ -87,7 +86,7 @@ static void check_order(int times_out)
 static void check_memory(int way)
 {
     const sbn_shard *shard = &slices[0].shard;
-    const life l = LIVE_WITH(fixture_rank(&queue, 1, &two), .channels = 3);
+    const life l = LIVE_WITH(GROUP_WITH(&queue, .transport = &two), .channels = 3);
     sbn_pass *pass;
     other_fails = way == 1;
     if (way == 2)
@@ -96,9 +95,8 @@ static void check_memory(int way)
         must(sbn_forward(l.layer, shard, l.saved, 0, NULL), "sbn_forward");
     wraps_fail(WRAP_ALLOCATE, way == 0);
     RIGHT(sbn_forward_begin(l.layer, shard, l.saved, 0, &pass));
-    wraps_fail(WRAP_ALLOCATE, way > 0);
-    expect(sbn_pass_end(pass, NULL), SBN_OUT_OF_MEMORY, "memory left for", "the end");
-    wraps_fail(WRAP_ALLOCATE, 0);
+    expect(WITH_FAILURE(WRAP_ALLOCATE, way > 0, sbn_pass_end(pass, NULL)), SBN_OUT_OF_MEMORY,
+           "memory left for", "the end");
     expect(sbn_forward(l.layer, shard, l.saved, 0, NULL), SBN_GROUP_FAILED,
            "memory left for forward of layer \"batchnorm\", nor to tell the other ranks", "then");
     fixture_die(&l);
@@ -108,20 +106,18 @@ static void check_memory(int way)
 static void check_larger(int function)
 {
     const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_AUTO), .channels = 3);
-    sbn_batchnorm *larger = fixture_layer(l.group, 5);
-    sbn_saved *saved = fixture_saved(larger);
+    const life larger = LIVE_WITH(l.group, .channels = 5);
     int status = SBN_OUT_OF_MEMORY, n = 0;
     l.group->combines = 0;
     while (status && n < 100) {
         must(sbn_forward(l.layer, &slices[0].shard, l.saved, 0, NULL), "sbn_forward");
         must(sbn_backward(l.layer, &slices[0].shard, l.saved, 0, NULL), "sbn_backward");
-        wraps_fail(function, ++n);
-        status = sbn_forward(larger, &slices[1].shard, saved, 0, NULL);
-        wraps_fail(function, 0);
+        status = WITH_FAILURE(function, ++n,
+                              sbn_forward(larger.layer, &slices[1].shard, larger.saved, 0, NULL));
     }
     must(status, "sbn_forward");
     tap_ok(n > 1, "%d failures to give a larger layer memory", n - 1);
-    fixture_end(larger, saved);
+    fixture_end(larger.layer, larger.saved);
     fixture_die(&l);
 }
 
@@ -132,7 +128,7 @@ static void check_bare(void)
     older.size = offsetof(sbn_transport, missing);
     older.world_size = 1;
     memset(&older.missing, 1, sizeof older.missing);
-    const life l = LIVE_WITH(fixture_rank(NULL, 0, &older), .channels = 3);
+    const life l = LIVE_WITH(GROUP_WITH(NULL, .transport = &older), .channels = 3);
     tap_ok(!l.group->communicator.transport.missing && !l.group->combines,
            "what the transport lacks is off, and no device combines");
     RIGHT(sbn_forward(l.layer, NULL, l.saved, 0, NULL));

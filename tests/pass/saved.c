@@ -268,13 +268,10 @@ static void check_refused(void)
         }
     tap_ok(!odd && refused == 864, "%d of 1152 changed bytes of the headers are refused", refused);
     static unsigned char back[ROOM];
-    wraps_fail(WRAP_READ, 2);
-    expect(sbn_saved_store(l.saved, back, ROOM, &size), CL_OUT_OF_RESOURCES, "",
-           "a mask that cannot be read");
-    wraps_fail(WRAP_WRITE, 1);
-    expect(sbn_saved_load(target, bytes, size), CL_OUT_OF_RESOURCES, "",
-           "a mask that cannot be written");
-    wraps_fail(WRAP_WRITE, 0);
+    expect(WITH_FAILURE(WRAP_READ, 2, sbn_saved_store(l.saved, back, ROOM, &size)),
+           CL_OUT_OF_RESOURCES, "", "a mask that cannot be read");
+    expect(WITH_FAILURE(WRAP_WRITE, 1, sbn_saved_load(target, bytes, size)), CL_OUT_OF_RESOURCES,
+           "", "a mask that cannot be written");
     /* Frozen, and of another pass, place and count. */
     ++bytes[SBN_SAVED_PASS - 4], ++bytes[SBN_SAVED_PASS], ++bytes[SBN_SAVED_PASS + 4], ++bytes[80];
     must(sbn_saved_load(target, bytes, size), "sbn_saved_load");

@@ -24,7 +24,6 @@
 #endif
 enum { WARM_UP = 300 };
 
-static int rounds;
 static uint64_t first_round, end_round; /* of the part that runs */
 
 static uint64_t draw(uint64_t a, uint64_t b, uint64_t c)
@@ -126,7 +125,7 @@ enum { MAKING = sizeof making / sizeof *making };
 
 void checks(void)
 {
-    rounds = *tool() ? 300 : main_arguments[1] ? atoi(main_arguments[1]) : ROUNDS;
+    const int rounds = *tool() ? 300 : main_arguments[1] ? atoi(main_arguments[1]) : ROUNDS;
     long made[MAKING];
     test_ranks all;
     ranks_open(&all, &device, RANKS, NULL, NULL, NULL);

@@ -22,14 +22,6 @@ static const float weights[2][CHANNELS] = {
      0x1p-133f, 0x1.54p-64f, 0x1.ffp0f, 0x1p100f},
 };
 
-static float value_of(sbn_type type, size_t i)
-{
-    const uint16_t bits = (uint16_t)i;
-    float value;
-    elements_unpack(type, &bits, 1, &value);
-    return value;
-}
-
 static int is_denormal(float value)
 {
     return value != 0.0f && fabsf(value) < 0x1p-126f;
@@ -66,8 +58,10 @@ static void check_all(queues *r, const device_info *info, sbn_kernel_form form, 
         t.in.weight[c] = own[c];
         t.in.bias[c] = t.in.running_mean[c] = 0.0f;
         t.in.running_var[c] = 1.0f;
-        for (size_t i = 0; i < VALUES; ++i)
-            t.in.x[placement_plane_start(&t.g, 0, c) + i] = value_of(type, i);
+        for (size_t i = 0; i < VALUES; ++i) {
+            const uint16_t bits = (uint16_t)i;
+            elements_unpack(type, &bits, 1, &t.in.x[placement_plane_start(&t.g, 0, c) + i]);
+        }
     }
     const int ran = !trial_run(&t, r, error);
     const float *y = t.out.of[OUT_EVAL].data;

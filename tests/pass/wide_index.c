@@ -334,11 +334,9 @@ static void check_sums(const reduction *r, int back, float scale)
         }
         all = all && some != 0 && own[length - 1] == (is_wide ? SBN_FLAG_WIDE : 0);
     }
-    tap_ok(all &&
-               memcmp(near_sums.narrow, far_sums.narrow, sizeof(int64_t) * length * r->strip) ==
-                   0 &&
-               memcmp(near_sums.wide, far_sums.wide,
-                      sizeof(int64_t) * sbn__wide_limbs() * r->strip) == 0,
+    const size_t words = sizeof(int64_t) * r->strip;
+    tap_ok(all && memcmp(near_sums.narrow, far_sums.narrow, words * length) == 0 &&
+               memcmp(near_sums.wide, far_sums.wide, words * sbn__wide_limbs()) == 0,
            "%s, %s%s: %u channels of %u of %zu elements in each sample",
            sbn__kernel_name(r->kernel, back), is_wide ? "wide" : "narrow",
            r->masked ? ", masked" : "", r->strip, r->channels, (size_t)r->channels * r->plane);

@@ -43,7 +43,7 @@ typedef struct branch_set {
 /* The set of a rank that is here; its transport counts from now on. */
 branch_set *branch_set_of(const test_rank *m);
 
-/* The sets of all ranks, of a sample for each replica. */
+/* The sets of all ranks, of a sample for each replica; `replicas` as of ranks_open. */
 void branch_sets_open(test_ranks *all, const fixture *f, int ranks, const size_t *replicas,
                       const branch_shape *shapes, size_t count);
 void branch_sets_close(test_ranks *all);

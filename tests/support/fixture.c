@@ -10,13 +10,6 @@ const char *tool(void)
     return name ? name : "";
 }
 
-static int is_wanted(cl_platform_id platform)
-{
-    char name[128] = "";
-    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name, name, NULL);
-    return strcmp(name, "Portable Computing Language") == 0;
-}
-
 void fixture_one_thread(void)
 {
     setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);
@@ -31,7 +24,9 @@ int fixture_open(fixture *f)
         return 1;
     for (cl_uint i = 0; i < count && i < 16; ++i) {
         cl_int code;
-        if (!is_wanted(platforms[i]) ||
+        char name[128] = "";
+        clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof name, name, NULL);
+        if (strcmp(name, "Portable Computing Language") != 0 ||
             clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 1, &f->device, NULL) != CL_SUCCESS)
             continue;
         f->context = clCreateContext(NULL, 1, &f->device, NULL, NULL, &code);
@@ -88,12 +83,6 @@ sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_for
     for (size_t r = 0; r < replicas; ++r)
         queues[r] = queue;
     return GROUP_WITH(queues, .replicas = replicas, .form = form);
-}
-
-sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
-                        const sbn_transport *transport)
-{
-    return GROUP_WITH(replicas ? queues : NULL, .replicas = replicas, .transport = transport);
 }
 
 int fixture_make_layer(sbn_batchnorm **made, sbn_group *group, sbn_batchnorm_config settings)

@@ -21,7 +21,7 @@ cl_command_queue fixture_queue(const fixture *f, int out_of_order);
 
 /*
  * MAKE_GROUP(&group, queues, .form = SBN_FORM_GPU), MAKE_LAYER(&layer, group, .channels = 3, .affine = OFF): their
- * status. What is 0 is as usual, a group has one replica, and what is OFF is 0.
+ * status. What is 0 is as usual, a group has one replica, without queues none, and what is OFF is 0.
  */
 enum { OFF = -1 };
 #define MAKE_GROUP(made, queues, ...) \
@@ -35,10 +35,8 @@ int fixture_make_layer(sbn_batchnorm **made, sbn_group *group, sbn_batchnorm_con
 #define GROUP_WITH(queues, ...) fixture_group_with(queues, (sbn_group_config){__VA_ARGS__})
 sbn_group *fixture_group_with(const cl_command_queue *queues, sbn_group_config settings);
 
-/* A group of up to 16 replicas on one queue, alone; and one on a queue each, with or without others. */
+/* A group of up to 16 replicas on one queue, alone. */
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form);
-sbn_group *fixture_rank(const cl_command_queue *queues, size_t replicas,
-                        const sbn_transport *transport);
 
 /* A layer with the usual settings, or with those of MAKE_LAYER. */
 sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels);

@@ -32,7 +32,7 @@ static int make_checks(void)
         return fixture_missing();
     if (checks_of_deadlines) {
         expect_leaks();
-        stalls_excuse(checks_of_deadlines, 0.1);
+        stalls_excuse(checks_of_deadlines);
     } else {
         check_handles();
     }

@@ -59,5 +59,10 @@ typedef struct two_layers {
 
 int stage_two_layers(const void *of);
 
+/* Rows of an operation, and of its second replica's shard. */
+#define OF(operation, field, value, words) ROW(op, operation, NULL), ROW(field, value, words)
+#define BAD(operation, field, value, words) \
+    OF(operation, shards[1].field, value, "replica 1|" words)
+
 /* Rows that change the arguments of a right pass. */
 #define REFUSE_PASS(right, rows) REFUSE("pass", stage_pass, right, stage_state, rows)

@@ -15,7 +15,6 @@ static atomic_int watching;
 static atomic_long looks;
 static double begun;
 static _Atomic double longest;
-static double limit_of_checks;
 static int spoiled;
 
 void pause_for(double seconds)
@@ -69,13 +68,11 @@ void stalls_end(void)
 
 static int is_spoiled(void)
 {
-    spoiled = spoiled || stalls_longest() >= limit_of_checks;
-    return spoiled;
+    return spoiled = spoiled || stalls_longest() >= 0.1;
 }
 
-void stalls_excuse(void (*checks)(void), double limit)
+void stalls_excuse(void (*checks)(void))
 {
-    limit_of_checks = limit;
     for (int again = 4; again >= 0; --again) {
         spoiled = 0;
         tap_excuse(again ? is_spoiled : NULL);

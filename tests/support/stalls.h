@@ -14,7 +14,7 @@ void stalls_end(void);
 void pause_for(double seconds);
 
 /*
- * Makes checks of deadlines. A check that fails after a stall of `limit` seconds or more is noted
+ * Makes checks of deadlines. A check that fails after a stall of 0.1 seconds or more is noted
  * only, and all checks are made again, up to 4 times; a failure without a stall counts at once.
  */
-void stalls_excuse(void (*checks)(void), double limit);
+void stalls_excuse(void (*checks)(void));

@@ -96,6 +96,7 @@ void wraps_condemn(int n)
     wraps_condemned = NULL;
 }
 
+/* The event is kept, so that no other one gets its address. */
 void wraps_condemn_event(cl_event event)
 {
     wraps_condemn(0);
@@ -121,17 +122,14 @@ WRAP(cl_int, clGetEventInfo,
     if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || code != CL_SUCCESS)
         return code;
     asked = *(cl_int *)value > CL_COMPLETE ? event : NULL;
-    if (until_condemned > 0 && --until_condemned == 0) {
-        /* Kept, so that no other event gets its address. */
-        clRetainEvent(event);
-        wraps_condemned = event;
-    }
+    if (until_condemned > 0 && --until_condemned == 0)
+        wraps_condemn_event(event);
     if (event == wraps_condemned)
         *(cl_int *)value = CL_OUT_OF_RESOURCES;
     return CL_SUCCESS;
 }
 
-static struct {
+static struct answer {
     cl_device_info question;
     const void *said;
     size_t size;
@@ -147,9 +145,7 @@ void wraps_device_says(cl_device_info question, const void *answer, size_t size)
     }
     if (answer_count == sizeof answers / sizeof *answers)
         abort();
-    answers[answer_count].question = question;
-    answers[answer_count].said = answer;
-    answers[answer_count++].size = size;
+    answers[answer_count++] = (struct answer){question, answer, size};
 }
 
 WRAP(cl_int, clGetDeviceInfo,

@@ -144,6 +144,15 @@ extern _Thread_local long wraps_own_calls;
  */
 void wraps_fail(int function, int n);
 
+/* The value of a call, an int, within which that is so; behind it none fails. */
+#define WITH_FAILURE(function, n, call) (wraps_fail(function, n), wraps_no_more(call))
+
+static inline int wraps_no_more(int value)
+{
+    wraps_fail(WRAP_ANY, 0);
+    return value;
+}
+
 /* Of the system's calls that fail: EIO at first. */
 extern int wraps_errno;
 
