@@ -132,7 +132,7 @@ static void check_checkpoint(void)
 /* Numbers are compared by value, whatever comes behind them; a file may have names in any order. */
 static void check_order(void)
 {
-    static const char *const names[] = {"bn01",      "bn1",        "bn01_a",   "bn1_a",
+    static const char *const names[] = {"bn01",      "bn1",        "bn01.a",   "bn1.a",
                                         "bn002",     "bn10",       "bnx",      "conv1_bn",
                                         "conv2_bn",  "conv2_bn_a", "conv9_bn", "conv9bn",
                                         "conv10_bn", "conv11_bn"};
