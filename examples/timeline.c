@@ -1,8 +1,9 @@
 /*
  * Waiting at batch norm alone: two steps of one layer and of other work that does not depend on it,
- * over a transport that is slow. First the layer's forward pass is one call, and the other work
- * comes behind it. Then it is begun, the other work is enqueued, and the pass is ended: the words
- * travel while the device works.
+ * over a transport that is slow. Both steps begin a forward pass and end it. In the first, the end
+ * follows at once, and the other work comes behind it. In the second, the other work is enqueued
+ * between the two: the words travel while the device works. (sbn_forward waits for one trip of the
+ * words and not for two, once its calls repeat: doc/mpi.md.)
  *
  *   timeline [milliseconds of the transport, 20 unless given]
  *
@@ -229,12 +230,12 @@ int main(int argc, char **argv)
         wait_for(enqueue_work(&b));
         took = now() - begun;
     }
-    printf("The transport takes %.0f ms twice a pass, the other work %.1f ms.\n\nIn one call:\n",
+    printf("The transport takes %.0f ms twice a pass, the other work %.1f ms.\n\nBegun and ended in a row:\n",
            latency, took);
     const double one = step(&b, 0);
     puts("\nBegun, other work enqueued, ended:");
     const double two = step(&b, 1);
-    printf("\nThe step took %.1f ms in one call and %.1f ms in two phases: %.1f ms were hidden.\n",
+    printf("\nThe step took %.1f ms in a row and %.1f ms with the work between: %.1f ms were hidden.\n",
            one, two, one - two);
 
     const cl_mem all[] = {b.shard.x.mem, b.shard.y.mem, b.shard.weight.mem, b.shard.bias.mem,

@@ -12,7 +12,7 @@
  *   fashion/device    what lies on each device      fashion/curves  CSV and picture
  *   fashion/ranks     the ranks of an MPI job
  *
- * mpiexec -n 2 examples/train_fashion spreads the replicas over two ranks.
+ * mpiexec -n 2 build/examples/train_fashion spreads the replicas over two ranks.
  */
 #include <math.h>
 #include <stdio.h>

@@ -19,6 +19,7 @@ void backward_whole_nchw(BACKWARD_WHOLE_PARAMETERS)
                strip == 1 ? samples * blocks : samples, last_reciprocal,
                accumulators + (ulong)c * PASS_LENGTH, wide, thin);
     COMBINE_SUMS(accumulators, room, c, c + width);
+    /* The sample that was read last is still in the cache. */
     for (ulong s = has_dx ? samples : 0; s > 0; --s) {
         const ulong run = (s - 1) * row + (ulong)c * plane, size = (ulong)width * plane;
         BACKWARD_FUSION_OF(run, c)

@@ -89,15 +89,15 @@ typedef struct sbn_group_config {
     const char *build_options;
     /*
      * The folder that keeps compiled programs, and what `syncbn tune` has found. NULL:
-     * $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn; "": none. A relative path is taken from the
-     * working directory at each compilation; give an absolute one. A folder that cannot be used is
+     * $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn, where programs for CPUs are not kept; "": none. A
+     * relative path is taken from the working directory at each compilation; give an absolute one. A folder that cannot be used is
      * no error. doc/mpi.md, "Kernel caches", has the rules.
      */
     const char *program_cache;
     /*
      * Called before a program is compiled that is not in program_cache, with a sentence that tells
-     * which and for what device: compiling takes up to seconds each. NULL: not called. The thread that
-     * creates the group or the layer, or makes the pass, calls it; it must not call the library.
+     * which and for what device: each takes some seconds, on some devices minutes. NULL: not called.
+     * The thread that creates the group or the layer, or makes the pass, calls it; it must not call the library.
      */
     void (*on_compile)(void *context, const char *sentence);
     void *compile_context; /* the first argument of on_compile */
@@ -114,9 +114,10 @@ typedef struct sbn_group_config {
 SBN_API int sbn_group_config_init(sbn_group_config *config, size_t size);
 
 /*
- * Makes a group and compiles its kernels, in the GPU form but for those that sum over a tensor: the
- * first pass of its kind compiles these (forward, backward; for each layout, views, type, fusion).
- * Does not communicate with other ranks.
+ * Makes a group and compiles the kernels of float32 layers without activation and residual;
+ * sbn_batchnorm_create compiles those of another type or fusion. In the GPU form the kernels that sum
+ * over a tensor are left to the first pass that needs them (forward, backward; for each layout, views,
+ * type, fusion). Does not communicate with other ranks.
  *
  * Kernels are compiled once per device, context, form and build_options: groups share them, and the
  * last of these groups releases them. Before kernels that do not come from the cache, a self-test

@@ -22,8 +22,8 @@
  * pass has returned is an error, with OpenCL's code, of those calls and of the next pass in the
  * same working memory; the sentence names layer and pass. The running statistics are then those
  * without that pass, its outputs and `saved` are undefined, and later passes may have failed with
- * it. One that had been enqueued behind it and has not failed counts it nevertheless, among the batches
- * tracked and in the weight of SBN_AVERAGE_CUMULATIVE.
+ * it. A later pass of the layer that had been enqueued already, and has not failed, counts the failed
+ * one among the batches tracked, and so in the weight of SBN_AVERAGE_CUMULATIVE.
  */
 #ifndef SYNCBN_PASS_H
 #define SYNCBN_PASS_H
@@ -138,8 +138,8 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * that accumulates gradients before you begin another that adds to the same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
- * layer's, and for other shapes than those of the forward pass. An error leaves weight_grad and
- * bias_grad as they were wherever sbn_forward leaves the running statistics.
+ * layer's, and for other shapes than those of the forward pass. Where an error of sbn_forward
+ * leaves the running statistics as they were, one of sbn_backward leaves weight_grad and bias_grad so.
  */
 SBN_API int sbn_backward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                          unsigned flags, sbn_result *result);
@@ -180,7 +180,8 @@ typedef struct sbn_pass sbn_pass;
 
 /*
  * Begins what sbn_forward does, so that other work can run while the sums are combined. End it with
- * sbn_pass_end.
+ * sbn_pass_end. Between ranks such a pass sends two messages where sbn_forward mostly sends one
+ * (doc/mpi.md, "Messages").
  *
  * Does not wait for the reduction or for other ranks. It waits for weight and bias of a layer with
  * from_output. Host-combined it also waits for earlier uses of the working memory that it needs

@@ -2,8 +2,8 @@
  * Transports: how the ranks of a group add integers over all of them.
  *
  * Most programs need only <syncbn-mpi.h>, a transport over MPI, or the hub at the end of this file,
- * one between threads. To bring your own, fill the table below; those two do no more. All ranks have
- * the same byte order, and otherwise disagree: names, settings and digests of them travel as bytes.
+ * one between threads. To bring your own, fill the table below; those two do no more. All ranks need
+ * the same byte order, because names, settings and digests travel as bytes: others always disagree.
  */
 #ifndef SYNCBN_TRANSPORT_H
 #define SYNCBN_TRANSPORT_H

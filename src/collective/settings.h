@@ -34,6 +34,6 @@ typedef struct sbn_settings {
 
 sbn_settings sbn__settings_of(const sbn_batchnorm_config *config);
 
-/* "eps", and a word of it as text: "1e-05". */
+/* By setting: "eps"; and a word of one as text: "1e-05". */
 extern const char *const sbn__setting_names[SBN_SETTINGS];
 void sbn__setting_print(int setting, int64_t word, char *out, size_t size);

@@ -14,6 +14,7 @@ int sbn__layer_pass_has_peers(const sbn_layer_pass *lp)
 
 void sbn__layer_pass_destroy(sbn_layer_pass *lp)
 {
+    /* None where its creation has failed. */
     const size_t replicas = lp->work ? lp->group->replica_count : 0;
     sbn__work_clear(lp->work, replicas);
     for (size_t r = 0; r < replicas; ++r) {

@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 
 /*
- * Channels of such a work-group (cl/cpu/forward_whole.cl), of a replica that is alone and combines: 0 where separate
- * launches are faster, or there is no such kernel. The pass reads `tensors` of this shape.
+ * Channels of a work-group that does all steps of them (cl/cpu/forward_whole.cl), of a replica that is alone and
+ * combines: 0 where separate launches are faster, or there is no such kernel. The pass reads `tensors` of this shape.
  */
 size_t sbn__plan_whole(const sbn_shape *shape, const sbn_replica *replica, size_t tensors);

@@ -56,8 +56,9 @@ try:
 except ValueError as error:
     print(f"1..0 # SKIP {error}")
     sys.exit(0)
-status = launch.job(os.environ["MPI_LAUNCH"].split(), WORLD, sys.argv[1])
-library = MPI.Get_library_version().split()[0]
-tap.ok(status == 0, f"{library}: parts of the world have the bits of one process", status)
+with tap.part("parts of the world"):
+    status = launch.job(os.environ["MPI_LAUNCH"].split(), WORLD, sys.argv[1])
+    library = MPI.Get_library_version().split()[0]
+    tap.ok(status == 0, f"{library}: parts of the world have the bits of one process", status)
 tap.raises(TypeError, "comm: expected a communicator of mpi4py, got int", mpi.Communicator, 7)
 tap.end()

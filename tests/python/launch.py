@@ -27,7 +27,7 @@ def forked(world, call, *arguments):
 
 
 def job(mpi, world, *arguments):
-    """The exit status of this program as an MPI job of so many ranks; a late one is killed."""
+    """The exit status of this program as an MPI job of so many ranks; killed at the limit, it raises."""
     program = [sys.executable, "-W", "ignore", sys.argv[0], *arguments, str(world)]
     return subprocess.run([*mpi, "-n", str(world), *program], timeout=LIMIT).returncode
 
