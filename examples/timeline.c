@@ -230,12 +230,14 @@ int main(int argc, char **argv)
         wait_for(enqueue_work(&b));
         took = now() - begun;
     }
-    printf("The transport takes %.0f ms twice a pass, the other work %.1f ms.\n\nBegun and ended in a row:\n",
+    printf("The transport takes %.0f ms twice a pass, the other work %.1f ms.\n\nBegun and ended "
+           "in a row:\n",
            latency, took);
     const double one = step(&b, 0);
     puts("\nBegun, other work enqueued, ended:");
     const double two = step(&b, 1);
-    printf("\nThe step took %.1f ms in a row and %.1f ms with the work between: %.1f ms were hidden.\n",
+    printf("\nThe step took %.1f ms in a row and %.1f ms with the work between: %.1f ms were "
+           "hidden.\n",
            one, two, one - two);
 
     const cl_mem all[] = {b.shard.x.mem, b.shard.y.mem, b.shard.weight.mem, b.shard.bias.mem,
