@@ -78,6 +78,15 @@ static void check_under_way(void)
     event = (cl_event)&event;
     REFUSED(sbn_recompute(stage.layer, with_event.shards, stage.empty), "saved|not ended");
     tap_ok(!event, "the recomputation's event is NULL");
+    const cl_event others = event = fixture_gate(&device);
+    cl_uint owners = 0;
+    clRetainEvent(others);
+    with_event.shards[0].dims = 1;
+    REFUSED(sbn_evaluate(stage.layer, with_event.shards), "dims|got 1");
+    clGetEventInfo(others, CL_EVENT_REFERENCE_COUNT, sizeof owners, &owners, NULL);
+    tap_ok(!event && owners == 2, "the evaluation's is NULL, and what was there is not released");
+    clReleaseEvent(others);
+    clReleaseEvent(others);
     must(sbn_pass_end(under_way, NULL), "sbn_pass_end");
     must(sbn_backward_begin(stage.layer, shards, stage.empty, 0, &under_way), "begin");
     REFUSED(sbn_forward(stage.layer, shards, stage.empty, 0, NULL), "saved|1 passes under way");
