@@ -116,7 +116,8 @@ typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *
  * The first replica's weights and biases are written to every replica of the new group, into the
  * buffers that `replicate` names; `context` is passed to it. If this rank had no replica in the
  * former group, nothing is written: the new buffers are yours to fill, for example by
- * sbn_model_load. With NULL for `replicate` the buffers stay the same; the new group must then have
+ * sbn_model_load. Layers that were added with NULL for their parameters stay without: on a rank
+ * without replicas any other pointer stands for none. With NULL for `replicate` the buffers stay the same; the new group must then have
  * as many replicas, of the same contexts.
  *
  * Errors. Those of sbn_batchnorm_set_group and sbn_model_set_parameters. SBN_INVALID_ARGUMENT also

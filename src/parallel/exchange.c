@@ -258,9 +258,12 @@ int sbn_exchange_end(sbn_exchange *e)
         if (status)
             sbn__parallel_unwritten(parallel, status);
     }
-    /* No marker keeps the caller's next commands behind copies of an exchange that has failed. */
+    /* No marker keeps the caller's next commands, and the release of its tensors, behind copies that are left. */
     if (status)
         sbn__copies_wait(e->written, parallel->replica_count);
+    for (int i = 0; i < SBN_BUCKETS && status; ++i)
+        if (parallel->buckets[i].exchange == e)
+            sbn__copies_wait(parallel->buckets[i].copied, parallel->replica_count);
     release(e);
     return status;
 }

@@ -148,7 +148,8 @@ static int give_mode(const sbn_draft *d)
         mode = (mode & 0700) | both << 3 | both;
     }
     SBN_RETRY(result, fchmod(d->file, mode));
-    return result == 0 ? SBN_SUCCESS : fail(d->path, "giving its draft a mode");
+    /* EPERM: the file system gives all files one owner and one mode. */
+    return result == 0 || errno == EPERM ? SBN_SUCCESS : fail(d->path, "giving its draft a mode");
 }
 
 static int rename_draft(sbn_draft *d)

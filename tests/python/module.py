@@ -18,6 +18,7 @@ import syncbn
 import tap
 from syncbn import _c
 from syncbn.torch import DataParallel, SyncBatchNorm, convert_sync_batchnorm, revert_sync_batchnorm
+from syncbn.torch import _operators
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
@@ -348,4 +349,7 @@ with tap.part("the end"):
     )
     told = "OpenCL: expected a driver for this machine's CPU, got none" in ended.stderr
     tap.ok(told, "no OpenCL driver", ended.stderr)
+functions = _operators._forward, _operators._backward
+types = [kind for function in functions for kind in function.__annotations__.values()]
+tap.ok(str not in map(type, types), "operators' arguments have types, for PyTorch 2.4", types)
 tap.end()

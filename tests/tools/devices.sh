@@ -47,6 +47,10 @@ does_not_load 'a library that is not there' "$work/missing" \
 does_not_load 'a file that names it' "$work/missing/some.icd" \
     "$work/missing/some.icd names a driver that does not load: $loaders_words"
 does_not_load 'its name' libsyncbn-no-driver.so "OCL_ICD_VENDORS names a driver that does not load: $loaders_words"
+for name in '' some.icd; do
+    devices 1 "the folder's file by the name '$name'" OCL_ICD_VENDORS="$name" OPENCL_VENDOR_PATH="$work/missing" "$SYNCBN" devices
+    it_says "$work/missing/some.icd names a driver that does not load: $loaders_words"
+done
 printf 'libsyncbn-no-driver.so \r\n' > "$work/missing/some.icd"
 does_not_load 'a name with a blank and the end of a line of DOS' "$work/missing" \
     'does not load: libsyncbn-no-driver.so \?: cannot open shared object file'

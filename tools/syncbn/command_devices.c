@@ -81,15 +81,21 @@ static int folder_faults(const char *folder)
 }
 
 /*
- * Prints a line for each driver that the loader is told of and that does not load; how many. As loaders read
- * it: a folder, a file that names a driver, or the driver itself.
+ * Prints a line for each driver that the loader is told of and that does not load; how many. As ocl-icd reads
+ * OCL_ICD_VENDORS: a folder, a file that names a driver, here or in the usual folder, or the driver itself.
  */
 static int driver_faults(void)
 {
-    const char *vendors = getenv("OCL_ICD_VENDORS");
+    const char *vendors = getenv("OCL_ICD_VENDORS"), *usual = getenv("OPENCL_VENDOR_PATH");
+    char path[1024];
     struct stat is;
-    if (!vendors)
-        return folder_faults(VENDORS);
+    usual = usual && *usual ? usual : VENDORS;
+    if (!vendors || !*vendors)
+        return folder_faults(usual);
+    if (!strchr(vendors, '/') && ends_with_icd(vendors) &&
+        snprintf(path, sizeof path, "%s/%s", usual, vendors) < (int)sizeof path &&
+        stat(path, &is) == 0)
+        vendors = path;
     const int found = stat(vendors, &is) == 0;
     if (found && S_ISDIR(is.st_mode))
         return folder_faults(vendors);

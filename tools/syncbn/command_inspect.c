@@ -284,6 +284,13 @@ static int run(const device_list *list, const command_options *o, json_output *j
 
 static int settle(command_options *o)
 {
+    static const char ending[] = ".safetensors";
+    const size_t length = o->json ? strlen(o->json) : 0, end = sizeof ending - 1;
+    if (length >= end && strcmp(o->json + length - end, ending) == 0)
+        return usage_error(
+            "--json %s: expected a file for the report, or - for standard output, got a "
+            "checkpoint's name",
+            o->json);
     return *o->operands ? 0 : usage_error("inspect: expected a file; see syncbn inspect --help");
 }
 

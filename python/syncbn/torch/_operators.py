@@ -1,6 +1,6 @@
 """The layer as operators of torch.library, for graphs that torch.compile traces (PyTorch 2.4)."""
 
-from __future__ import annotations
+# No postponed annotations: PyTorch 2.4 takes the types of operators' arguments, and no strings.
 
 import itertools
 import weakref
@@ -45,7 +45,7 @@ def number_of(layer: Any) -> Tensor:
     return torch.tensor(number, device="cpu")
 
 
-def train(layer: Any, input: Tensor, residual: Tensor | None) -> Tensor:
+def train(layer: Any, input: Tensor, residual: Optional[Tensor]) -> Tensor:
     """A forward pass in training, by operators. The layer's own activation is applied, unless it
     adds a residual, too."""
     mean, var, batches = layer.statistics() or (None, None, None)
@@ -64,7 +64,7 @@ def train(layer: Any, input: Tensor, residual: Tensor | None) -> Tensor:
 class _Context:
     """Takes the place of autograd's."""
 
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
+    def save_for_backward(self, *tensors: Optional[Tensor]) -> None:
         pass
 
 
@@ -162,7 +162,7 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> Non
     ctx.set_materialize_grads(False)
 
 
-def _differentiate(ctx: Any, dy: Tensor | None, *_none: None) -> Any:
+def _differentiate(ctx: Any, dy: Optional[Tensor], *_none: None) -> Any:
     if dy is None:
         return (None,) * 8
     x, weight, bias, saved = ctx.saved_tensors
