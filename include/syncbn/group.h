@@ -90,14 +90,15 @@ typedef struct sbn_group_config {
     /*
      * The folder that keeps compiled programs, and what `syncbn tune` has found. NULL:
      * $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn, where programs for CPUs are not kept; "": none. A
-     * relative path is taken from the working directory at each compilation; give an absolute one. A folder that cannot be used is
-     * no error. doc/mpi.md, "Kernel caches", has the rules.
+     * relative path is taken from the working directory at each compilation; give an absolute one. A
+     * folder that cannot be used is no error. doc/mpi.md, "Kernel caches", has the rules.
      */
     const char *program_cache;
     /*
      * Called before a program is compiled that is not in program_cache, with a sentence that tells
      * which and for what device: each takes some seconds, on some devices minutes. NULL: not called.
-     * The thread that creates the group or the layer, or makes the pass, calls it; it must not call the library.
+     * The thread that creates the group or the layer, or makes the pass, calls it; it must not call
+     * the library.
      */
     void (*on_compile)(void *context, const char *sentence);
     void *compile_context; /* the first argument of on_compile */

@@ -117,8 +117,8 @@ typedef int (*sbn_replicate_fn)(void *context, const char *name, sbn_batchnorm *
  * buffers that `replicate` names; `context` is passed to it. If this rank had no replica in the
  * former group, nothing is written: the new buffers are yours to fill, for example by
  * sbn_model_load. Layers that were added with NULL for their parameters stay without: on a rank
- * without replicas any other pointer stands for none. With NULL for `replicate` the buffers stay the same; the new group must then have
- * as many replicas, of the same contexts.
+ * without replicas any other pointer stands for none. With NULL for `replicate` the buffers stay the
+ * same; the new group must then have as many replicas, of the same contexts.
  *
  * Errors. Those of sbn_batchnorm_set_group and sbn_model_set_parameters. SBN_INVALID_ARGUMENT also
  * for a layer that sbn_batchnorm_set_group has moved by itself to a group with another number of
