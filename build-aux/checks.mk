@@ -7,6 +7,9 @@ SH_LOG_COMPILER = $(SHELL)
 PY_LOG_DRIVER = $(LOG_DRIVER)
 PY_LOG_COMPILER = $(SHELL) $(srcdir)/tests/python/run.sh
 
+needs_python = test '$(PYTHON)' != : || { \
+	  echo 'make $@: needs Python; install python3 and run configure again' >&2; exit 1; }
+
 # The same devices and the same state wherever it runs: rusticl shows its CPU device only when asked;
 # compiled kernels are cached here and nowhere else, by all test programs together. The environment's
 # OCL_ICD_VENDORS names the drivers; else most tests have PoCL's alone, because loading Mesa's costs each
@@ -181,8 +184,7 @@ MUTANTS_LIST =
 MUTANTS_JOBS = 2
 EXTRA_DIST += build-aux/mutants.py tests/mutants.equivalent
 check-mutants:
-	@test '$(PYTHON)' != : || { \
-	  echo 'make $@: python3 is missing; install it and run configure again' >&2; exit 1; }
+	@$(needs_python)
 	@test -d mutants/source || { $(MKDIR_P) mutants && $(MAKE) $(AM_MAKEFLAGS) distdir distdir=mutants/source; }
 	@$(MKDIR_P) mutants/build && cd mutants/build && { test -f config.status || { \
 	  eval "CONFIG_SHELL='$(SHELL)' ../source/configure $$(../../config.status --config) --quiet \
@@ -242,7 +244,7 @@ check-intel: tools/syncbn/syncbn
 PYTORCH =
 EXTRA_DIST += build-aux/pytorch.sh
 check-pytorch: libsyncbn.la
-	@test -n '$(PYTORCH)' || $(SHELL) $(srcdir)/build-aux/pytorch.sh '$(PYTHON)' pytorch
+	@test -n '$(PYTORCH)' || { $(needs_python); $(SHELL) $(srcdir)/build-aux/pytorch.sh '$(PYTHON)' pytorch; }
 	$(MAKE) $(AM_MAKEFLAGS) check-TESTS PYTORCH_PYTHON='$(or $(PYTORCH),$(abs_builddir)/pytorch/bin/python)' \
 	  TESTS='$(python_tests) $(newest_pytorch_tests)' TEST_SUITE_LOG=$@.log
 
@@ -270,6 +272,7 @@ GCOV = gcov
 EXTRA_DIST += build-aux/coverage.sh build-aux/kernel_coverage.py tests/coverage.reasons
 coverage_build = --disable-shared 'CFLAGS=-g -O0 --coverage -fprofile-update=atomic'
 coverage:
+	@$(needs_python)
 	+@$(call build_in,coverage,$(coverage_build))
 
 # Of the command: what it asks the library. A benchmark's result says nothing here, and gcov has allocations

@@ -69,10 +69,11 @@ case \$1 in
 esac
 END
     chmod +x "$work/$name"
-    "${HELP2MAN:-help2man}" --no-info --name="$what" --manual=syncbn --source="syncbn $version" \
-        --include="$srcdir/doc/syncbn.h2m" "$work/$name" |
-        sed 's/^\(\.TH [A-Z-]* "*1"*\) "[^"]*"/\1 ""/; s/^Exit status: /.SH "EXIT STATUS"\n/' \
-            > "$work/pages/$name.1"
+    # It runs the name in a shell: $work may have a blank.
+    (cd "$work" && "${HELP2MAN:-help2man}" --no-info --name="$what" --manual=syncbn --source="syncbn $version" \
+        --include="$srcdir/doc/syncbn.h2m" --output=page "./$name")
+    sed 's/^\(\.TH [A-Z-]* "*1"*\) "[^"]*"/\1 ""/; s/^Exit status: /.SH "EXIT STATUS"\n/' "$work/page" \
+        > "$work/pages/$name.1"
 }
 page syncbn 'checks, measures and inspects synchronised batch normalisation' help
 page syncbn-devices 'lists OpenCL devices, and whether syncbn can use them' help devices

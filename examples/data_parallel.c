@@ -328,11 +328,11 @@ int main(int argc, char **argv)
     }
 
     /* Every replica has trained the same network. */
-    uint64_t ends[2] = {digest(&replicas[0], layer), 0};
-    for (size_t i = 1; i < count; ++i)
-        if (digest(&replicas[i], layer) != ends[0])
-            ends[0] = 0;
+    uint64_t ends[2] = {digest(&replicas[0], layer)};
     ends[1] = ~ends[0];
+    for (size_t i = 1; i < count; ++i)
+        if (digest(&replicas[i], layer) != ~ends[1])
+            ends[0] = 0;
     MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
     if (rank == 0)
         printf("%zu replicas, parameters %016" PRIx64 "%s\n", sbn_data_parallel_replicas(parallel),

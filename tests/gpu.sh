@@ -212,7 +212,7 @@ syncbn() {
 
 # pack: the reports and logs as one file.
 pack() {
-    (cd "$out" && find . -maxdepth 1 -type f ! -name '*.tar.gz' | tar -czf report.tar.gz -T -) ||
+    (cd "$out" && find . -maxdepth 1 -type f ! -name '*.tar.gz' -printf '%f\n' | tar -czf report.tar.gz -T -) ||
         { say 'stopped: report.tar.gz cannot be written'; exit 1; }
     say "The one file to send back: $out/report.tar.gz"
 }
@@ -239,7 +239,8 @@ if [ -n "$build" ]; then
     say "build: $build"
 else
     command -v make > /dev/null || die 'make is missing'
-    command -v "${CC:-cc}" > /dev/null || die "the C compiler ${CC:-cc} is missing"
+    compiler=${CC:-cc}
+    command -v "${compiler%% *}" > /dev/null || die "the C compiler ${CC:-cc} is missing"
     find_opencl
     find_jansson
     configure
@@ -248,7 +249,8 @@ cd "$build" || exit 1
 logged make make tools/syncbn/syncbn tools/offline/library tools/offline/launches
 name_drivers
 
-# Compiled programs stay in the folder, and drivers' own caches.
+# Compiled programs stay in the folder, and drivers' own caches: those of a run before would hide what a build takes.
+rm -rf "$out/programs" "$out/cache"
 XDG_CACHE_HOME=$out/cache CUDA_CACHE_PATH=$out/cache/cuda NEO_CACHE_DIR=$out/cache/neo
 AMD_COMGR_CACHE_DIR=$out/cache/comgr
 export XDG_CACHE_HOME CUDA_CACHE_PATH NEO_CACHE_DIR AMD_COMGR_CACHE_DIR
@@ -275,7 +277,7 @@ if [ $quick = yes ]; then
     list=$out/launches.list
     printf 'mb2ic64ih14iw14\nmb2ic64ih14iw14,last,relu\n' > "$list"
 fi
-rm -rf "$out/programs" && mkdir "$out/programs" || exit 1
+mkdir "$out/programs" || exit 1
 # shellcheck disable=SC2086
 step launches "$build/tools/offline/launches" ${form:+--form $form} "$out/programs" "$list" $devices
 grep -E '^(device|build)|work-group' "$out/launches.txt" | tee -a "$out/report.txt"

@@ -71,7 +71,8 @@ int fold_compare(struct model *model, struct norm *evaluation, size_t count,
     progress_clear(progress);
     for (size_t i = 0; i < count * CLASSES; ++i) {
         largest = fmaxf(largest, fabsf(logits[i]));
-        apart = fmaxf(apart, fabsf(folded_logits[i] - logits[i]));
+        const float difference = fabsf(folded_logits[i] - logits[i]);
+        apart = isnan(difference) ? INFINITY : fmaxf(apart, difference);
     }
     largest = largest_of(largest);
     apart = largest_of(apart);
@@ -81,5 +82,5 @@ int fold_compare(struct model *model, struct norm *evaluation, size_t count,
            (double)largest, (double)apart);
     free(logits);
     free(folded_logits);
-    return !(apart <= (1e-4f + 4 * steps[model->device[0].type]) * largest);
+    return !(isfinite(apart) && apart <= (1e-4f + 4 * steps[model->device[0].type]) * largest);
 }

@@ -33,17 +33,17 @@ printf '#!/bin/sh\ncase $1 in *:compile) echo -I%s ;; *:link) ;; *) exit 1 ;; es
 chmod +x "$work/bin/mpicc"
 
 given() {
-    configure --libdir=/opt/q/lib MPI_CFLAGS="-I$work/mpi -DGIVEN" MPI_LIBS=-lm && make -s syncbn-config.cmake
+    configure --libdir=/opt/q/lib MPI_CFLAGS="-I$work/mpi -DGIVEN" MPI_LIBS='-lm ' && make -s syncbn-config.cmake
 }
 check_run 'configure with the flags of an MPI' in_folder given given
 pc=$work/given/syncbn-mpi.pc
 check 'syncbn-mpi.pc has them' grep -qx 'Cflags: -I${includedir} -I.*/mpi -DGIVEN' "$pc"
-check 'and its libraries' grep -qx 'Libs: -L${libdir} -lsyncbn-mpi -lm' "$pc"
+check 'and its libraries' grep -qx 'Libs: -L${libdir} -lsyncbn-mpi -lm *' "$pc"
 check 'and requires no other MPI' grep -qx 'Requires: syncbn *' "$pc"
 
 # resolved PATTERN: of syncbn-config.cmake, from where it is installed.
 resolved() {
-    up=$(sed -n 's,.*CMAKE_CURRENT_LIST_DIR}/\([^"]*\)".*,\1,p' "$work/given/syncbn-config.cmake")
+    up=$(sed -n 's,.*_syncbn_here}/\([^"]*\)".*,\1,p' "$work/given/syncbn-config.cmake")
     realpath -m "/opt/q/lib/cmake/syncbn/$up/$(sed -n "s,.*$1.*,\1,p" "$work/given/syncbn-config.cmake" | head -n 1)"
 }
 for folder in 'INCLUDE_DIRECTORIES "${_syncbn_prefix}/\([^"]*\)":/opt/p/include' \
@@ -51,6 +51,26 @@ for folder in 'INCLUDE_DIRECTORIES "${_syncbn_prefix}/\([^"]*\)":/opt/p/include'
     came=$(resolved "${folder%:*}")
     check "CMake: expected ${folder##*:}, got $came" [ "$came" = "${folder##*:}" ]
 done
+
+installed=$work/root/opt/q/lib
+mkdir -p "$installed/cmake/syncbn" "$work/root/opt/p/include" "$work/program"
+cp "$work/given/syncbn-config.cmake" "$installed/cmake/syncbn"
+ln -s "$installed/cmake/syncbn" "$work/program/link"
+: > "$work/root/opt/p/include/syncbn-mpi.h"
+touch "$installed/libsyncbn.so" "$installed/libsyncbn-mpi.so" "$work/program/p.c"
+printf '%s\n' 'cmake_minimum_required(VERSION 3.18)' 'project(p C)' 'find_package(syncbn REQUIRED COMPONENTS mpi)' \
+    'add_executable(p p.c)' 'target_link_libraries(p syncbn::mpi)' > "$work/program/CMakeLists.txt"
+possible 'CMake: syncbn::mpi' 'cmake is not installed' command -v cmake &&
+    check_run 'CMake: syncbn::mpi of flags that end with a blank, in a folder behind a link' \
+        cmake -S "$work/program" -B "$work/program/b" -Dsyncbn_DIR="$work/program/link"
+
+alone() {
+    PKG_CONFIG_LIBDIR=/none OPENCL_CFLAGS=$OPENCL_CFLAGS OPENCL_LIBS=$OPENCL_LIBS \
+        configure CPPFLAGS="-I$work/mpi" MPI_LIBS=-lm
+}
+in_folder alone alone > "$work/out" 2>&1
+check 'the libraries of an MPI without other flags are taken' grep -qx "MPI_LIBS='-lm'" "$work/alone/config.log"
+check 'and the MPI' grep -qx "MPI_KIND='openmpi'" "$work/alone/config.log"
 
 # pkg-config knows no MPI, and this is the only wrapper.
 other() {

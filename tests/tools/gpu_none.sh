@@ -33,7 +33,9 @@ check 'it leaves the devices and no results' \
     eval '[ -s "$work/none/devices.json" ] && [ ! -e "$work/none/bits.txt" ] &&
           [ ! -e "$work/none/bench.json" ]'
 
+mkdir -p "$work/any/cache" && : > "$work/any/cache/of-a-run-before" && : > "$work/any/report.txt"
 gpu 0 --rehearse --quick --out "$work/any" --build .
+check 'it starts without compiled programs' [ ! -e "$work/any/cache/of-a-run-before" ]
 it_says '^DRY RUN on any device .*: this says nothing about GPUs'
 problems=$(grep '^mb' "$srcdir/tests/pass/golden" | awk 'NR % 6 == 1 || /,add/' | grep -c .)
 it_says "^bits: $problems problems, 0 failed, $problems with the recorded bits;"
@@ -57,7 +59,10 @@ check 'the report is what it printed' cmp "$work/out" "$work/any/report.txt"
 it_says '^resources: [1-9][0-9]* kernels, [0-9]* lines'
 it_says '^  forward_apply_rows: work-group 256 of at most [0-9]+, multiple [0-9]+, [0-9]+ B local, [0-9]+ B private$'
 it_says '^The one file to send back: .*/any/report.tar.gz$'
-mkdir "$work/sent" && tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
+mkdir "$work/sent" && cp "$work/any/report.tar.gz" "$work/sent" || exit 1
+unpack=$(sed -n 's/^    \(tar .*report.*\)/\1/p' "$srcdir/doc/devices.md")
+check "doc/devices.md: $unpack" eval '(cd "$work/sent" && $unpack) && [ -s "$work/sent/bench.json" ]'
+tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
 no_faults 'the file to send back has all' "$(
     for file in report.txt devices.json launches.txt bits.json bench.json $goals make.log; do
         [ -s "$work/sent/$file" ] || echo "missing: $file"

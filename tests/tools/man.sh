@@ -37,6 +37,13 @@ for bad in empty wrong link; do
 done
 cd "$OLDPWD" || exit 1
 
+if possible 'making the pages' 'doxygen or help2man is not installed' eval 'command -v doxygen && command -v help2man'; then
+    mkdir "$work/a b"
+    check_run 'pages are made where $TMPDIR has a blank' env TMPDIR="$work/a b" sh "$srcdir/doc/make-doc.sh" man \
+        "$work/made" "$(cd "$srcdir" && pwd)" "$(tools/syncbn/syncbn --version | sed 's/.* //')" "$PWD/tools/syncbn/syncbn"
+    check 'and are the same' diff -r --exclude=stamp "$pages" "$work/made"
+fi
+
 # No text of a header is lost: what a page says is what the header says, word by word. A function that
 # returns a status says so in two sections; where its comment does not, the page has the usual words.
 words() {

@@ -35,6 +35,7 @@ BENCH_LISTS =
 
 EXTRA_DIST += tools/bench/report.py tools/bench/plot.gp tools/bench/pytorch.py
 bench: tools/syncbn/syncbn
+	@$(needs_python)
 	@$(MKDIR_P) bench
 	POCL_DEVICES="$${POCL_DEVICES-$(BENCH_POCL_DEVICES)}" tools/syncbn/syncbn bench \
 	  --seconds $(BENCH_SECONDS) --json bench/results.json $(BENCH_OPTIONS) \

@@ -168,8 +168,10 @@ int timeline_end(int failed)
     const size_t n = passes;
     double first = INFINITY, last = 0.0;
     records = 0;
-    if (failed)
+    if (failed) {
+        passes = 0;
         return failed;
+    }
     ++passes;
     kernels[n] = gaps[n] = 0.0;
     for (size_t i = 0; i < command_count; ++i) {
