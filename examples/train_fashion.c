@@ -143,23 +143,24 @@ static void train_both(const struct options *options, struct model *model, size_
  * that learns. Rank 0 takes them alone, with all replicas: what a layer gets to
  * see must not depend on the ranks, or its digests could not be compared.
  */
-static int train_and_verify(const struct options *options, struct model *model, size_t images,
-                            struct progress *progress)
+static int train_and_verify(const struct options *options, struct model *model,
+                            const struct dataset *sets, struct progress *progress)
 {
     const size_t steps = options->steps ? options->steps : 20;
+    const size_t compared = sets[1].count < EVALUATION_IMAGES ? sets[1].count : EVALUATION_IMAGES;
     struct norm norm, evaluation;
     struct order order;
     int status;
 
     norm_open(&norm, NORM_SYNCHRONISED, &model->network, model->device, model->devices, 1);
     model_start(model, options->seed);
-    order_begin(&order, options->seed, images);
+    order_begin(&order, options->seed, sets[0].count);
     for (size_t step = 0; step < steps && ranks_own() == 0; ++step)
         model_step(model, &norm, order_take(&order, model->replicas * model->batch), options->rate);
     status = verify(model);
     norm_open(&evaluation, NORM_EVALUATION, &model->network, model->device, model->devices, 1);
     norm_take_running_stats(&evaluation, &norm);
-    status |= fold_compare(model, &evaluation, EVALUATION_IMAGES, progress);
+    status |= fold_compare(model, &evaluation, compared, progress);
     order_end(&order);
     norm_close(&evaluation);
     norm_close(&norm);
@@ -210,7 +211,7 @@ int main(int argc, char **argv)
     progress_clear(&progress);
     say_devices(&model, why);
     if (options.verify)
-        status = train_and_verify(&options, &model, sets[0].count, &progress);
+        status = train_and_verify(&options, &model, sets, &progress);
     else
         train_both(&options, &model, steps, sets, &progress);
     model_close(&model);

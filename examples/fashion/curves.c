@@ -68,7 +68,8 @@ static void write_csv(const struct curves *curves, const char *name, char *path,
             fprintf(file, "%.6f", p->test_accuracy);
         fputc('\n', file);
     }
-    if (ferror(file) | fclose(file))
+    const int incomplete = ferror(file);
+    if (fclose(file) || incomplete)
         fail("--out cannot write %s: the disk is full or gone", path);
 }
 

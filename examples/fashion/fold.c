@@ -82,5 +82,6 @@ int fold_compare(struct model *model, struct norm *evaluation, size_t count,
            (double)largest, (double)apart);
     free(logits);
     free(folded_logits);
-    return !(isfinite(apart) && apart <= (1e-4f + 4 * steps[model->device[0].type]) * largest);
+    return !(isfinite(apart) && largest > 0 &&
+             apart <= (1e-4f + 4 * steps[model->device[0].type]) * largest);
 }

@@ -120,7 +120,7 @@ SBN_API sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer);
  * statistics uses those of the batch in both. sbn_evaluate needs no switch. All ranks switch
  * between the same passes.
  *
- * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way.
+ * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way, if it changes.
  */
 SBN_API int sbn_batchnorm_set_training(sbn_batchnorm *layer, int training);
 
@@ -136,7 +136,7 @@ SBN_API int sbn_batchnorm_is_training(const sbn_batchnorm *layer);
  * sbn_batchnorm_set_training says. Weight and bias are still trained if you give sbn_backward
  * buffers for their gradients.
  *
- * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way.
+ * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way, if it changes.
  */
 SBN_API int sbn_batchnorm_set_frozen(sbn_batchnorm *layer, int frozen);
 

@@ -83,8 +83,8 @@ SBN_API int sbn_model_load(sbn_model *model, const char *path, const sbn_load_co
  * It gets the owner, the group and the permissions of the file that it replaces, as far as this
  * process may give them. A symbolic link is followed. doc/checkpoints.md has the details.
  *
- * Errors. SBN_KEY_MISMATCH: a layer's tensor of `base` has another shape, or a finite value is too
- * large for its type. SBN_IO_ERROR: among others `path` is a link to nothing, or no regular file.
+ * Errors. SBN_KEY_MISMATCH: a layer's tensor of `base` has another shape or a wrong type, or a
+ * finite value is too large for it. SBN_IO_ERROR: among others `path` is a link to nothing, or no regular file.
  * SBN_INVALID_FILE, SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY, OpenCL's codes. `path` is then as it
  * was, unless the sentence says that it is new: its folder could not be synced, and a crash may
  * bring back what was there.

@@ -138,20 +138,22 @@ sbn_batchnorm *sbn_model_find(const sbn_model *model, const char *name, size_t *
     return NULL;
 }
 
-/* Checks that all layers are idle, so that no switch fails after another succeeded. */
-static int check_switch(const sbn_model *model, int value, const char *name, const char *what)
+/* Checks that the layers that change are idle, so that no switch fails after another succeeded. */
+static int check_switch(const sbn_model *model, int value, int (*is)(const sbn_batchnorm *layer),
+                        const char *name, const char *what)
 {
     int status = sbn__enter(model, SBN_HANDLE_MODEL, "model");
     if (!status && value != 0 && value != 1)
         status = sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected 0 or 1, got %d", name, value);
     for (size_t i = 0; !status && i < model->size; ++i)
-        status = sbn__check_idle(model->entries[i].layer, what);
+        if (is(model->entries[i].layer) != value)
+            status = sbn__check_idle(model->entries[i].layer, what);
     return status;
 }
 
 int sbn_model_set_training(sbn_model *model, int training)
 {
-    const int status = check_switch(model, training, "training",
+    const int status = check_switch(model, training, sbn_batchnorm_is_training, "training",
                                     "switching training and evaluation");
     for (size_t i = 0; !status && i < model->size; ++i)
         model->entries[i].layer->training = training;
@@ -160,7 +162,7 @@ int sbn_model_set_training(sbn_model *model, int training)
 
 int sbn_model_set_frozen(sbn_model *model, int frozen)
 {
-    const int status = check_switch(model, frozen, "frozen", "freezing");
+    const int status = check_switch(model, frozen, sbn_batchnorm_is_frozen, "frozen", "freezing");
     for (size_t i = 0; !status && i < model->size; ++i)
         model->entries[i].layer->frozen = frozen;
     return status;

@@ -55,6 +55,9 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn re
     if (!status)
         status = sbn__check_parameters(entry->name, entry->layer, group, parameters);
     next->copies = replicate && entry->replicas > 0 && group->replica_count > 0;
+    /* The new group may have other queues, and the same buffers. */
+    for (size_t r = 0; r < entry->replicas && next->copies && !status; ++r)
+        status = sbn__finish(&entry->layer->group->replicas[r]);
     if (!status && next->copies)
         status = sbn__parameters_read(entry, next->values, next->values + channels);
     if (!status)

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 #include <unistd.h>
 
 #include "base/error.h"
@@ -131,8 +134,19 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
 
 /* --- the end ------------------------------------------------------------------------- */
 
+/* Has the file that is replaced an access control list, whose mask is what its mode shows as the group's? */
+static int has_list(const sbn_draft *d)
+{
+#ifdef __linux__
+    return d->replaces && getxattr(d->path, "system.posix_acl_access", NULL, 0) > 0;
+#else
+    (void)d;
+    return 0;
+#endif
+}
+
 /*
- * Sets the owner before the mode, which must not apply to another group. If the group cannot be
+ * Sets the owner before the mode, which must not apply to another group. If the group or a list cannot be
  * kept, the group and all others get the permissions that both had.
  */
 static int give_mode(const sbn_draft *d)
@@ -143,7 +157,7 @@ static int give_mode(const sbn_draft *d)
         SBN_RETRY(result, fchown(d->file, d->info.st_uid, d->info.st_gid));
     if (result != 0)
         SBN_RETRY(result, fchown(d->file, (uid_t)-1, d->info.st_gid));
-    if (result != 0) {
+    if (result != 0 || has_list(d)) {
         const mode_t both = mode >> 3 & mode & 07;
         mode = (mode & 0700) | both << 3 | both;
     }

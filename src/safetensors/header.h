@@ -28,7 +28,7 @@ int sbn__tensor_header_length(const unsigned char first[8], uint64_t file_size, 
 /*
  * Parses and checks the header of `data_size` bytes of data into one that is zeroed or freed, and
  * is to be freed whatever it returns. The text is changed and belongs to the header until then. It
- * allocates little more than the text's size.
+ * allocates little more than the text's size, and the C library's qsort may copy an array of its keys.
  */
 int sbn__tensor_header_parse(sbn_tensor_header *header, char *text, size_t length,
                              uint64_t data_size, const char *path);

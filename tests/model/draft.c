@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -167,6 +168,31 @@ static void check_lost_group(void)
     }
 }
 
+/* The mode of a file with an access control list shows the list's mask as what its group may do. */
+static void check_list(void)
+{
+    static const uint16_t entries[][4] = {/* tag, permissions, whom */
+                                          {0x01, 6, 0xffff, 0xffff},
+                                          {0x02, 6, 1234, 0},
+                                          {0x04, 0, 0xffff, 0xffff},
+                                          {0x10, 6, 0xffff, 0xffff},
+                                          {0x20, 0, 0xffff, 0xffff}};
+    struct {
+        uint32_t version;
+        uint16_t entries[5][4];
+    } list = {2, {{0}}};
+    memcpy(list.entries, entries, sizeof entries);
+    make("private", "old", 0600);
+    if (setxattr(folder_path("private"), "system.posix_acl_access", &list, sizeof list, 0)) {
+        tap_skip("the file system has no access control lists");
+        return;
+    }
+    const mode_t before = mode_of("private");
+    const int status = save(folder_path("private"));
+    tap_ok(!status && before == 0660 && mode_of("private") == 0600,
+           "of a file with a list: %o after %o", (unsigned)mode_of("private"), (unsigned)before);
+}
+
 /* --- places and owners ------------------------------------------------------------------ */
 
 static void refuse(const char *path, const char *words, const char *what)
@@ -275,6 +301,7 @@ int main(void)
     check_failures();
     check_interrupted();
     check_lost_group();
+    check_list();
     check_links();
     check_owners();
     unlink(folder_path("private"));

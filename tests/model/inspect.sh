@@ -54,6 +54,8 @@ check 'statistics without a count of batches' grep -q '^conv.norm .* ! never tra
 # A right-to-left override, a C1 control character, an isolate, an e, a face of four bytes.
 header='{"a\u202e\u009b\u2066\u00e9\ud83d\ude00.running_mean":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a\u202e\u009b\u2066\u00e9\ud83d\ude00.running_var":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}'
 printf "\\$(printf %03o ${#header})\000\000\000\000\000\000\000%s123456789012" "$header" > "$work/bidi"
+inspect 1 --json - "$work/bidi"
+check 'JSON has nothing that controls a terminal' [ -z "$(LC_ALL=C tr -d '[:print:]\n' < "$work/out")" ]
 inspect 1 "$work/bidi"
 check 'what turns a terminal round is not shown' grep -q '^a???é😀  .* ! "a???é😀.running_var": ' "$work/out"
 # A colour and a right-to-left override in the name of a file: one that is cut, one that is missing.

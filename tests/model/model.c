@@ -272,7 +272,10 @@ static void check_moves(sbn_group *one)
     for (unsigned seed = 2; seed < 4; ++seed)
         tap_ok(step(&still, 1, of_still, seed) == step(&moved, REPLICAS, of_moved, seed),
                "on three replicas, the same bits");
+    const long finished = wraps_calls[WRAP_FINISH];
     expect(sbn_model_set_group(moved.model, again, replicate, &e), SBN_SUCCESS, "", "and back");
+    tap_ok(wraps_calls[WRAP_FINISH] - finished >= 2 * (REPLICAS + 2),
+           "behind what the former queues have to do: %ld", wraps_calls[WRAP_FINISH] - finished);
     sbn_group_destroy(three);
     tap_ok(step(&still, 1, of_still, 4) == step(&moved, 1, of_moved, 4),
            "back on one, the same bits");
@@ -318,6 +321,7 @@ static void check_refused_moves(sbn_group *one, sbn_group *three)
     must(sbn_forward_begin(n.layers[0], &s.shard, saved, 0, &pass), "begin");
     REFUSED(sbn_model_set_group(n.model, one, NULL, NULL), "stem|under way");
     REFUSED(sbn_model_set_frozen(n.model, 1), "stem|under way");
+    RIGHT(sbn_model_set_training(n.model, 1));
     tap_ok(network_flags(&n) == 07, "none is frozen");
     must(sbn_pass_end(pass, NULL), "end");
     REFUSED(sbn_model_set_group(n.model, NULL, NULL, NULL), "group|NULL");

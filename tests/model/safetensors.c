@@ -56,6 +56,7 @@ static void check_lengths(void)
     for (size_t i = 0; i < sizeof lies / sizeof *lies; ++i) {
         vectors_write(path, "{}", lies[i].length, 0, 0);
         expect(look(), SBN_INVALID_FILE, lies[i].words, lies[i].what);
+        tap_ok(lies[i].length > 2 || !strstr(sbn_last_error(), "truncated"), "a whole file");
     }
     vectors_write(path, "{}", 100000001, 0, 0);
     wraps_fail(WRAP_PREAD, 2);

@@ -286,7 +286,11 @@ static int settle(command_options *o)
 {
     static const char ending[] = ".safetensors";
     const size_t length = o->json ? strlen(o->json) : 0, end = sizeof ending - 1;
-    if (length >= end && strcmp(o->json + length - end, ending) == 0)
+    sbn_checkpoint *found = NULL;
+    if (length > 1)
+        (void)sbn_checkpoint_create(o->json, &found);
+    sbn_checkpoint_destroy(found);
+    if (found || (length >= end && strcmp(o->json + length - end, ending) == 0))
         return usage_error(
             "--json %s: expected a file for the report, or - for standard output, got a "
             "checkpoint's name",

@@ -109,8 +109,8 @@ int json_output_write(json_output *out, json_t *report)
     int failed = !to;
     if (to) {
         unfinished = out->to ? NULL : out->temporary;
-        failed = incomplete || json_dumpf(value, to, JSON_INDENT(2)) || fputc('\n', to) == EOF ||
-                 fflush(to);
+        failed = incomplete || json_dumpf(value, to, JSON_INDENT(2) | JSON_ENSURE_ASCII) ||
+                 fputc('\n', to) == EOF || fflush(to);
         unfinished = NULL;
     }
     if (to && !out->to) {
