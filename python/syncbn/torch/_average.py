@@ -77,6 +77,7 @@ class _Exchange(NamedTuple):
     handle: c_void_p
     kept: Sequence[Any]
     buffers: Buffers
+    gradients: list[Tensor]
     results: list[Tensor]
     bucket: Any
     future: torch.futures.Future[Tensor]
@@ -132,6 +133,15 @@ class _Averaging(Group):
     def _begin(self, bucket: Any) -> _Exchange:
         """Begins to average a bucket, in the memory of float32 gradients."""
         gradients = bucket.gradients()
+        if self._inner:
+            # DistributedDataParallel lays a dense parameter's out by its strides, and tells only
+            # the shape. Without replicas, whose gradients are elsewhere, either order will do.
+            gradients = [
+                gradient.as_strided(parameter.size(), parameter.stride())
+                if _is_dense(parameter)
+                else gradient
+                for parameter, gradient in zip(bucket.parameters(), gradients)
+            ]
         rows = self._rows(bucket, gradients)
         count = len(gradients)
         counts = (c_size_t * count)(*[gradient.numel() for gradient in gradients])
@@ -152,7 +162,7 @@ class _Averaging(Group):
             memory.release()
             raise
         future: torch.futures.Future[Tensor] = torch.futures.Future()
-        return _Exchange(handle, kept, memory, rows[0], bucket, future)
+        return _Exchange(handle, kept, memory, gradients, rows[0], bucket, future)
 
     def _rows(self, bucket: Any, gradients: list[Tensor]) -> list[list[Tensor]]:
         """The gradients of each replica, float32 and dense."""
@@ -186,8 +196,7 @@ class _Averaging(Group):
             try:
                 _c.check(self.call(_c.sbn_exchange_end, exchange.handle))
                 exchange.buffers.finish()
-                gradients = exchange.bucket.gradients()
-                for gradient, result in zip(gradients, exchange.results):
+                for gradient, result in zip(exchange.gradients, exchange.results):
                     if gradient.data_ptr() != result.data_ptr():
                         gradient.copy_(result)
                 exchange.future.set_result(exchange.bucket.buffer())
@@ -196,3 +205,8 @@ class _Averaging(Group):
             exchange.buffers.release()
         if failures:
             raise failures.pop()
+
+
+def _is_dense(tensor: Tensor) -> bool:
+    """Whether its elements lie without gaps, in any order: then memory like it has its strides."""
+    return torch.empty_like(tensor, device="meta").stride() == tensor.stride()
