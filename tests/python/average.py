@@ -89,6 +89,30 @@ def train(world, rank, dtype=torch.float32, **settings):
     return tap.digest(model.state_dict().values())
 
 
+class Types(nn.Module):
+    """Parameters of two types, which DistributedDataParallel puts into two buckets."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.tensor(2.0))
+        self.b = nn.Parameter(torch.tensor(4.0).half())
+
+    def forward(self, x):
+        return x * self.a * self.b.float()
+
+
+def static(rank):
+    """The gradients of a static graph's first steps."""
+    parallel = DistributedDataParallel(Types(), static_graph=True)
+    average_exactly(parallel, timeout=100)
+    seen = []
+    for _ in range(2):
+        parallel.zero_grad(set_to_none=True)
+        parallel(torch.tensor(float(rank))).backward()
+        seen.append([parallel.module.a.grad.item(), parallel.module.b.grad.item()])
+    return seen
+
+
 def mean(world, rank):
     """The hook's gradients without replicas, and those of all ranks."""
     model = nn.Linear(50, 41)
@@ -163,6 +187,7 @@ def run_rank(folder, world, rank):
     results = {
         "trained": train(world, rank),
         "views": train(world, rank, gradient_as_bucket_view=True),
+        "static": static(rank),
         "mean": mean(world, rank),
         "group": group(world, rank),
         "threads": threads(),
@@ -192,6 +217,10 @@ for world in 1, 2, 3, 4:
         bounds = [2.0**-24 * b.abs() + 2.0**-42 * b.abs().max() for b in exact]
         rounded = all(((a - b).abs() <= c).all() for a, b, c in zip(got, exact, bounds))
         tap.ok(rounded, f"{world} processes: the mean is off by its rounding alone")
+        half = (world - 1) / 2
+        seen = [results["static"] for results in ranks]
+        what = f"{world} processes: the steps of a static graph with two types"
+        tap.ok(seen == [[[4 * half, 2 * half]] * 2] * world, what, seen)
         (alone, wrapped), names, unmarked = ranks[0]["group"]
         what = f"{world} processes, gradients='group': DDP leaves them as they are"
         tap.ok(tap.equal(alone, wrapped), what)

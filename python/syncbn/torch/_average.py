@@ -97,6 +97,7 @@ class _Averaging(Group):
         self._inner, self._names = inner, names
         self._parallel: c_void_p | None = c_void_p()
         self._exchanges: list[_Exchange] = []
+        self._begun = 0  # parameters of this backward pass
         create = _c.sbn_data_parallel_create
         _c.check(self.call(create, self.handle, None, byref(self._parallel)))
 
@@ -107,10 +108,14 @@ class _Averaging(Group):
         except BaseException:
             if self._inner:
                 self._inner.apart.update(dict.fromkeys(self._inner.apart))
+            self._begun = 0
             self._end_all()
             raise
         self._exchanges.append(exchange)
-        if bucket.is_last():
+        self._begun += len(exchange.gradients)
+        # In the first backward pass of a static graph no bucket says that it is the last.
+        if bucket.is_last() or self._begun == len(self._names):
+            self._begun = 0
             self._end_all()
         return exchange.future
 
