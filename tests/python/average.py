@@ -251,6 +251,12 @@ with tap.part("errors"):
         ("0: expected gradients='local', which are averaged, got 'group'", grouped),
     ):
         tap.raises(ValueError, pattern, average_exactly, DistributedDataParallel(model))
+    many = nn.Sequential(*[nn.Linear(1, 1) for _ in range(40)])
+    many = DistributedDataParallel(many, bucket_cap_mb=1e-6, find_unused_parameters=True)
+    average_exactly(many)
+    for times in 1, 2:
+        told = tap.raised(many(torch.ones(1, 1)).backward)
+        tap.ok("nothing was raised" in told, f"a bucket for each parameter, pass {times}", told)
     x = torch.ones(4, 2)
     parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
     average_exactly(parallel)

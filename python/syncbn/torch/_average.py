@@ -18,6 +18,8 @@ from syncbn.torch._groups import transport_of
 from syncbn.torch._module import SyncBatchNorm
 from syncbn.torch._passes import TYPES
 
+_MOST_EXCHANGES = _c.CONSTANTS["SBN_MAX_PASSES"]
+
 
 def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -> None:
     """Makes DistributedDataParallel average gradients exactly: by integers, so that the result
@@ -84,7 +86,8 @@ class _Exchange(NamedTuple):
 
 
 class _Averaging(Group):
-    """The group that averages; it begins with each bucket and ends behind the last."""
+    """The group that averages; it begins with each bucket and ends behind the last, and where
+    as many are under way as may be."""
 
     def __init__(
         self,
@@ -114,8 +117,10 @@ class _Averaging(Group):
         self._exchanges.append(exchange)
         self._begun += len(exchange.gradients)
         # In the first backward pass of a static graph no bucket says that it is the last.
-        if bucket.is_last() or self._begun == len(self._names):
+        last = bucket.is_last() or self._begun == len(self._names)
+        if last:
             self._begun = 0
+        if last or len(self._exchanges) == _MOST_EXCHANGES:
             self._end_all()
         return exchange.future
 
