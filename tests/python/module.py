@@ -187,6 +187,11 @@ with tap.part("features"):
         loss = SyncBatchNorm(4)(hooked).square().sum()
     loss.backward()
     tap.ok(torch.equal(hooked.grad, first[1]), "hooks of saved tensors that change strides")
+    leaf, unpacked = x.clone().requires_grad_(), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: unpacked.append(t) or t):
+        loss = SyncBatchNorm(4)(leaf).sum()
+    torch.autograd.grad(loss, leaf, create_graph=True)
+    tap.ok(len(unpacked) == 3, "create_graph unpacks each saved tensor once", len(unpacked))
     twice = SyncBatchNorm(4)
     leaf = x.clone().requires_grad_()
     (twice(leaf) + twice(leaf * 2)).square().sum().backward()
