@@ -7,6 +7,7 @@ import copy
 import gc
 import os
 import sys
+from types import SimpleNamespace
 
 import torch
 import torch.distributed as dist
@@ -251,6 +252,9 @@ with tap.part("errors"):
         ("0: expected gradients='local', which are averaged, got 'group'", grouped),
     ):
         tap.raises(ValueError, pattern, average_exactly, DistributedDataParallel(model))
+    elsewhere = SimpleNamespace(module=nn.Linear(2, 2, device="meta"), parameters_to_ignore=())
+    pattern = "weight: expected it on the CPU, got it on meta"
+    tap.raises(ValueError, pattern, average_exactly, elsewhere)
     many = nn.Sequential(*[nn.Linear(1, 1) for _ in range(40)])
     many = DistributedDataParallel(many, bucket_cap_mb=1e-6, find_unused_parameters=True)
     average_exactly(many)

@@ -42,11 +42,11 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     Gradients may be accumulated, in no_sync() or without it. In eval() a DataParallel has one loss,
     which counts for each of its replicas.
 
-    Errors. ValueError: a parameter is neither float32 nor of a half type, or a DataParallel has
-    layers with gradients="group". In backward, SyncBatchNormError as of SyncBatchNorm;
-    RuntimeError: a gradient is not the sum over the replicas of a DataParallel, because a hook of
-    the parameter changed it, or zero_grad() or clipping between accumulating passes, or the loss
-    has a part from outside, such as a penalty.
+    Errors. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
+    DataParallel has layers with gradients="group". In backward, SyncBatchNormError as of
+    SyncBatchNorm; RuntimeError: a gradient is not the sum over the replicas of a DataParallel,
+    because a hook of the parameter changed it, or zero_grad() or clipping between accumulating
+    passes, or the loss has a part from outside, such as a penalty.
     """
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
@@ -60,6 +60,8 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
             raise ValueError(
                 f"{name}: expected float32, float16 or bfloat16, got {str(parameter.dtype)[6:]}"
             )
+        if not parameter.is_cpu:
+            raise ValueError(f"{name}: expected it on the CPU, got it on {parameter.device}")
     if inner is not None:
         for layer in inner.modules():
             if isinstance(layer, SyncBatchNorm) and layer.gradients == "group":
