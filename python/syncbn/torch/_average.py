@@ -23,8 +23,9 @@ _MOST_EXCHANGES = _c.CONSTANTS["SBN_MAX_PASSES"]
 
 def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -> None:
     """Makes DistributedDataParallel average gradients exactly: by integers, so that the result
-    does not depend on the order of the processes, of a ring or of buckets. It is rounded once
-    (<syncbn/data_parallel.h>, sbn_average_gradients).
+    does not depend on the order of the processes, of a ring or of buckets. It is rounded once to
+    float32 (<syncbn/data_parallel.h>, sbn_average_gradients), and from there to a half type where
+    the parameter has one.
 
         model = DistributedDataParallel(DataParallel(Loss(convert_sync_batchnorm(net)), 4))
         average_exactly(model)
@@ -39,8 +40,9 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     DistributedDataParallel. timeout: seconds to wait for other processes in backward, before an
     error names them.
 
-    Gradients may be accumulated, in no_sync() or without it. In eval() a DataParallel has one loss,
-    which counts for each of its replicas.
+    Gradients may be accumulated, in no_sync() or without it; without it each replica's are added to
+    the former mean first, which rounds, too. In eval() a DataParallel has one loss, which counts
+    for each of its replicas.
 
     Errors. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
     DataParallel has layers with gradients="group". In backward, SyncBatchNormError as of
