@@ -7,6 +7,7 @@ import copy
 import gc
 import os
 import sys
+from types import SimpleNamespace
 
 import torch
 import torch.distributed as dist
@@ -19,6 +20,7 @@ from syncbn import _opencl
 from syncbn.torch import DataParallel, average_exactly, convert_sync_batchnorm
 
 torch.set_num_threads(1)
+dist._DEFAULT_FIRST_BUCKET_BYTES = 1  # or else the first bucket has place for all
 REPLICAS, IMAGES, STEPS = 12, 2, 4
 LIMIT = 2.0  # seconds that a group waits
 digests = {"trained": set(), "views": set()}
@@ -87,6 +89,30 @@ def train(world, rank, dtype=torch.float32, **settings):
             parallel(*given).sum().backward()
         optimiser.step()
     return tap.digest(model.state_dict().values())
+
+
+class Types(nn.Module):
+    """Parameters of two types, which DistributedDataParallel puts into two buckets."""
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.tensor(2.0))
+        self.b = nn.Parameter(torch.tensor(4.0).half())
+
+    def forward(self, x):
+        return x * self.a * self.b.float()
+
+
+def static(rank):
+    """The gradients of a static graph's first steps."""
+    parallel = DistributedDataParallel(Types(), static_graph=True)
+    average_exactly(parallel, timeout=100)
+    seen = []
+    for _ in range(2):
+        parallel.zero_grad(set_to_none=True)
+        parallel(torch.tensor(float(rank))).backward()
+        seen.append([parallel.module.a.grad.item(), parallel.module.b.grad.item()])
+    return seen
 
 
 def mean(world, rank):
@@ -163,6 +189,7 @@ def run_rank(folder, world, rank):
     results = {
         "trained": train(world, rank),
         "views": train(world, rank, gradient_as_bucket_view=True),
+        "static": static(rank),
         "mean": mean(world, rank),
         "group": group(world, rank),
         "threads": threads(),
@@ -192,6 +219,10 @@ for world in 1, 2, 3, 4:
         bounds = [2.0**-24 * b.abs() + 2.0**-42 * b.abs().max() for b in exact]
         rounded = all(((a - b).abs() <= c).all() for a, b, c in zip(got, exact, bounds))
         tap.ok(rounded, f"{world} processes: the mean is off by its rounding alone")
+        half = (world - 1) / 2
+        seen = [results["static"] for results in ranks]
+        what = f"{world} processes: the steps of a static graph with two types"
+        tap.ok(seen == [[[4 * half, 2 * half]] * 2] * world, what, seen)
         (alone, wrapped), names, unmarked = ranks[0]["group"]
         what = f"{world} processes, gradients='group': DDP leaves them as they are"
         tap.ok(tap.equal(alone, wrapped), what)
@@ -221,6 +252,15 @@ with tap.part("errors"):
         ("0: expected gradients='local', which are averaged, got 'group'", grouped),
     ):
         tap.raises(ValueError, pattern, average_exactly, DistributedDataParallel(model))
+    elsewhere = SimpleNamespace(module=nn.Linear(2, 2, device="meta"), parameters_to_ignore=())
+    pattern = "weight: expected it on the CPU, got it on meta"
+    tap.raises(ValueError, pattern, average_exactly, elsewhere)
+    many = nn.Sequential(*[nn.Linear(1, 1) for _ in range(40)])
+    many = DistributedDataParallel(many, bucket_cap_mb=1e-6, find_unused_parameters=True)
+    average_exactly(many)
+    for times in 1, 2:
+        told = tap.raised(many(torch.ones(1, 1)).backward)
+        tap.ok("nothing was raised" in told, f"a bucket for each parameter, pass {times}", told)
     x = torch.ones(4, 2)
     parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
     average_exactly(parallel)

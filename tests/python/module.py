@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import threading
+from unittest import mock
 
 import torch
+import torch.distributed as dist
 import torch.nn as nn
 import torch.nn.functional as F
 
@@ -19,6 +21,7 @@ import tap
 from syncbn import _c
 from syncbn.torch import DataParallel, SyncBatchNorm, convert_sync_batchnorm, revert_sync_batchnorm
 from syncbn.torch import _operators
+from syncbn.torch._groups import transport_of
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
@@ -187,6 +190,11 @@ with tap.part("features"):
         loss = SyncBatchNorm(4)(hooked).square().sum()
     loss.backward()
     tap.ok(torch.equal(hooked.grad, first[1]), "hooks of saved tensors that change strides")
+    leaf, unpacked = x.clone().requires_grad_(), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: unpacked.append(t) or t):
+        loss = SyncBatchNorm(4)(leaf).sum()
+    torch.autograd.grad(loss, leaf, create_graph=True)
+    tap.ok(len(unpacked) == 3, "create_graph unpacks each saved tensor once", len(unpacked))
     twice = SyncBatchNorm(4)
     leaf = x.clone().requires_grad_()
     (twice(leaf) + twice(leaf * 2)).square().sum().backward()
@@ -244,6 +252,10 @@ with tap.part("errors"):
     tap.raises(ValueError, "gradients: .*got 'all'", SyncBatchNorm, 4, gradients="all")
     tap.raises(ValueError, "activation: .*got 'gelu'", SyncBatchNorm, 4, activation="gelu")
     tap.raises(ValueError, "timeout: .*got 0", SyncBatchNorm, 4, timeout=0)
+    numbers = {"get_rank": lambda *_: 0, "get_world_size": lambda *_: 2}
+    without_store = mock.patch.object(dist.distributed_c10d, "_get_default_store", lambda: None)
+    with without_store, mock.patch.multiple(dist, get_backend=lambda *_: "mpi", **numbers):
+        tap.raises(ValueError, '"mpi".*mpi.Communicator', transport_of, io.StringIO(), 1)
     same = not layer.num_batches_tracked and torch.equal(layer.running_mean, torch.zeros(4))
     tap.ok(same, "errors leave the running statistics as they were")
     try:

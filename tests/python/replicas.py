@@ -176,9 +176,23 @@ with tap.part("errors"):
     tap.ok(model(torch.randn(4, 3, 2, 2)).shape == (4, 3, 2, 2), "after errors the next call works")
 
 
-def gradient(steps, exact=True):
+def dense():
+    return nn.Linear(2, 2)
+
+
+def channels_last():
+    return nn.Conv2d(2, 2, 2).to(memory_format=torch.channels_last)
+
+
+def with_gaps():
+    made = nn.Linear(2, 2)
+    made.weight = nn.Parameter(torch.ones(2, 4)[:, ::2])
+    return made
+
+
+def gradient(make, steps, exact=True):
     """Of a model of two replicas, after a function of it."""
-    parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
+    parallel = DistributedDataParallel(DataParallel(make(), 2))
     if exact:
         average_exactly(parallel)
     steps(parallel)
@@ -187,7 +201,7 @@ def gradient(steps, exact=True):
 
 with tap.part("gradients that are averaged exactly"):
     launch.join(sys.argv[1], 1, 0)
-    x = torch.arange(8.0).view(4, 2)
+    rows, images = torch.arange(8.0).view(4, 2), torch.arange(32.0).view(4, 2, 2, 2)
 
     def evaluated(model):
         model.eval()(x).sum().backward()
@@ -204,9 +218,13 @@ with tap.part("gradients that are averaged exactly"):
     def called_twice(model):
         (model(x).sum() + model(2 * x).sum()).backward()
 
-    for steps, losses in (evaluated, 1), (accumulated, 2), (unsynchronised, 2), (called_twice, 2):
-        got, plain = losses * gradient(steps), gradient(steps, exact=False)
-        tap.ok(torch.equal(got, plain), f"mean of losses: {steps.__name__}", got, plain)
+    every = (evaluated, 1), (accumulated, 2), (unsynchronised, 2), (called_twice, 2)
+    for make, x in (dense, rows), (channels_last, images), (with_gaps, rows):
+        for steps, losses in every:
+            what = f"mean of losses: {make.__name__}, {steps.__name__}"
+            with tap.part(what):
+                got, plain = losses * gradient(make, steps), gradient(make, steps, exact=False)
+                tap.ok(torch.equal(got, plain), what, got, plain)
 
     def penalised(model):
         (model(x).sum() + model.module.module.weight.sum()).backward()
@@ -220,7 +238,8 @@ with tap.part("gradients that are averaged exactly"):
         model.zero_grad()
         model(x).sum().backward()
 
+    x = rows
     for steps in penalised, hooked, skipped:
         pattern = r"module\.(weight|bias): expected the sum of the replicas' gradients.*zero_grad"
-        tap.raises(RuntimeError, pattern, gradient, steps)
+        tap.raises(RuntimeError, pattern, gradient, dense, steps)
 tap.end()

@@ -18,11 +18,14 @@ from syncbn.torch._groups import transport_of
 from syncbn.torch._module import SyncBatchNorm
 from syncbn.torch._passes import TYPES
 
+_MOST_EXCHANGES = _c.CONSTANTS["SBN_MAX_PASSES"]
+
 
 def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -> None:
     """Makes DistributedDataParallel average gradients exactly: by integers, so that the result
-    does not depend on the order of the processes, of a ring or of buckets. It is rounded once
-    (<syncbn/data_parallel.h>, sbn_average_gradients).
+    does not depend on the order of the processes, of a ring or of buckets. It is rounded once to
+    float32 (<syncbn/data_parallel.h>, sbn_average_gradients), and from there to a half type where
+    the parameter has one.
 
         model = DistributedDataParallel(DataParallel(Loss(convert_sync_batchnorm(net)), 4))
         average_exactly(model)
@@ -37,14 +40,15 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     DistributedDataParallel. timeout: seconds to wait for other processes in backward, before an
     error names them.
 
-    Gradients may be accumulated, in no_sync() or without it. In eval() a DataParallel has one loss,
-    which counts for each of its replicas.
+    Gradients may be accumulated, in no_sync() or without it; without it each replica's are added to
+    the former mean first, which rounds, too. In eval() a DataParallel has one loss, which counts
+    for each of its replicas.
 
-    Errors. ValueError: a parameter is neither float32 nor of a half type, or a DataParallel has
-    layers with gradients="group". In backward, SyncBatchNormError as of SyncBatchNorm;
-    RuntimeError: a gradient is not the sum over the replicas of a DataParallel, because a hook of
-    the parameter changed it, or zero_grad() or clipping between accumulating passes, or the loss
-    has a part from outside, such as a penalty.
+    Errors. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
+    DataParallel has layers with gradients="group". In backward, SyncBatchNormError as of
+    SyncBatchNorm; RuntimeError: a gradient is not the sum over the replicas of a DataParallel,
+    because a hook of the parameter changed it, or zero_grad() or clipping between accumulating
+    passes, or the loss has a part from outside, such as a penalty.
     """
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
@@ -58,6 +62,8 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
             raise ValueError(
                 f"{name}: expected float32, float16 or bfloat16, got {str(parameter.dtype)[6:]}"
             )
+        if not parameter.is_cpu:
+            raise ValueError(f"{name}: expected it on the CPU, got it on {parameter.device}")
     if inner is not None:
         for layer in inner.modules():
             if isinstance(layer, SyncBatchNorm) and layer.gradients == "group":
@@ -77,13 +83,15 @@ class _Exchange(NamedTuple):
     handle: c_void_p
     kept: Sequence[Any]
     buffers: Buffers
+    gradients: list[Tensor]
     results: list[Tensor]
     bucket: Any
     future: torch.futures.Future[Tensor]
 
 
 class _Averaging(Group):
-    """The group that averages; it begins with each bucket and ends behind the last."""
+    """The group that averages; it begins with each bucket and ends behind the last, and where
+    as many are under way as may be."""
 
     def __init__(
         self,
@@ -96,6 +104,7 @@ class _Averaging(Group):
         self._inner, self._names = inner, names
         self._parallel: c_void_p | None = c_void_p()
         self._exchanges: list[_Exchange] = []
+        self._begun = 0  # parameters of this backward pass
         create = _c.sbn_data_parallel_create
         _c.check(self.call(create, self.handle, None, byref(self._parallel)))
 
@@ -106,10 +115,16 @@ class _Averaging(Group):
         except BaseException:
             if self._inner:
                 self._inner.apart.update(dict.fromkeys(self._inner.apart))
+            self._begun = 0
             self._end_all()
             raise
         self._exchanges.append(exchange)
-        if bucket.is_last():
+        self._begun += len(exchange.gradients)
+        # In the first backward pass of a static graph no bucket says that it is the last.
+        last = bucket.is_last() or self._begun == len(self._names)
+        if last:
+            self._begun = 0
+        if last or len(self._exchanges) == _MOST_EXCHANGES:
             self._end_all()
         return exchange.future
 
@@ -132,6 +147,15 @@ class _Averaging(Group):
     def _begin(self, bucket: Any) -> _Exchange:
         """Begins to average a bucket, in the memory of float32 gradients."""
         gradients = bucket.gradients()
+        if self._inner:
+            # DistributedDataParallel lays a dense parameter's out by its strides, and tells only
+            # the shape. Without replicas, whose gradients are elsewhere, either order will do.
+            gradients = [
+                gradient.as_strided(parameter.size(), parameter.stride())
+                if _is_dense(parameter)
+                else gradient
+                for parameter, gradient in zip(bucket.parameters(), gradients)
+            ]
         rows = self._rows(bucket, gradients)
         count = len(gradients)
         counts = (c_size_t * count)(*[gradient.numel() for gradient in gradients])
@@ -152,7 +176,7 @@ class _Averaging(Group):
             memory.release()
             raise
         future: torch.futures.Future[Tensor] = torch.futures.Future()
-        return _Exchange(handle, kept, memory, rows[0], bucket, future)
+        return _Exchange(handle, kept, memory, gradients, rows[0], bucket, future)
 
     def _rows(self, bucket: Any, gradients: list[Tensor]) -> list[list[Tensor]]:
         """The gradients of each replica, float32 and dense."""
@@ -186,8 +210,7 @@ class _Averaging(Group):
             try:
                 _c.check(self.call(_c.sbn_exchange_end, exchange.handle))
                 exchange.buffers.finish()
-                gradients = exchange.bucket.gradients()
-                for gradient, result in zip(gradients, exchange.results):
+                for gradient, result in zip(exchange.gradients, exchange.results):
                     if gradient.data_ptr() != result.data_ptr():
                         gradient.copy_(result)
                 exchange.future.set_result(exchange.bucket.buffer())
@@ -196,3 +219,8 @@ class _Averaging(Group):
             exchange.buffers.release()
         if failures:
             raise failures.pop()
+
+
+def _is_dense(tensor: Tensor) -> bool:
+    """Whether its elements lie without gaps, in any order: then memory like it has its strides."""
+    return torch.empty_like(tensor, device="meta").stride() == tensor.stride()

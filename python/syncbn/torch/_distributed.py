@@ -61,7 +61,9 @@ class DistributedTransport(Transport):
     It has process groups of its own, so that passes meet neither the gradients of
     DistributedDataParallel nor a rank that has skipped a layer. They are made when all ranks come
     to the first pass. One serves wide accumulators and disagreements (SBN_TAG_REPEAT), the other
-    all else: between these the library gives no order once a rank has given up.
+    all else: between these the library gives no order once a rank has given up. In a part, where
+    exchanges overlap, the headers of later ones have no order with the sums of former ones, and a
+    process group of their own.
 
     Each rank's number is that in the process group.
     """
@@ -112,21 +114,24 @@ class DistributedTransport(Transport):
         interrupt = self._wait_for_all(timeout)
         seconds = min(timeout + min(timeout, _GLOO_LATER), _ENDLESS)
         limit = datetime.timedelta(seconds=seconds)
+        kinds = {_HEADER: "words", _WORDS: "words", _REPEAT: "repeat"}
+        if self._whole is not self:
+            kinds[_HEADER] = "headers"
         try:
             with _waits_limited(self._store, limit):
-                words, repeat = (
-                    dist.ProcessGroupGloo(
+                made = {
+                    kind: dist.ProcessGroupGloo(
                         dist.distributed_c10d.PrefixStore(self._path + kind, self._store),
                         self._rank,
                         self._size,
                         timeout=limit,
                     )
-                    for kind in ("words", "repeat")
-                )
+                    for kind in dict.fromkeys(kinds.values())
+                }
         finally:
             if interrupt:
                 raise interrupt
-        return {_HEADER: words, _WORDS: words, _REPEAT: repeat}
+        return {tag: made[kind] for tag, kind in kinds.items()}
 
     def _wait_for_all(self, timeout: float) -> BaseException | None:
         """Waits until all ranks are here, because PyTorch's own wait has no such limit. Returns

@@ -59,6 +59,11 @@ def transport_of(process_group: Any, timeout: float) -> Transport | None:
         )
     if dist.get_world_size(process_group) == 1:
         return None
+    if dist.get_backend() == "mpi":
+        raise ValueError(
+            'process_group: expected a world with a store, got one of the backend "mpi": give '
+            "layers a syncbn.mpi.Communicator"
+        )
     return DistributedTransport(process_group, timeout)
 
 

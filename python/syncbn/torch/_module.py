@@ -56,7 +56,8 @@ class SyncBatchNorm(_BatchNorm):
     Arguments, attributes, state_dict and errors are those of torch.nn.SyncBatchNorm; eps is not
     negative, and momentum is None or 0 to 1. These are new:
 
-    process_group  a group of torch.distributed (gloo sums on CPUs, whatever its backend), a
+    process_group  a group of torch.distributed (gloo sums on CPUs, whatever its backend; but the
+                   backend of the world must keep a store, which "mpi" does not), a
                    syncbn.mpi.Communicator, or None: the world of torch.distributed, or, where it
                    is not initialised, this process alone
     timeout        seconds to wait for other processes before an error names them

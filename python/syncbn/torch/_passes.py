@@ -142,10 +142,11 @@ class Node(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
+        saved = ctx.saved_tensors  # once: a checkpoint gives each once
         if not torch.is_grad_enabled():
-            return _backward(ctx, *grads)
+            return _backward(ctx, grads, saved)
         first = torch.empty(0, requires_grad=True)
-        return _Gradients.apply(ctx, len(grads), first, *grads, *ctx.saved_tensors)
+        return _Gradients.apply(ctx, len(grads), first, *grads, *saved)
 
 
 class _Gradients(torch.autograd.Function):
@@ -154,17 +155,17 @@ class _Gradients(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, node: Any, count: int, _first: Tensor, *tensors: Tensor) -> Any:
-        return _backward(node, *tensors[:count])
+        return _backward(node, tensors[:count], tensors[count:])
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         raise RuntimeError("SyncBatchNorm: expected one backward pass, got one of its gradients")
 
 
-def _backward(ctx: Any, *grads: Tensor) -> Any:
+def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
     call: Call = ctx.call
     settings = call.layer.settings
-    weight, bias, *xs = ctx.saved_tensors
+    weight, bias, *xs = saved
     # Hooks of saved tensors may give them back with other strides.
     xs = [in_layout(x, settings.layout) for x in xs]
     dys = [in_layout(dy, settings.layout) for dy in grads]
