@@ -33,13 +33,14 @@ typedef struct sbn_group sbn_group;
  * so a slow but living group does not time out. Nor does one whose job was suspended: of the time for
  * which a waiting process was stopped, a second counts at most.
  *
- * The sentence names the ranks that are not known to have come. A rank that comes later to a pass
- * is told at once if the ranks' headers travelled alone (<syncbn/transport.h>): its call fails with
- * SBN_REMOTE_ERROR, which names the ranks that timed out; with SBN_TIMEOUT_LOCAL it goes on alone.
+ * The sentence names the ranks that are not known to have come. A rank that comes later to a pass,
+ * with this call or another, is told at once if the ranks' headers travelled alone
+ * (<syncbn/transport.h>): its call fails with SBN_REMOTE_ERROR, which names the ranks that timed
+ * out, and so has its group; with SBN_TIMEOUT_LOCAL it goes on alone.
  * If the others had sent their sums with the header, as in most of a training, or gave up only while
  * waiting for this rank's sums, its call succeeds, with SBN_TIMEOUT_LOCAL by sums that the others
- * have not used, and its next call times out. A rank that comes later with another call, to a split, or
- * to an exchange of tensors, waits for its own timeout.
+ * have not used, and its next call times out. A rank that comes later to a split or to an exchange of
+ * tensors waits for its own timeout.
  */
 typedef enum sbn_timeout_action {
     /* The call fails with SBN_TIMEOUT. The group has failed: later calls are SBN_GROUP_FAILED. */

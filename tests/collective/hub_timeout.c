@@ -312,6 +312,35 @@ static void check_exchange_behind(sbn_timeout_action action)
     ranks_close(&all);
 }
 
+/* Who comes late to a pass that others have given up is told so, and its group fails too, or goes on alone. */
+static void check_told(int (*late)(test_rank *), sbn_timeout_action action, int status,
+                       const char *what)
+{
+    static const char words[] = "rank cannot take part|called forward|reported SBN_TIMEOUT";
+    const int local = action == SBN_TIMEOUT_LOCAL;
+    test_ranks all;
+    ranks_open_waits(&all, &device, 3, NULL, TIMEOUT, action);
+    ranks_do_some(&all, ON_TIME, rank_forward);
+    const double start = sbn__seconds();
+    ranks_do_some(&all, LATE, late);
+    expect_rank(&all.of[2], status, words, what);
+    expect_status(&all, 2, local ? SBN_SUCCESS : SBN_REMOTE_ERROR, words, what);
+    ranks_do_some(&all, LATE, rank_forward);
+    const double waited = sbn__seconds() - start;
+    expect_rank(&all.of[2], local ? SBN_SUCCESS : SBN_GROUP_FAILED, words, what);
+    tap_ok(waited < TIMEOUT, "%s: and the pass behind it: %g s of 0.5", what, waited);
+    ranks_close(&all);
+}
+
+static void checks_of_told(void)
+{
+    check_told(split, SBN_TIMEOUT_FAIL, SBN_REMOTE_ERROR, "a late split");
+    check_told(split, SBN_TIMEOUT_LOCAL, SBN_SUCCESS, "a late split, a timeout is local");
+    check_told(join, SBN_TIMEOUT_FAIL, SBN_REMOTE_ERROR, "a late sbn_data_parallel_create");
+    check_told(join, SBN_TIMEOUT_LOCAL, SBN_REMOTE_ERROR,
+               "a late sbn_data_parallel_create, a timeout is local");
+}
+
 /* Nobody waits: the next call learns of it. */
 static void check_alone(void)
 {
@@ -345,6 +374,7 @@ void checks_of_deadlines(void)
     check_expected(SBN_TIMEOUT_LOCAL);
     check_exchange_behind(SBN_TIMEOUT_FAIL);
     check_exchange_behind(SBN_TIMEOUT_LOCAL);
+    checks_of_told();
     for (size_t i = 0; i < sizeof waits / sizeof *waits; ++i)
         for (int aborts = 0; aborts < 2; ++aborts)
             for (int local = 0; local < 2; ++local)
