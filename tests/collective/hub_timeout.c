@@ -312,15 +312,21 @@ static void check_exchange_behind(sbn_timeout_action action)
     ranks_close(&all);
 }
 
+/* An error of the rank itself. */
+static int forward_unsaved(test_rank *m)
+{
+    return rank_says(m, sbn_forward(m->layer, m->shards, NULL, 0, NULL));
+}
+
 /* Who comes late to a pass that others have given up is told so, and its group fails too, or goes on alone. */
-static void check_told(int (*late)(test_rank *), sbn_timeout_action action, int status,
-                       const char *what)
+static void check_told(int (*early)(test_rank *), int (*late)(test_rank *),
+                       sbn_timeout_action action, int status, const char *what)
 {
     static const char words[] = "rank cannot take part|called forward|reported SBN_TIMEOUT";
     const int local = action == SBN_TIMEOUT_LOCAL;
     test_ranks all;
     ranks_open_waits(&all, &device, 3, NULL, TIMEOUT, action);
-    ranks_do_some(&all, ON_TIME, rank_forward);
+    ranks_do_some(&all, ON_TIME, early);
     const double start = sbn__seconds();
     ranks_do_some(&all, LATE, late);
     expect_rank(&all.of[2], status, words, what);
@@ -334,11 +340,19 @@ static void check_told(int (*late)(test_rank *), sbn_timeout_action action, int 
 
 static void checks_of_told(void)
 {
-    check_told(split, SBN_TIMEOUT_FAIL, SBN_REMOTE_ERROR, "a late split");
-    check_told(split, SBN_TIMEOUT_LOCAL, SBN_SUCCESS, "a late split, a timeout is local");
-    check_told(join, SBN_TIMEOUT_FAIL, SBN_REMOTE_ERROR, "a late sbn_data_parallel_create");
-    check_told(join, SBN_TIMEOUT_LOCAL, SBN_REMOTE_ERROR,
-               "a late sbn_data_parallel_create, a timeout is local");
+    static const struct {
+        int (*early)(test_rank *), (*late)(test_rank *);
+        int status, local; /* of the late rank: where a timeout fails, and where it is local */
+        const char *what;
+    } rows[] = {
+        {rank_forward, split, SBN_REMOTE_ERROR, SBN_SUCCESS, "a late split"},
+        {rank_forward, join, SBN_REMOTE_ERROR, SBN_REMOTE_ERROR, "a late sbn_data_parallel_create"},
+        {forward_unsaved, rank_forward, SBN_REMOTE_ERROR, SBN_SUCCESS, "late to ranks with errors"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        check_told(rows[i].early, rows[i].late, SBN_TIMEOUT_FAIL, rows[i].status, rows[i].what);
+        check_told(rows[i].early, rows[i].late, SBN_TIMEOUT_LOCAL, rows[i].local, rows[i].what);
+    }
 }
 
 /* Nobody waits: the next call learns of it. */
