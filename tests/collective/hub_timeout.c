@@ -329,7 +329,7 @@ static void check_told(int (*early)(test_rank *), int (*late)(test_rank *),
     ranks_do_some(&all, ON_TIME, early);
     const double start = sbn__seconds();
     ranks_do_some(&all, LATE, late);
-    expect_rank(&all.of[2], status, words, what);
+    expect_rank(&all.of[2], status, late == forward_unsaved ? "saved: expected" : words, what);
     expect_status(&all, 2, local ? SBN_SUCCESS : SBN_REMOTE_ERROR, words, what);
     ranks_do_some(&all, LATE, rank_forward);
     const double waited = sbn__seconds() - start;
@@ -348,6 +348,8 @@ static void checks_of_told(void)
         {rank_forward, split, SBN_REMOTE_ERROR, SBN_SUCCESS, "a late split"},
         {rank_forward, join, SBN_REMOTE_ERROR, SBN_REMOTE_ERROR, "a late sbn_data_parallel_create"},
         {forward_unsaved, rank_forward, SBN_REMOTE_ERROR, SBN_SUCCESS, "late to ranks with errors"},
+        {rank_forward, forward_unsaved, SBN_INVALID_ARGUMENT, SBN_INVALID_ARGUMENT,
+         "late, with an error"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         check_told(rows[i].early, rows[i].late, SBN_TIMEOUT_FAIL, rows[i].status, rows[i].what);
