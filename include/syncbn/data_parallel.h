@@ -85,9 +85,10 @@ SBN_API size_t sbn_data_parallel_first(const sbn_data_parallel *parallel);
  *
  * Events as in sbn_shard. The copies run on a queue of the library's own. They wait for the
  * commands that your queue holds when the exchange begins (an out-of-order queue: for the wait
- * list), and for nothing later: kernels that you enqueue afterwards run beside them. Commands
- * enqueued after the exchange has ended find the tensors exchanged (on an out-of-order queue: those
- * that wait for `event`).
+ * list), and for nothing later: kernels that you enqueue afterwards run beside them. But where
+ * another exchange begins before this one has ended, this one's copies back may wait for what that
+ * one waits for. Commands enqueued after the exchange has ended find the tensors exchanged (on an
+ * out-of-order queue: those that wait for `event`).
  */
 typedef struct sbn_tensors {
     size_t size;                        /* sizeof(sbn_tensors) */
