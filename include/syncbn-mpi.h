@@ -21,7 +21,9 @@
  * must be the thread that called MPI_Init; with MPI_THREAD_SERIALIZED one thread at a time; groups
  * that several threads use at the same time need MPI_THREAD_MULTIPLE. Ask for MPI_THREAD_FUNNELED
  * at least, because OpenCL drivers have threads of their own. A call that breaks these rules fails
- * with a sentence. sbn_group_abort calls no MPI.
+ * with a sentence, except sbn_group_destroy and sbn_data_parallel_destroy: what they end has MPI's
+ * communicators still, and all its unfinished reductions count as pending in sbn_mpi_destroy.
+ * sbn_group_abort calls no MPI.
  *
  * Progress. Reductions advance only within calls: begin, sbn_pass_progress, sbn_pass_end. A call
  * that waits tests and yields the processor; after 10 ms it sleeps 0.1 ms at a time.

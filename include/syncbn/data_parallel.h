@@ -53,13 +53,15 @@ SBN_API int sbn_data_parallel_config_init(sbn_data_parallel_config *config, size
  *
  * Errors. Those of sbn_group_split; *parallel is then NULL. SBN_INVALID_ARGUMENT also for more than
  * SBN_MAX_REPLICAS replicas. A wrong `config` of one rank is SBN_REMOTE_ERROR on the others.
- * SBN_GROUP_FAILED: the group goes on alone after a timeout.
+ * SBN_GROUP_FAILED: the group goes on alone after a timeout. A rank without replicas may succeed
+ * where those with replicas fail: for want of memory, or with more than SBN_MAX_REPLICAS of them.
  */
 SBN_API int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_config *config,
                                      sbn_data_parallel **parallel);
 
 /*
- * Ends it. Waits for copies that still run.
+ * Ends it. Waits for copies that still run. Over MPI all ranks end their sbn_data_parallels, and
+ * parts of a split, in one order.
  *
  * Errors. SBN_INVALID_ARGUMENT, while exchanges are under way; it then stays as it was.
  */
@@ -83,9 +85,10 @@ SBN_API size_t sbn_data_parallel_first(const sbn_data_parallel *parallel);
  *
  * Events as in sbn_shard. The copies run on a queue of the library's own. They wait for the
  * commands that your queue holds when the exchange begins (an out-of-order queue: for the wait
- * list), and for nothing later: kernels that you enqueue afterwards run beside them. Commands
- * enqueued after the exchange has ended find the tensors exchanged (on an out-of-order queue: those
- * that wait for `event`).
+ * list), and for nothing later: kernels that you enqueue afterwards run beside them. But where
+ * another exchange begins before this one has ended, this one's copies back may wait for what that
+ * one waits for. Commands enqueued after the exchange has ended find the tensors exchanged (on an
+ * out-of-order queue: those that wait for `event`).
  */
 typedef struct sbn_tensors {
     size_t size;                        /* sizeof(sbn_tensors) */
@@ -108,7 +111,8 @@ typedef struct sbn_tensors {
  * Blocks until the data of all ranks is here, at most for the group's timeout after the last
  * progress; then enqueues the last copies to the devices and returns without waiting for them.
  *
- * Errors. All ranks are told of an error.
+ * Errors. All ranks are told of an error, except of a `parallel` that is none, of NULL for
+ * `exchange` of a begin, and of more than SBN_MAX_PASSES exchanges.
  * - SBN_INVALID_ARGUMENT, SBN_OUT_OF_MEMORY. SBN_REMOTE_ERROR: another rank failed.
  *   SBN_DISAGREEMENT: the ranks gave other tensors, sizes, root, bucket_bytes, or made another
  *   call. Nothing has changed, and the next exchange may succeed.

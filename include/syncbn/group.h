@@ -33,13 +33,16 @@ typedef struct sbn_group sbn_group;
  * so a slow but living group does not time out. Nor does one whose job was suspended: of the time for
  * which a waiting process was stopped, a second counts at most.
  *
- * The sentence names the ranks that are not known to have come. A rank that comes later to a pass
- * is told at once if the ranks' headers travelled alone (<syncbn/transport.h>): its call fails with
- * SBN_REMOTE_ERROR, which names the ranks that timed out; with SBN_TIMEOUT_LOCAL it goes on alone.
- * If the others had sent their sums with the header, as in most of a training, or gave up only while
- * waiting for this rank's sums, its call succeeds, with SBN_TIMEOUT_LOCAL by sums that the others
- * have not used, and its next call times out. A rank that comes later with another call, to a split, or
- * to an exchange of tensors, waits for its own timeout.
+ * The sentence names the ranks that are not known to have come. A rank that comes later to a pass,
+ * with this call or another, is told at once if the ranks' headers travelled alone
+ * (<syncbn/transport.h>): its call fails with SBN_REMOTE_ERROR, which names the ranks that timed
+ * out, and so has its group; with SBN_TIMEOUT_LOCAL it goes on alone. If the others had sent their
+ * sums with the header, as in most of a training, or gave up only while waiting for this rank's
+ * sums, its call succeeds, with SBN_TIMEOUT_LOCAL by sums that the others have not used, and its
+ * next call times out. The call itself waits for its own timeout where it needs the others again:
+ * for the wide format (sbn_result), to tell of an error, or, behind sums with the header, if it is
+ * another call or begins by sbn_forward_begin or another begin. A rank that comes later to a split
+ * or to an exchange of tensors waits for its own timeout.
  */
 typedef enum sbn_timeout_action {
     /* The call fails with SBN_TIMEOUT. The group has failed: later calls are SBN_GROUP_FAILED. */

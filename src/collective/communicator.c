@@ -80,7 +80,8 @@ int sbn__communicator_part(sbn_communicator *c, int status)
     c->alone = c->on_timeout == SBN_TIMEOUT_LOCAL;
     if (!c->alone)
         return sbn__communicator_die(c, status);
-    snprintf(c->reason, sizeof c->reason, "%s", sbn_last_error());
+    if (!c->status)
+        snprintf(c->reason, sizeof c->reason, "%s", sbn_last_error());
     return status;
 }
 

@@ -70,7 +70,8 @@ int sbn__communicator_fail(sbn_communicator *communicator, int status);
 int sbn__communicator_die(sbn_communicator *communicator, int status);
 
 /*
- * The other ranks cannot be reached after a timeout: dead or, as configured, alone. The last sentence is the reason.
+ * The other ranks cannot be reached after a timeout, here or there: dead or, as configured, alone. The last sentence
+ * is the reason.
  */
 int sbn__communicator_part(sbn_communicator *communicator, int status);
 

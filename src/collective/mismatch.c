@@ -58,12 +58,14 @@ int sbn__mismatch_goes_on(const int64_t *words, int world_size)
     return same;
 }
 
-int sbn__mismatch_reports(const int64_t *words, int world_size, int error)
+int sbn__mismatch_gives_up(const int64_t *words, int world_size)
 {
-    int reports = 0;
-    for (int rank = 0; rank < world_size; ++rank)
-        reports = reports || slot_of(words, rank)[ERROR] == error;
-    return reports;
+    int gives_up = 0;
+    for (int rank = 0; rank < world_size; ++rank) {
+        const int64_t error = slot_of(words, rank)[ERROR];
+        gives_up = gives_up || error == SBN_TIMEOUT || error == SBN_ABORTED;
+    }
+    return gives_up;
 }
 
 #define SAY(out, ...) sbn__text_add(out, SBN_SENTENCE_SIZE, __VA_ARGS__)

@@ -14,8 +14,8 @@ void sbn__mismatch_fill(int64_t *words, int rank, const sbn_call *call);
 /* From the sums: 1 if all ranks call the same layer without an error, so that a later layer differs. */
 int sbn__mismatch_goes_on(const int64_t *words, int world_size);
 
-/* Reads the sums: 1 if any rank has reported this error. */
-int sbn__mismatch_reports(const int64_t *words, int world_size, int error);
+/* From the sums: 1 if any rank has timed out or was aborted, and does not go on with the others. */
+int sbn__mismatch_gives_up(const int64_t *words, int world_size);
 
 /*
  * Sets the sentence about the layers in one `place` of the call, from 0 on, and returns this rank's status: its own

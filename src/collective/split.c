@@ -51,7 +51,12 @@ static int explain(splitting *s, const sbn_call *call)
         sbn__mismatch_fill(s->request.words, rank, call);
         status = add(s, SBN_TAG_REPEAT, count);
     }
-    return status ? status : sbn__mismatch_read(s->request.words, 0, rank, world_size);
+    if (status)
+        return status;
+    status = sbn__mismatch_read(s->request.words, 0, rank, world_size);
+    if (sbn__mismatch_gives_up(s->request.words, world_size))
+        sbn__communicator_part(s->parent, SBN_REMOTE_ERROR);
+    return status;
 }
 
 /* Exchanges a header: all ranks succeed, or all get an error. */

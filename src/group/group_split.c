@@ -77,7 +77,7 @@ static int join_groups(splitting *s, int status)
                      .code = SBN_CODE_SPLIT,
                      .error = status};
     status = sbn__communicator_split(parent, &call, s->subsets, s->count, 0);
-    if (status == SBN_TIMEOUT && parent->alone)
+    if (status && parent->alone)
         status = sbn__communicator_split(parent, &call, s->subsets, s->count, 0);
     for (size_t i = 0; i < s->count && !status; ++i) {
         s->groups[i]->communicator = s->subsets[i].communicator;

@@ -140,16 +140,19 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
     return status ? status : make(comm, caller.any_thread, mpi);
 }
 
-/* Returns how many reductions are left pending, including those of subgroups. */
-static int finish(sbn_mpi *mpi)
+/*
+ * Returns how many reductions are left pending, including those of subgroups. In a thread that must not call MPI those
+ * in flight are, whether they are complete or not, and the communicators stay.
+ */
+static int finish(sbn_mpi *mpi, int may_call)
 {
-    const double end = MPI_Wtime() + PATIENCE;
+    const double end = may_call ? MPI_Wtime() + PATIENCE : 0;
     int pending = 0;
-    while (sbn__mpi_test_all(mpi) > 0 && MPI_Wtime() < end)
+    while (may_call && sbn__mpi_test_all(mpi) > 0 && MPI_Wtime() < end)
         sched_yield();
     for (const sbn_mpi_slot *slot = mpi->in_flight; slot; slot = slot->next)
         ++pending;
-    if (pending == 0)
+    if (may_call && pending == 0)
         free_communicators(mpi);
     pending += mpi->left;
     discard(mpi);
@@ -163,7 +166,7 @@ int sbn_mpi_destroy(sbn_mpi *mpi)
     const int status = sbn__mpi_check_thread(mpi);
     if (status)
         return status;
-    const int pending = finish(mpi);
+    const int pending = finish(mpi, 1);
     if (pending == 0)
         return SBN_SUCCESS;
     return sbn__mpi_fail(
@@ -176,8 +179,7 @@ int sbn_mpi_destroy(sbn_mpi *mpi)
 static void end_part(void *context)
 {
     sbn_mpi *mpi = context, *whole = mpi->whole;
-    if (sbn__mpi_check_thread(mpi) == SBN_SUCCESS)
-        whole->left += finish(mpi);
+    whole->left += finish(mpi, sbn__mpi_check_thread(mpi) == SBN_SUCCESS);
 }
 
 static void fill_table(sbn_mpi *mpi, sbn_transport *transport);

@@ -64,9 +64,9 @@ static int leave_word(sbn_pass *pass)
     sbn_call call = sbn__pass_call(pass);
     if (!pass->header.in_flight || sbn__request_reserve(&pass->mismatch, words, "a mismatch"))
         return SBN_SUCCESS;
+    call.error = sbn__communicator_is_aborted(c) ? SBN_ABORTED : SBN_TIMEOUT;
     /* If the header already had an error, the mismatch follows at once. */
     if (!pass->error) {
-        call.error = sbn__communicator_is_aborted(c) ? SBN_ABORTED : SBN_TIMEOUT;
         memset(pass->sums.words, 0, sizeof(int64_t) * pass->sent);
         pass->sums.words[0] = 1;
         status = sbn__request_start(c, &pass->sums, SBN_TAG_WORDS, pass->sent);

@@ -196,11 +196,10 @@ static void leave_mismatch(sbn_pass *pass)
         return;
     }
     int status = sbn__mismatch_read(words, pass->place, transport->rank, transport->world_size);
-    if (sbn__mismatch_reports(words, transport->world_size, SBN_TIMEOUT) ||
-        sbn__mismatch_reports(words, transport->world_size, SBN_ABORTED)) {
+    if (sbn__mismatch_gives_up(words, transport->world_size)) {
         /* Another rank has given up: this rank's group fails, too. */
-        sbn__communicator_part(&pass->group->communicator, status);
-        sbn__passes_give_up(pass->group, status);
+        sbn_communicator *c = &pass->group->communicator;
+        sbn__passes_give_up(pass->group, sbn__communicator_part(c, SBN_REMOTE_ERROR));
     } else {
         sbn__pass_settle(pass, status);
     }

@@ -312,6 +312,51 @@ static void check_exchange_behind(sbn_timeout_action action)
     ranks_close(&all);
 }
 
+/* An error of the rank itself. */
+static int forward_unsaved(test_rank *m)
+{
+    return rank_says(m, sbn_forward(m->layer, m->shards, NULL, 0, NULL));
+}
+
+/* Who comes late to a pass that others have given up is told so, and its group fails too, or goes on alone. */
+static void check_told(int (*early)(test_rank *), int (*late)(test_rank *),
+                       sbn_timeout_action action, int status, const char *what)
+{
+    static const char words[] = "rank cannot take part|called forward|reported SBN_TIMEOUT";
+    const int local = action == SBN_TIMEOUT_LOCAL;
+    test_ranks all;
+    ranks_open_waits(&all, &device, 3, NULL, TIMEOUT, action);
+    ranks_do_some(&all, ON_TIME, early);
+    const double start = sbn__seconds();
+    ranks_do_some(&all, LATE, late);
+    expect_rank(&all.of[2], status, late == forward_unsaved ? "saved: expected" : words, what);
+    expect_status(&all, 2, local ? SBN_SUCCESS : SBN_REMOTE_ERROR, words, what);
+    ranks_do_some(&all, LATE, rank_forward);
+    const double waited = sbn__seconds() - start;
+    expect_rank(&all.of[2], local ? SBN_SUCCESS : SBN_GROUP_FAILED, words, what);
+    tap_ok(waited < TIMEOUT, "%s: and the pass behind it: %g s of 0.5", what, waited);
+    ranks_close(&all);
+}
+
+static void checks_of_told(void)
+{
+    static const struct {
+        int (*early)(test_rank *), (*late)(test_rank *);
+        int status, local; /* of the late rank: where a timeout fails, and where it is local */
+        const char *what;
+    } rows[] = {
+        {rank_forward, split, SBN_REMOTE_ERROR, SBN_SUCCESS, "a late split"},
+        {rank_forward, join, SBN_REMOTE_ERROR, SBN_REMOTE_ERROR, "a late sbn_data_parallel_create"},
+        {forward_unsaved, rank_forward, SBN_REMOTE_ERROR, SBN_SUCCESS, "late to ranks with errors"},
+        {rank_forward, forward_unsaved, SBN_INVALID_ARGUMENT, SBN_INVALID_ARGUMENT,
+         "late, with an error"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        check_told(rows[i].early, rows[i].late, SBN_TIMEOUT_FAIL, rows[i].status, rows[i].what);
+        check_told(rows[i].early, rows[i].late, SBN_TIMEOUT_LOCAL, rows[i].local, rows[i].what);
+    }
+}
+
 /* Nobody waits: the next call learns of it. */
 static void check_alone(void)
 {
@@ -345,6 +390,7 @@ void checks_of_deadlines(void)
     check_expected(SBN_TIMEOUT_LOCAL);
     check_exchange_behind(SBN_TIMEOUT_FAIL);
     check_exchange_behind(SBN_TIMEOUT_LOCAL);
+    checks_of_told();
     for (size_t i = 0; i < sizeof waits / sizeof *waits; ++i)
         for (int aborts = 0; aborts < 2; ++aborts)
             for (int local = 0; local < 2; ++local)

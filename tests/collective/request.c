@@ -180,6 +180,11 @@ static void check_memory(void)
            "no memory to tell the others");
     joined[0].transport.world_size = 1;
     tap_ok(!sbn__communicator_is_joined(&joined[0]), "one rank has no others");
+    joined[1].on_timeout = SBN_TIMEOUT_LOCAL;
+    sbn__communicator_fail(&joined[1], sbn__fail(SBN_OUT_OF_MEMORY, "a device failed"));
+    sbn__communicator_part(&joined[1], sbn__fail(SBN_TIMEOUT, "a rank is late"));
+    expect(sbn__communicator_check(&joined[1], "the group"), SBN_GROUP_FAILED,
+           "failed earlier: a device failed", "a timeout behind a failure");
     close_ranks();
 }
 

@@ -332,6 +332,13 @@ static void check_missing(size_t from, size_t to)
            left);
 }
 
+static void *end_part(void *part)
+{
+    const sbn_transport *its = part;
+    its->end(its->context);
+    return NULL;
+}
+
 /* What cannot be tested in the end is not waited for; its memory stays. */
 static void check_left_behind(void)
 {
@@ -362,6 +369,14 @@ static void check_left_behind(void)
     failed_tests = 1;
     expect(sbn_mpi_destroy(mpi), SBN_TIMEOUT, "2 reductions that|are pending",
            "one of all ranks, and one of the first of two parts");
+    pthread_t thread;
+    open_table();
+    must(table.split(table.context, &self, 1, 0, &parts[0]), "split");
+    must(parts[0].start(parts[0].context, SBN_TAG_WORDS, &words[1], 1, &request), "start");
+    must(pthread_create(&thread, NULL, end_part, &parts[0]), "pthread_create");
+    pthread_join(thread, NULL);
+    expect(sbn_mpi_destroy(mpi), SBN_TIMEOUT, "1 reduction that|is pending",
+           "one of a part that another thread has ended");
 }
 
 int main(int argc, char **argv)
