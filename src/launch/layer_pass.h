@@ -75,8 +75,8 @@ struct sbn_layer_pass {
     double *columns[SBN_COLUMNS]; /* in one block, per channel: each kind names its own */
     unsigned char *wide;          /* ... behind them: the channel has terms in a wide accumulator */
     size_t wide_count;            /* of them */
+    size_t channels_size;         /* for which there is room in both */
     sbn_channel_table gradients;  /* backward: SBN_GRADIENT_ROWS */
-    size_t channels_size;         /* for which there is room */
 };
 
 /*

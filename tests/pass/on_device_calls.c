@@ -109,6 +109,29 @@ void check_commands(training *t)
         check_pass(t, i % 2 ? BACKWARD : FORWARD, i / 2 == 1, i == 3 || i == 4);
 }
 
+/* The working memory grows for a layer of more channels while the pass before it may be under way. */
+static void check_wider(training *t)
+{
+    sbn_batchnorm *layer = LAYER_WITH(t->group, .channels = 2 * t->p->channels, .affine = OFF,
+                                      .track_running_stats = OFF);
+    sbn_saved *saved = fixture_saved(layer);
+    sbn_shard shards[MOST_REPLICAS];
+    for (size_t r = 0; r < t->replicas; ++r) {
+        shards[r] = t->shards[r];
+        shards[r].shape[1] *= 2;
+        shards[r].shape[2] /= 2;
+    }
+    train(t, 0);
+    const long waits = wraps_calls[WRAP_WAIT], finished = wraps_calls[WRAP_FINISH];
+    must(sbn_forward(layer, shards, saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(layer, shards, saved, 0, NULL), "sbn_backward");
+    tap_ok(wraps_calls[WRAP_WAIT] == waits && wraps_calls[WRAP_FINISH] == finished,
+           "%s: more channels: %ld waits for events, %ld for queues", t->p->what,
+           wraps_calls[WRAP_WAIT] - waits, wraps_calls[WRAP_FINISH] - finished);
+    must(clFinish(t->queues[0]), "clFinish");
+    fixture_end(layer, saved);
+}
+
 void check_calls(training *t)
 {
     sbn_saved *other = fixture_saved(t->layer);
@@ -145,6 +168,7 @@ void check_calls(training *t)
            "%s: a pass waits for the last use of its accumulators and its table", t->p->what);
     must(clFinish(t->queues[0]), "clFinish");
     must(sbn_saved_destroy(other), "sbn_saved_destroy");
+    check_wider(t);
 }
 
 void check_copies(training *t)
