@@ -69,8 +69,11 @@ void sbn__layer_pass_release(sbn_layer_pass *lp)
 
 sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica)
 {
+    const int all = lp->group->combines && !lp->kind->local;
     sbn_wait wait = {{NULL}, 0};
-    sbn__wait_add(&wait, lp->work[replica->index].ready);
+    for (size_t r = 0; r < lp->group->replica_count; ++r)
+        if (all || r == replica->index)
+            sbn__wait_add(&wait, lp->work[r].ready);
     return wait;
 }
 

@@ -87,7 +87,8 @@ int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp);
 
 /*
  * The beginning of every wait list of the pass on a replica: what the caller gave, so that no command
- * runs where an event of the caller's has failed.
+ * runs where an event of the caller's has failed. Where devices combine it is what any replica was given:
+ * the sums of one whose commands do not run are missing on all.
  */
 sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica);
 

@@ -55,9 +55,10 @@ static calls calls_since(const calls *c)
  * and the apply; where a replica is alone one launch, or two in the GPU form, whose reduction combines;
  * where the host combines the store of the gradients of weight and bias, too. The wide accumulators of
  * several are made 0 before. On queues in order a command waits for those that other queues have, each
- * of which is the last of one, and for what the caller gave, except where it makes accumulators 0; nothing
- * is asked for its state unless the pass before was given an event, and each queue is flushed once. Where
- * the host combines, it asks for copies that it has waited for, and flushes for them.
+ * of which is the last of one, and for what the caller gave, for any replica where devices combine, except
+ * where it makes accumulators 0; nothing is asked for its state unless the pass before was given an event,
+ * and each queue is flushed once. Where the host combines, it asks for copies that it has waited for, and
+ * flushes for them.
  */
 static void check_pass(training *t, operation op, int given, int given_before)
 {
@@ -77,8 +78,8 @@ static void check_pass(training *t, operation op, int given, int given_before)
     const long least = on_host || replicas > 1 ? later : 0, others = on_host ? 0 : replicas - 1;
     const long alone = training_form == SBN_FORM_GPU ? 2 : 1;
     const long most = replicas == 1 && !on_host ? alone : (2 - on_host) * replicas + later;
-    const long expected = (t->apart ? (made.launches - least) * others : 0) +
-                          (given ? made.launches + replicas + made.copies / 2 : 0);
+    const long behind = made.launches * (1 + others) + replicas + made.copies / 2;
+    const long expected = (t->apart ? (made.launches - least) * others : 0) + (given ? behind : 0);
     /* A forward pass asks for the last update of the running statistics, too. */
     const long questions = on_host ? replicas : given_before ? replicas + (op == FORWARD) : 0;
     tap_ok(made.launches <= most && made.fills == fills && made.markers == (given ? replicas : 0) &&
