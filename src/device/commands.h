@@ -11,7 +11,7 @@
 #define SBN_MAX_COMBINED 4
 
 /* Events to wait for; NULL is ignored. */
-#define SBN_MAX_WAIT (SBN_MAX_COMBINED + 5)
+#define SBN_MAX_WAIT (2 * SBN_MAX_COMBINED + 2)
 
 typedef struct sbn_wait {
     cl_event events[SBN_MAX_WAIT];

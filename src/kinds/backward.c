@@ -124,7 +124,8 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
     shape.x_gap = shape.dy_gap;
     shape.y_gap = shape.dx_gap;
     return sbn__forward_launch(replica, lp->layer, &shard, &shape, &lp->saved->table,
-                               SBN_SCALE_ONLY, NULL, lp->work[r].ready, &lp->work[r].applied);
+                               SBN_SCALE_ONLY, NULL, sbn__layer_pass_wait(lp, replica),
+                               &lp->work[r].applied);
 }
 
 /* What kinds with sums over x and dy have in common. */

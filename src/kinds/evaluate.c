@@ -20,7 +20,7 @@ static int apply_replica(sbn_batchnorm *layer, sbn_shard shard, sbn_channel_tabl
         status = sbn__wait_list_marker(replica, shard.num_wait, shard.wait_list, &ready);
     if (!status && shape->elements > 0)
         status = sbn__forward_launch(replica, layer, &shard, shape, coefficients, SBN_NORMALISE,
-                                     NULL, ready, &applied);
+                                     NULL, (sbn_wait){{ready}, ready != NULL}, &applied);
     if (!status)
         status = sbn__make_last(replica, &shard, &applied);
     const int completed = sbn__host_close(&host, replica, applied);

@@ -117,14 +117,15 @@ static int launch(sbn_batchnorm *layer, const sbn_folding *f, sbn_replica *repli
 {
     cl_event ready = NULL, weight = NULL, bias = NULL, done = NULL;
     int status = sbn__wait_list_marker(replica, f->num_wait, f->wait_list, &ready);
+    const sbn_wait wait = {{ready}, ready != NULL};
     if (!status)
         status = sbn__running_write(layer, replica);
     if (!status)
         status = sbn__forward_launch(replica, layer, &p->weight, &p->of_weight, &layer->table,
-                                     SBN_SCALE_ONLY, NULL, ready, &weight);
+                                     SBN_SCALE_ONLY, NULL, wait, &weight);
     if (!status)
         status = sbn__forward_launch(replica, layer, &p->bias, &p->of_bias, &layer->table,
-                                     SBN_NORMALISE_ALONE, NULL, ready, &bias);
+                                     SBN_NORMALISE_ALONE, NULL, wait, &bias);
     if (!status) {
         const cl_event both[] = {weight, bias};
         status = sbn__marker(replica, 2, both, &done);

@@ -76,7 +76,8 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
         sbn__mask_begin(mask);
     sbn__release_event(&lp->work[r].applied);
     return sbn__forward_launch(replica, lp->layer, &lp->shards[r], &lp->shapes[r], table,
-                               SBN_NORMALISE, mask, lp->work[r].ready, &lp->work[r].applied);
+                               SBN_NORMALISE, mask, sbn__layer_pass_wait(lp, replica),
+                               &lp->work[r].applied);
 }
 
 #define OWN_STATISTICS \

@@ -33,8 +33,6 @@ static int begin_forward(sbn_combining *combining, sbn_layer_pass *lp, sbn_repli
     int status = sbn__saved_moments_reserve(saved->moments, replica);
     if (!status)
         status = sbn__channel_table_wait_to_write(&saved->table, replica, wait);
-    /* The device overwrites what was saved. */
-    saved->filled = 0;
     combining->statistics = (sbn_forward_combine_arguments){
         .coefficients = saved->table.copies[r].buffer.mem,
         .moments = saved->moments->device[r].mem,

@@ -45,7 +45,7 @@ sbn_forward_tensor_arguments sbn__forward_tensors(const sbn_batchnorm *layer,
 
 int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_shard *shard,
                         const sbn_shape *shape, sbn_channel_table *coefficients,
-                        sbn_normalise normalise, const sbn_mask *mask, cl_event ready,
+                        sbn_normalise normalise, const sbn_mask *mask, sbn_wait wait,
                         cl_event *applied)
 {
     const cl_mem table = coefficients->copies[replica->index].buffer.mem;
@@ -61,8 +61,6 @@ int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const 
     sbn__add_forward_apply(&arguments, &own);
     if (fusion)
         sbn__fuse_forward(&fused, layer, shard, mask, table, &arguments);
-    sbn_wait wait = {{NULL}, 0};
-    sbn__wait_add(&wait, ready);
     int status = sbn__channel_table_wait(coefficients, replica, &wait);
     if (!status)
         status = sbn__launch_apply(replica, replica->kernels[shape->type][fusion], 0, shape,

@@ -28,5 +28,5 @@ sbn_forward_tensor_arguments sbn__forward_tensors(const sbn_batchnorm *layer,
  */
 int sbn__forward_launch(sbn_replica *replica, const sbn_batchnorm *layer, const sbn_shard *shard,
                         const sbn_shape *shape, sbn_channel_table *coefficients,
-                        sbn_normalise normalise, const sbn_mask *mask, cl_event ready,
+                        sbn_normalise normalise, const sbn_mask *mask, sbn_wait wait,
                         cl_event *applied);

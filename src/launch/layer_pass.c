@@ -41,7 +41,10 @@ sbn_layer_pass *sbn__layer_pass_create(sbn_group *group)
     lp->shards = sbn__allocate(sizeof *lp->shards * replicas);
     lp->shapes = sbn__allocate(sizeof *lp->shapes * replicas);
     lp->work = sbn__allocate(sizeof *lp->work * replicas);
-    if (lp->shards && lp->shapes && lp->work)
+    /* Its room comes with the layer. */
+    const int status = sbn__channel_table_create(&lp->gradients, group->replicas, replicas,
+                                                 SBN_GRADIENT_ROWS, 0, 0);
+    if (lp->shards && lp->shapes && lp->work && !status)
         return lp;
     sbn__layer_pass_destroy(lp);
     return NULL;
@@ -66,8 +69,11 @@ void sbn__layer_pass_release(sbn_layer_pass *lp)
 
 sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica)
 {
+    const int all = lp->group->combines && !lp->kind->local;
     sbn_wait wait = {{NULL}, 0};
-    sbn__wait_add(&wait, lp->work[replica->index].ready);
+    for (size_t r = 0; r < lp->group->replica_count; ++r)
+        if (all || r == replica->index)
+            sbn__wait_add(&wait, lp->work[r].ready);
     return wait;
 }
 

@@ -75,8 +75,8 @@ struct sbn_layer_pass {
     double *columns[SBN_COLUMNS]; /* in one block, per channel: each kind names its own */
     unsigned char *wide;          /* ... behind them: the channel has terms in a wide accumulator */
     size_t wide_count;            /* of them */
+    size_t channels_size;         /* for which there is room in both */
     sbn_channel_table gradients;  /* backward: SBN_GRADIENT_ROWS */
-    size_t channels_size;         /* for which there is room */
 };
 
 /*
@@ -87,7 +87,8 @@ int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp);
 
 /*
  * The beginning of every wait list of the pass on a replica: what the caller gave, so that no command
- * runs where an event of the caller's has failed.
+ * runs where an event of the caller's has failed. Where devices combine it is what any replica was given:
+ * the sums of one whose commands do not run are missing on all.
  */
 sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica);
 

@@ -62,12 +62,10 @@ void sbn__layer_pass_start(sbn_layer_pass *lp)
                               .synchronised = !lp->group->communicator.alone};
 }
 
-/* Makes the working memory large enough. */
-static int prepare_channels(sbn_layer_pass *lp)
+/* Makes the columns large enough. */
+static int prepare_columns(sbn_layer_pass *lp)
 {
     const size_t channels = lp->layer->channels;
-    const sbn_group *group = lp->group;
-    lp->gradients.channels = channels;
     if (lp->channels_size >= channels)
         return SBN_SUCCESS;
     lp->channels_size = 0;
@@ -78,12 +76,23 @@ static int prepare_channels(sbn_layer_pass *lp)
     for (int i = 1; i < SBN_COLUMNS; ++i)
         lp->columns[i] = lp->columns[i - 1] + channels;
     lp->wide = (unsigned char *)(lp->columns[0] + SBN_COLUMNS * channels);
-    sbn__channel_table_destroy(&lp->gradients);
-    const int status = sbn__channel_table_create(&lp->gradients, group->replicas,
-                                                 group->replica_count, SBN_GRADIENT_ROWS, channels,
-                                                 0);
-    if (status == SBN_SUCCESS)
-        lp->channels_size = channels;
+    lp->channels_size = channels;
+    return SBN_SUCCESS;
+}
+
+/* The host's rows only where it combines, which has waited for what reads them. */
+static int prepare_gradients(sbn_layer_pass *lp)
+{
+    sbn_channel_table *table = &lp->gradients;
+    int status = SBN_SUCCESS;
+    table->channels = lp->layer->channels;
+    const size_t size = sizeof(float) * table->rows * table->channels;
+    for (size_t r = 0; r < table->replicas && !status; ++r) {
+        sbn_replica *replica = &lp->group->replicas[r];
+        status = sbn__reserve(replica, &table->copies[r].buffer, size);
+        if (!status && !lp->steps->combine)
+            status = sbn__staging_reserve(replica, &table->host[r], size);
+    }
     return status;
 }
 
@@ -108,7 +117,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
     /* Others are not asked: a driver may have to do something to answer. */
     int status = lp->enqueued && lp->may_fail ? sbn__layer_pass_check_enqueued(lp) : SBN_SUCCESS;
     if (!status)
-        status = prepare_channels(lp);
+        status = prepare_columns(lp);
     if (!status)
         status = sbn__check_shards(lp->layer, lp->given, lp->kind->needs, operation, lp->shapes);
     for (size_t r = 0; r < group->replica_count && !status; ++r)
@@ -127,6 +136,8 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
     lp->steps = sbn__steps_of(lp, devices, at_once);
     if (!status)
         status = lp->steps->prepare(lp);
+    if (!status)
+        status = prepare_gradients(lp);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         sbn_shard *shard = &lp->shards[r];
         /* What is not needed has not been checked: kernels must not see it. */

@@ -111,11 +111,14 @@ void sbn__start_on_devices(sbn_pass *pass)
     /* The end of a pass that is made at once comes now, and flushes for both, unless there is none. */
     if (!pass->at_once || pass->error)
         sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
-    if (pass->error)
-        return;
-    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
         lp->result.wide = lp->pending ? -1 : 0;
-    sbn__pass_conclude(pass);
+        /* Devices may have overwritten it. */
+        if (pass->error && lp->kind->fills)
+            lp->saved->filled = 0;
+    }
+    if (!pass->error)
+        sbn__pass_conclude(pass);
 }
 
 /* Room for a header, the words of what is pending, and its copies to the host. */

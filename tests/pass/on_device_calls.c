@@ -55,9 +55,10 @@ static calls calls_since(const calls *c)
  * and the apply; where a replica is alone one launch, or two in the GPU form, whose reduction combines;
  * where the host combines the store of the gradients of weight and bias, too. The wide accumulators of
  * several are made 0 before. On queues in order a command waits for those that other queues have, each
- * of which is the last of one, and for what the caller gave, except where it makes accumulators 0; nothing
- * is asked for its state unless the pass before was given an event, and each queue is flushed once. Where
- * the host combines, it asks for copies that it has waited for, and flushes for them.
+ * of which is the last of one, and for what the caller gave, for any replica where devices combine, except
+ * where it makes accumulators 0; nothing is asked for its state unless the pass before was given an event,
+ * and each queue is flushed once. Where the host combines, it asks for copies that it has waited for, and
+ * flushes for them.
  */
 static void check_pass(training *t, operation op, int given, int given_before)
 {
@@ -77,8 +78,8 @@ static void check_pass(training *t, operation op, int given, int given_before)
     const long least = on_host || replicas > 1 ? later : 0, others = on_host ? 0 : replicas - 1;
     const long alone = training_form == SBN_FORM_GPU ? 2 : 1;
     const long most = replicas == 1 && !on_host ? alone : (2 - on_host) * replicas + later;
-    const long expected = (t->apart ? (made.launches - least) * others : 0) +
-                          (given ? made.launches + replicas + made.copies / 2 : 0);
+    const long behind = made.launches * (1 + others) + replicas + made.copies / 2;
+    const long expected = (t->apart ? (made.launches - least) * others : 0) + (given ? behind : 0);
     /* A forward pass asks for the last update of the running statistics, too. */
     const long questions = on_host ? replicas : given_before ? replicas + (op == FORWARD) : 0;
     tap_ok(made.launches <= most && made.fills == fills && made.markers == (given ? replicas : 0) &&
@@ -107,6 +108,29 @@ void check_commands(training *t)
         train(t, 0);
     for (int i = 0; i < 6; ++i)
         check_pass(t, i % 2 ? BACKWARD : FORWARD, i / 2 == 1, i == 3 || i == 4);
+}
+
+/* The working memory grows for a layer of more channels while the pass before it may be under way. */
+static void check_wider(training *t)
+{
+    sbn_batchnorm *layer = LAYER_WITH(t->group, .channels = 2 * t->p->channels, .affine = OFF,
+                                      .track_running_stats = OFF);
+    sbn_saved *saved = fixture_saved(layer);
+    sbn_shard shards[MOST_REPLICAS];
+    for (size_t r = 0; r < t->replicas; ++r) {
+        shards[r] = t->shards[r];
+        shards[r].shape[1] *= 2;
+        shards[r].shape[2] /= 2;
+    }
+    train(t, 0);
+    const long waits = wraps_calls[WRAP_WAIT], finished = wraps_calls[WRAP_FINISH];
+    must(sbn_forward(layer, shards, saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(layer, shards, saved, 0, NULL), "sbn_backward");
+    tap_ok(wraps_calls[WRAP_WAIT] == waits && wraps_calls[WRAP_FINISH] == finished,
+           "%s: more channels: %ld waits for events, %ld for queues", t->p->what,
+           wraps_calls[WRAP_WAIT] - waits, wraps_calls[WRAP_FINISH] - finished);
+    must(clFinish(t->queues[0]), "clFinish");
+    fixture_end(layer, saved);
 }
 
 void check_calls(training *t)
@@ -145,6 +169,7 @@ void check_calls(training *t)
            "%s: a pass waits for the last use of its accumulators and its table", t->p->what);
     must(clFinish(t->queues[0]), "clFinish");
     must(sbn_saved_destroy(other), "sbn_saved_destroy");
+    check_wider(t);
 }
 
 void check_copies(training *t)
