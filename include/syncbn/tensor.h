@@ -99,11 +99,12 @@ typedef enum sbn_memory {
  * concatenation. `offset` is that of the slice's first element. The pitch is the number of elements
  * from one sample to the next (channels first, and tensors without space) or from one pixel to the
  * next (channels last). 0: dense. Otherwise it is at least the elements of a sample (a pixel) of
- * `shape`, at most 2^31 more. Elements between are neither read nor written. Views of one buffer
- * may interleave if they have the same pitch and share no element; with different pitches, the
- * ranges from first to last element must not overlap. A tensor that is written over another one has
- * the other's pitch. residual and residual_grad are dense, so residual_grad may be dy only where dy
- * is dense. The bits are those of dense tensors.
+ * `shape`, at most 2^31 more. Elements between are not written, and what they are does not matter;
+ * they may be read, so they must be there. Views of one buffer may interleave if they have the same
+ * pitch and share no element; with different pitches, the ranges from first to last element must not
+ * overlap. A tensor that is written over another one has the other's pitch. residual and
+ * residual_grad are dense, so residual_grad may be dy only where dy is dense. The bits are those of
+ * dense tensors.
  *
  * Running statistics. With running_mean and running_var a layer that has running statistics uses
  * these buffers in the place of its own mean and variance, by the same settings; the number of
