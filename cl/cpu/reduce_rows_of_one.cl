@@ -21,7 +21,7 @@ static void find_wide_ones(private wide_ones *wide, private const pass_tensors *
     }
     wide->mask = (reaches(largest, PASS_LIMIT_PIVOT) | reaches(highest, 2.0f * PASS_LIMIT_SECOND) |
                   ((largest < faint) & (largest > 0.0f))) &
-                 (largest < INFINITY) & (highest < INFINITY);
+                 (largest < INFINITY) & (highest < INFINITY) & wide->present;
     wide->first = wide->mask & ((AS(int, largest) >> 23) - (127 + 6));
     wide->second = wide->mask & ((AS(int, highest) >> 23) - (127 + 6));
 }
@@ -51,7 +51,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
             wides own_wide[WIDE_LIMBS];
 #if SUMS_DOUBLES
             const ulong place = from + v * WIDTH;
-            wide_ones ones = {0, 0, 0, own_wide};
+            wide_ones ones = {existing(v, width), 0, 0, 0, own_wide};
             added = pass_add_ones(own, &ones, &of_rows, lines[v], place, count, stride, faint);
             if (!added)
                 find_wide_ones(&ones, &of_rows, place, count, stride, lines[v], faint);

@@ -27,11 +27,12 @@ static ints strays(uints magnitude, ints least, ints most)
 }
 
 /*
- * The channels, a mask, all of whose elements are added to wide limbs: those that do not fit the narrow format, and such
- * as neither format cuts. The ranges of their terms are 2^first and 2^second times as large. `limbs` are WIDE_LIMBS.
+ * Masks: the channels that there are, as others' elements beside a view are to cost nothing; and those all of whose
+ * elements are added to wide limbs: those that do not fit the narrow format, and such as neither format cuts. The
+ * ranges of their terms are 2^first and 2^second times as large. `limbs` are WIDE_LIMBS.
  */
 typedef struct wide_ones {
-    ints mask, first, second;
+    ints present, mask, first, second;
     private wides *limbs;
 } wide_ones;
 

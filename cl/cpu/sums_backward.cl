@@ -205,7 +205,7 @@ static int pass_add_ones(private wides *limbs, private const wide_ones *wide,
                  ((size - from >= to - from) & (size_g != 0) & (size_d != 0)) |
                  ((size_g < faintest) & (size_g != 0));
     }
-    if (any(stray))
+    if (any(stray & wide->present))
         return 0;
     private wides *second = limbs + PASS_LIMBS1, *wide_second = wide->limbs + WIDE_LIMBS1;
     const ints place1 = wide->first + (WIDE_LOW1 - PASS_LOW1), up = (ints)(LIMB_BITS + 4);

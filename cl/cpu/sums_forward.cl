@@ -161,7 +161,7 @@ static int pass_add_ones(private wides *limbs, private const wide_ones *wide,
         low_sum += fma(wide_x, wide_x, -high);
         stray |= strays(magnitude_of(x), least, wide->first + 7);
     }
-    if (any(stray))
+    if (any(stray & wide->present))
         return 0;
     private wides *second = limbs + PASS_LIMBS1, *wide_second = wide->limbs + WIDE_LIMBS1;
     add_integers(limbs, PASS_LOW1 - 40, wide->mask, wide->limbs, WIDE_LIMBS1,

@@ -85,8 +85,8 @@ typedef struct sbn_result {
  *
  * NaN and Inf in a channel make its mean NaN or Inf and its variance and y NaN. Other channels are
  * not affected. A spread whose squares overflow a float (|x - mean| beyond 2^58) gives variance
- * +Inf and y = bias, or NaN where x - mean overflows as well; gradients of such a channel are 0 or
- * NaN.
+ * +Inf and y = bias, or NaN where x - mean overflows as well; weight_grad and dx of such a channel
+ * are 0 or NaN.
  *
  * Errors. An error before the ranks have agreed is reported on all ranks and changes nothing: no
  * statistics, no outputs, no gradients.

@@ -99,27 +99,31 @@ typedef enum sbn_memory {
  * concatenation. `offset` is that of the slice's first element. The pitch is the number of elements
  * from one sample to the next (channels first, and tensors without space) or from one pixel to the
  * next (channels last). 0: dense. Otherwise it is at least the elements of a sample (a pixel) of
- * `shape`, at most 2^31 more. Elements between are neither read nor written. Views of one buffer
- * may interleave if they have the same pitch and share no element; with different pitches, the
- * ranges from first to last element must not overlap. A tensor that is written over another one has
- * the other's pitch. residual and residual_grad are dense, so residual_grad may be dy only where dy
- * is dense. The bits are those of dense tensors.
+ * `shape`, at most 2^31 more. Elements between are not written, and what they are does not matter;
+ * they may be read, so they must be there. Views of one buffer may interleave if they have the same
+ * pitch and share no element; with different pitches, the ranges from first to last element must not
+ * overlap. A tensor that is written over another one has the other's pitch. residual and
+ * residual_grad are dense, so residual_grad may be dy only where dy is dense. The bits are those of
+ * dense tensors.
  *
  * Running statistics. With running_mean and running_var a layer that has running statistics uses
  * these buffers in the place of its own mean and variance, by the same settings; the number of
  * batches stays the layer's. sbn_forward in training updates them, as outputs, on each replica that
  * has them, unless SBN_KEEP_RUNNING_STATS is given: from equal values all replicas of all ranks come
- * to the same bits. sbn_evaluate, and sbn_forward in evaluation or frozen, wait for those of the
- * first shard that has them, read them for all replicas, and leave a copy in the layer, even if they
- * fail then. The layer's own are otherwise neither read nor written; checkpoints and folding know
- * only those.
+ * to the same bits. Host-combined, the host does so before it enqueues outputs: on an in-order queue
+ * sbn_pass_end may wait for what you have enqueued since the beginning of the pass. sbn_evaluate, and
+ * sbn_forward in evaluation or frozen, wait for those of the first shard that has them, read them
+ * for all replicas, and leave a copy in the layer, even if they fail then. The layer's own are
+ * otherwise neither read nor written; checkpoints and folding know only those.
  *
  * Host memory. With SBN_MEMORY_HOST all buffers of the shard are addresses of the host, aligned for
  * their type. On CPUs whose driver uses such memory as it is (PoCL's do), nothing is copied. Outputs
  * are complete when the call that makes them returns: sbn_pass_end, and those that begin and end a
  * pass, wait for the queue then, also for your commands on it. Until then, after an error too, the
- * memory must stay. The sizes of the buffers are not known here, so they are not checked. Replicas
- * of both kinds may be in one call. A view that is written needs a driver that does not copy.
+ * memory must stay. Where the driver copies, begin functions wait, too: for `wait_list` and for what
+ * is on an in-order queue. The sizes of the buffers are not known here, so they are not checked.
+ * Replicas of both kinds may be in one call. A view that is written needs a driver that does not
+ * copy.
  */
 typedef struct sbn_shard {
     size_t size;     /* sizeof(sbn_shard) */

@@ -53,6 +53,17 @@ int sbn_pass_progress(sbn_pass *pass, int *ready)
     return SBN_SUCCESS;
 }
 
+/* Of all replicas before step 3 of any: it blocks, and a queue in order would have that done first. */
+static int track(sbn_pass *pass)
+{
+    sbn_group *group = pass->group;
+    int status = SBN_SUCCESS;
+    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
+        for (size_t r = 0; r < group->replica_count && lp->steps->track && !status; ++r)
+            status = lp->steps->track(lp, &group->replicas[r]);
+    return status;
+}
+
 static int finish_replica(sbn_pass *pass, sbn_replica *replica)
 {
     const size_t r = replica->index;
@@ -88,7 +99,7 @@ static int complete_replica(sbn_pass *pass, sbn_replica *replica)
 static int finish(sbn_pass *pass)
 {
     sbn_group *group = pass->group;
-    int status = SBN_SUCCESS;
+    int status = track(pass);
     for (size_t r = 0; r < group->replica_count && !status; ++r)
         status = finish_replica(pass, &group->replicas[r]);
     for (size_t r = 0; r < group->replica_count && !status; ++r)

@@ -47,9 +47,7 @@ static int apply_from_host(sbn_layer_pass *lp, sbn_replica *replica)
 {
     sbn_channel_table *table = table_of(lp, replica->index);
     int status = table ? sbn__channel_table_write(table, replica) : SBN_SUCCESS;
-    if (!status)
-        status = apply(lp, replica);
-    return status ? status : sbn__tracking_on_host(lp, replica);
+    return status ? status : apply(lp, replica);
 }
 
 /* Devices have stored the gradients of a pass that is made at once. */
@@ -97,6 +95,7 @@ static int reduce_to_host(sbn_layer_pass *lp, sbn_replica *replica)
 static const sbn_steps host_combines = {
     .prepare = prepare_host,
     .reduce = reduce_to_host,
+    .track = sbn__tracking_on_host,
     .apply = apply_from_host,
 };
 

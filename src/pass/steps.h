@@ -13,6 +13,8 @@ typedef struct sbn_steps {
     int (*reduce)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Where devices combine: step 2, with running statistics where the replica updates them. */
     int (*combine)(sbn_layer_pass *lp, sbn_replica *replica);
+    /* Updates the caller's running statistics of a replica. NULL: the command that combines does it. */
+    int (*track)(sbn_layer_pass *lp, sbn_replica *replica);
     /* Enqueues step 3 on a replica. NULL: the command that combines has done it. */
     int (*apply)(sbn_layer_pass *lp, sbn_replica *replica);
 } sbn_steps;

@@ -80,6 +80,9 @@ int sbn__host_open(sbn_host_buffers *buffers, const sbn_batchnorm *layer, sbn_re
         else if (use->buffer.mem)
             note(buffers, replica, use);
     }
+    /* Copies are made with the buffers. */
+    if (!status && replica->host_memory == SBN_HOST_MEMORY_COPIED)
+        status = sbn__shard_wait(replica, shard);
     for (size_t i = 0; i < buffers->count && !status; ++i) {
         sbn_host_buffer *buffer = &buffers->of[i];
         status = sbn__host_memory_take(replica, buffer->address, buffer->size, &buffer->mem);

@@ -145,16 +145,20 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
     return SBN_SUCCESS;
 }
 
+int sbn__shard_wait(const sbn_replica *replica, const sbn_shard *shard)
+{
+    const cl_int code = shard->num_wait > 0 ? clWaitForEvents(shard->num_wait, shard->wait_list)
+                                            : CL_SUCCESS;
+    const int status = sbn__check_cl(replica, "clWaitForEvents", code);
+    /* A queue in order covers inputs without a wait list, too. */
+    return status || !replica->in_order ? status : sbn__finish(replica);
+}
+
 int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buffer *buffer,
                     size_t count, float *out)
 {
     if (shard->memory == SBN_MEMORY_HOST) {
-        const cl_int code = shard->num_wait > 0 ? clWaitForEvents(shard->num_wait, shard->wait_list)
-                                                : CL_SUCCESS;
-        int status = sbn__check_cl(replica, "clWaitForEvents", code);
-        /* A queue in order covers inputs without a wait list, too. */
-        if (!status && replica->in_order)
-            status = sbn__finish(replica);
+        const int status = sbn__shard_wait(replica, shard);
         if (!status)
             memcpy(out, (const float *)(const void *)buffer->mem + buffer->offset,
                    sizeof *out * count);

@@ -25,6 +25,9 @@ unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs);
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
                       const char *operation, sbn_shape *shapes);
 
+/* Waits until the inputs of a checked shard in memory of the host are there. */
+int sbn__shard_wait(const sbn_replica *replica, const sbn_shard *shard);
+
 /* Reads `count` floats of a checked shard, behind its wait list. Blocks. */
 int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buffer *buffer,
                     size_t count, float *out);

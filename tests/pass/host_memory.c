@@ -208,6 +208,31 @@ static void check_behind_the_queue(void)
     fixture_die(&l);
 }
 
+/* So does x, and what else a pass reads, of which a driver makes its copies with the buffers: waits come first. */
+static void check_copied_behind_the_queue(void)
+{
+    static const int waits[] = {WRAP_WAIT, WRAP_FINISH};
+    sbn_shard shard = SHARD_WITH(.dims = 2, .shape = {1, CHANNELS}, .memory = SBN_MEMORY_HOST);
+    const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS,
+                             .affine = OFF);
+    cl_event given = fixture_gate(&device);
+    must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
+    shard.x.mem = (cl_mem)memory_of[0];
+    shard.y.mem = (cl_mem)memory_of[1];
+    shard.num_wait = 1;
+    shard.wait_list = &given;
+    must(sbn_evaluate(l.layer, &shard), "sbn_evaluate");
+    l.group->replicas->host_memory = SBN_HOST_MEMORY_COPIED;
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; ++i) {
+        const long made = wraps_calls[WRAP_CREATE_BUFFER];
+        const int status = WITH_FAILURE(waits[i], 1, sbn_evaluate(l.layer, &shard));
+        tap_ok(status && wraps_calls[WRAP_CREATE_BUFFER] == made,
+               "%s comes before buffers on what a driver copies", wraps_names[waits[i]]);
+    }
+    clReleaseEvent(given);
+    fixture_die(&l);
+}
+
 /*
  * An empty shard has no sums that its queue is waited for: its statistics are behind that queue all the same. Queues
  * are finished twice besides: once to learn how the driver keeps memory of the host, and at the end.
@@ -308,6 +333,7 @@ void checks(void)
 {
     wraps_build_once = 1;
     check_behind_the_queue();
+    check_copied_behind_the_queue();
     check_empty_behind_the_queue();
     check_end_of_page();
     check_shared_gradients();
@@ -322,9 +348,9 @@ void checks(void)
         check_condemned(unordered, host_combines, FORWARD);
         const long in_place = check_failures(host_combines, 0);
         const long fetched = check_failures(host_combines, 1) - in_place;
-        tap_ok(fetched == 7 + 7 - 1,
-               "y, running statistics and four gradients are fetched where the driver copies, "
-               "which is not tried of a GPU: %ld calls",
+        tap_ok(fetched == 2 + 7 + 7 - 1,
+               "inputs are waited for, y, running statistics and four gradients are fetched where "
+               "the driver copies, which is not tried of a GPU: %ld calls",
                fetched);
     }
     clReleaseCommandQueue(unordered);

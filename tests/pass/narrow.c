@@ -76,7 +76,8 @@ static void check_largest(sbn_kernel_form form, sbn_layout layout)
 void checks(void)
 {
     const float low[ELEMENTS] = {[16] = 1, [32] = -1, [48] = 0x1p-64f};
-    float mean;
+    const float huge[ELEMENTS] = {0x1p100f, -0x1p100f};
+    float mean, var, gradients[2];
     const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_AUTO), .channels = 1);
     slice s;
     l.group->combines = 0;
@@ -102,6 +103,16 @@ void checks(void)
     must(sbn_forward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_forward");
     must(sbn_saved_stats(l.saved, &mean, NULL, NULL), "sbn_saved_stats");
     tap_ok(mean == 0x1p-72f, "2^-64 is the sum: the mean is %a", (double)mean);
+    buffer_write(&s, &s.shard.x, ELEMENTS, huge);
+    buffer_fill(&s, &s.shard.dy, ELEMENTS, 1);
+    must(sbn_forward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_backward");
+    must(sbn_saved_stats(l.saved, NULL, &var, NULL), "sbn_saved_stats");
+    buffer_read(&s, &s.shard.weight_grad, 1, &gradients[0]);
+    buffer_read(&s, &s.shard.bias_grad, 1, &gradients[1]);
+    tap_ok(isinf(var) && gradients[0] == 0 && gradients[1] == ELEMENTS,
+           "a variance of %a: weight_grad %a, bias_grad %a", (double)var, (double)gradients[0],
+           (double)gradients[1]);
     slice_close(&s);
     fixture_die(&l);
     check_own();

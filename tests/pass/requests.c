@@ -1,4 +1,7 @@
-/* A rank's requests: their order where passes overlap, what there is no memory for, a rank that has no replicas. */
+/*
+ * A rank's requests: their order where passes overlap, what there is no memory for, a rank that has no replicas. The
+ * host's update of a replica's running statistics.
+ */
 #include <stddef.h>
 #include <string.h>
 
@@ -121,6 +124,33 @@ static void check_larger(int function)
     fixture_die(&l);
 }
 
+/*
+ * Running statistics of the last of two replicas: a queue in order brings them behind what it has, so no outputs
+ * of either are enqueued before.
+ */
+static void check_given(void)
+{
+    const cl_command_queue queues[] = {queue, fixture_queue(&device, 0)};
+    const life l = LIVE_WITH(GROUP_WITH(queues, .replicas = 2), .channels = 3);
+    sbn_shard shards[] = {slices[0].shard, slices[0].shard};
+    sbn_pass *pass;
+    int ready = 0;
+    l.group->combines = 0;
+    shards[1].y = shards[1].dx;
+    shards[1].running_mean = shards[1].weight_grad;
+    shards[1].running_var = shards[1].bias_grad;
+    must(sbn_forward_begin(l.layer, shards, l.saved, 0, &pass), "begin");
+    while (!ready)
+        must(sbn_pass_progress(pass, &ready), "sbn_pass_progress");
+    const long launches = wraps_calls[WRAP_LAUNCH];
+    expect(WITH_FAILURE(WRAP_READ, 1, sbn_pass_end(pass, NULL)), CL_OUT_OF_RESOURCES,
+           "running statistics", "a read of them fails");
+    tap_ok(wraps_calls[WRAP_LAUNCH] == launches, "... before outputs are launched: %ld",
+           wraps_calls[WRAP_LAUNCH] - launches);
+    fixture_die(&l);
+    clReleaseCommandQueue(queues[1]);
+}
+
 /* Alone, without replicas, by a transport of an older program, behind whose end there is something else. */
 static void check_bare(void)
 {
@@ -145,6 +175,7 @@ void checks(void)
         check_memory(way);
     check_larger(WRAP_ALLOCATE);
     check_larger(WRAP_CREATE_BUFFER);
+    check_given();
     check_bare();
     slices_close(slices, 2);
 }
