@@ -167,8 +167,10 @@ with tap.part("features"):
         tap.ok(mixed(x).dtype is torch.bfloat16, "autocast: bfloat16 with float32 parameters")
     half = SyncBatchNorm(4).bfloat16()
     got = step(half, x.bfloat16())
-    kinds = {got[0].dtype, half.weight.grad.dtype}
-    tap.ok(kinds == {torch.bfloat16}, "bfloat16 parameters and buffers")
+    kinds = {a.dtype for a in (*got, half.weight.grad)}
+    plain = step(SyncBatchNorm(4), x.bfloat16())
+    same = tap.equal(got, [a.to(b.dtype) for a, b in zip(plain, got)])
+    tap.ok(same and kinds == {torch.bfloat16, torch.int64}, "bfloat16 parameters and buffers")
     empty = SyncBatchNorm(4)
     got = step(empty, x[:0])
     same = got[1].shape == (0, 4, 5, 7) and torch.equal(empty.running_var, torch.ones(4))
