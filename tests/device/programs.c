@@ -126,8 +126,8 @@ static void check_keys(void)
     tap_ok(good == 6, "another text is another key, and what fails is none: %d of 6", good);
 }
 
-/* How many binaries a platform's first device alone has given, which it gives in a context of two, too. */
-static int given;
+/* How many binaries a platform's first device alone has given, which it gives in a context of two, too. PoCL gives all. */
+static int given, is_pocl;
 
 static void check_device(const char *name, int all, cl_uint devices)
 {
@@ -136,11 +136,12 @@ static void check_device(const char *name, int all, cl_uint devices)
     expect_counts(folder_root, PROGRAMS, 0, "an empty cache");
     const int kept = folder_names(folder_root, first);
     given = devices == 1 ? kept : given;
-    if (given == 0) {
+    if (given == 0 && !is_pocl) {
         tap_skip("%s gives no binaries", name);
         return;
     }
-    tap_ok(kept == PROGRAMS, "%s: %d files are kept", name, kept);
+    if (!tap_ok(kept == PROGRAMS, "%s: %d files are kept", name, kept))
+        return;
     expect_counts(folder_root, 0, PROGRAMS, "a full cache");
     if (!all)
         return;
@@ -221,6 +222,7 @@ int main(void)
         const device_info *d = &list.device[i];
         if (!d->usable || d->platform == last)
             continue;
+        is_pocl = strcmp(list.platform[d->platform].name, "Portable Computing Language") == 0;
         on_device(d->id, d->name, last == SIZE_MAX, 1, &d->id);
         last = d->platform;
         /* Not on the second: PoCL 3.1 gives its binary as the first one's. */

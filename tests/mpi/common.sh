@@ -11,7 +11,6 @@ tap() {
     mpi "$@" > "$work/tap" 2> "$work/errors"
     status=$?
     renumber "$what" "$work/tap" "$status"
-    [ "$status" -eq 0 ] || grep -q '^not ok ' "$work/tap" || report 'not ok' "$what: exit status $status"
     [ "$status" -eq 0 ] || sed 's/^/# /' "$work/errors"
 }
 

@@ -33,8 +33,8 @@ grep -q any_order "$work/out" || lacks "OpenCL's loader takes no layers"
 
 [ "${CHECK-}" = full ] && many=300 || many=64
 sequences() {
-    under "$1" tests/pass/any_order "$many" > "$work/out" 2> "$work/err"
-    grep '^# sequence' "$work/out" | cmp -s - "$work/digests"
+    under "$1" tests/pass/any_order "$many" > "$work/out" 2> "$work/err" &&
+        grep '^# sequence' "$work/out" | cmp -s - "$work/digests"
 }
 check 'random calls, and the host combines' eval 'tests/pass/any_order "$many" > "$work/out" 2> "$work/err"'
 grep '^# sequence' "$work/out" > "$work/digests"
@@ -65,5 +65,10 @@ done
 
 # What has lost waits is seen.
 export ANY_ORDER_DROPS=3
-check 'other digests where every third wait list is dropped' eval '! sequences 0'
+others() {
+    under 0 tests/pass/any_order "$many" > "$work/out" 2> "$work/err"
+    grep '^# sequence' "$work/out" > "$work/others"
+    [ "$(wc -l < "$work/others")" -eq "$(wc -l < "$work/digests")" ] && ! cmp -s "$work/others" "$work/digests"
+}
+check 'as many, and other digests, where every third wait list is dropped' others
 echo "1..$count"

@@ -92,12 +92,14 @@ static double largest(const float *data, size_t count)
     return most;
 }
 
-/* The largest difference of an output, over `bound`. */
+/* The largest difference of an output, over `bound`; infinite for a NaN. */
 static double ratio(const trial *a, const trial *b, output_id id, double bound)
 {
     double most = 0.0;
-    for (size_t i = 0; i < a->out.of[id].count; ++i)
-        most = fmax(most, fabs((double)a->out.of[id].data[i] - b->out.of[id].data[i]));
+    for (size_t i = 0; i < a->out.of[id].count; ++i) {
+        const double off = fabs((double)a->out.of[id].data[i] - b->out.of[id].data[i]);
+        most = isnan(off) ? INFINITY : fmax(most, off);
+    }
     return most / bound;
 }
 
