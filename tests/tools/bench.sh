@@ -78,6 +78,10 @@ kind separate unordered '"residual": true' mb4ic8ih6iw7,relu,add,last
 kind 'from x' unordered '"from_output": true' mb4ic8ih6iw7,leaky,output mb4ic8ih6iw7,output,last
 kind dense 'unordered|onednn|separate' '"views": true' mb4ic8ih6iw7,pitch5 \
     mb4ic8ih5iw5,f16,last,pitch1 mb4ic8ih6iw7,relu,add,pitch64
+check 'problems that only the library is measured by' run 0 bench --repeats 1 mb64ic8ih3iw3,last,clamp,eps=0.5 \
+    mb64ic8ih3iw3,last,data=nan mb64ic8ih3iw3,relu,add,data=nan
+check 'all are right' [ "$(grep -c ': results right$' "$work/out")" -eq 3 ]
+it_never_says 'unordered|onednn|separate'
 check 'a file that is no JSON' eval '! bench_report goals "$work/list" 2> "$work/err" &&
     grep -q "is no report of syncbn bench" "$work/err"'
 echo "1..$count"

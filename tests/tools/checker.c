@@ -11,6 +11,7 @@
 #include "check/elements.h"
 #include "support/tap.h"
 #include "support/trial.h"
+#include "support/wraps.h"
 
 /* By how many units, each 2^-24 of an output's largest magnitude, a float is off that is refused. */
 typedef double units_of[OUTPUTS];
@@ -169,6 +170,32 @@ static void check_sign(queues *r)
     trial_free(&t);
 }
 
+/* Of the waits for a command the one that fails, counted down. */
+static int to_fail;
+
+WRAP(cl_int, clWaitForEvents, (cl_uint count, const cl_event *list))
+{
+    const cl_int code = __real_clWaitForEvents(count, list);
+    return --to_fail == 0 ? CL_OUT_OF_RESOURCES : code;
+}
+
+/* Of a forward and a backward pass of two layers, each wait for the one or the other layer fails in turn. */
+static void check_waits(queues *r)
+{
+    static const char line[] = "mb4ic4,ooo,branch1,passes=fb";
+    char error[RUNNER_ERROR];
+    trial t;
+    trial_make(&t, line, 1);
+    for (int n = 1; n <= 4; ++n) {
+        to_fail = n;
+        const int status = trial_run(&t, r, error);
+        tap_ok(status == CL_OUT_OF_RESOURCES && to_fail <= 0, "%s, wait %d fails: %s", line, n,
+               status ? error : "no error");
+    }
+    to_fail = 0;
+    trial_free(&t);
+}
+
 int main(void)
 {
     char error[RUNNER_ERROR];
@@ -178,6 +205,7 @@ int main(void)
     for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i)
         check(r, problems[i].line, problems[i].off);
     check_sign(r);
+    check_waits(r);
     queues_close(r);
     return tap_done();
 }

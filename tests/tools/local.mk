@@ -1,5 +1,6 @@
 # The checker itself: its problems' lines, and that it refuses faults.
 asan_programs += tests/tools/problem tests/tools/checker
+tests_tools_checker_LDFLAGS = $(wrap)clWaitForEvents
 
 # The benchmark: its statistics, and that it accepts no wrong result.
 asan_programs += tests/tools/bench_timing tests/tools/tuner

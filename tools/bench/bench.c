@@ -64,8 +64,11 @@ static int open_contenders(const bench *b, const problem *p, scene *s, contender
 {
     /* What only this library has. */
     const int own = s->p.gap || s->p.from_output;
+    /* Others add eps, and are judged by usual numbers: their sums lose what others need. */
+    const int common = !own && s->p.data == DATA_NORMAL && s->p.grad == DATA_NORMAL &&
+                       s->p.eps_mode == SBN_EPS_ADD;
     /* The benchmark's own kernels of sums read dense floats, and nothing follows them. */
-    const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && !own;
+    const int plain = s->p.type == SBN_F32 && !problem_is_fused(&s->p) && common;
     /* oneDNN runs on the CPU: beside another device its times mean nothing. */
     const int is_cpu = strcmp(b->devices[0]->type, "cpu") == 0;
     int status = bench_program_make(s);
@@ -75,7 +78,7 @@ static int open_contenders(const bench *b, const problem *p, scene *s, contender
         status = bench_unordered_open(s, all);
     if (!status)
         status = bench_replicas_open(s, p, b->queues, all);
-    if (!status && !own && is_cpu && s->g.values >= PEER_VALUES)
+    if (!status && common && is_cpu && s->g.values >= PEER_VALUES)
         status = bench_onednn_open(s, all);
     return status;
 }

@@ -82,12 +82,12 @@ int bench_unordered_open(scene *s, contender_list *all);
 
 /*
  * "syncbn", the library on one replica. Its check fills the scene's `right`.
- * And the library with other settings: "f32", a layer of floats, beside another type; "dense", beside
- * views; "from x", beside backward from the output; "norm alone", without the activation that is the
- * problem's only fusion. Results are compared with the float64 reference. And "separate", beside what is
- * fused in dense tensors of f32: the library's batch norm, then kernels that add the residual and apply the
- * activation in place of its y; backward, a kernel that writes dy behind the activation, whose sign it has
- * from y, which tells it if the slope of a leaky ReLU is positive; then the library's.
+ * And the library with other settings: "f32", a layer of floats, beside another type; "dense", beside views;
+ * "from x", beside backward from the output; "norm alone", without the activation that is the problem's only
+ * fusion. Results are compared with the float64 reference. And "separate", beside what is fused in dense tensors
+ * of f32, of usual numbers: the library's batch norm, then kernels that add the residual and apply the
+ * activation in place of its y; backward, a kernel that writes dy behind the activation, whose sign it has from
+ * y, which tells it if the slope of a leaky ReLU is positive; then the library's.
  */
 int bench_library_open(scene *s, contender_list *all);
 

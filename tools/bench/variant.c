@@ -170,6 +170,7 @@ int bench_library_open(scene *s, contender_list *all)
     if (!status && p->type != SBN_F32)
         status = open_variant(s, "f32", &f32, all);
     else if (!status && problem_is_fused(p) && !p->gap && !p->from_output &&
+             p->data == DATA_NORMAL && p->grad == DATA_NORMAL &&
              (p->activation != SBN_LEAKY_RELU || p->slope > 0))
         status = open_separate(s, all);
     if (!status && p->from_output)

@@ -166,7 +166,7 @@ static int pass_of_two(job *j, int backward, sbn_result *result)
         status = status ? status : sbn_pass_end(pass, results);
     }
     *result = results[own];
-    return settle(j->beside, "the other layer", status) ? status : SBN_SUCCESS;
+    return settle(j->beside, "the other layer", status);
 }
 
 static int pass(job *j, int backward, sbn_result *result)
