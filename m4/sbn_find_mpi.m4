@@ -20,7 +20,8 @@ AC_DEFUN([SBN_FIND_MPI], [
     [PKG_CHECK_MODULES([MPI], [mpich], [have_MPI=pkg-config PC_MPI_REQUIRES=mpich], [:])])
   AS_CASE([$with_mpi:$have_MPI], [auto:no|yes:no|openmpi:no],
     [PKG_CHECK_MODULES([MPI], [ompi-c], [have_MPI=pkg-config PC_MPI_REQUIRES=ompi-c], [:])])
-  AS_IF([test -n "$sbn_given" && test "$with_mpi" != no], [have_MPI=given PC_MPI_REQUIRES=])
+  AS_IF([test -n "$sbn_given" && test -n "$MPI_LIBS" && test "$with_mpi" != no],
+    [have_MPI=given PC_MPI_REQUIRES=])
   AS_CASE([$with_mpi:$have_MPI], [no:*|*:pkg-config|*:given], [], [
     AC_PATH_PROGS([MPICC], [mpicc])
     AS_IF([test -n "$MPICC" && MPI_CFLAGS=`$MPICC --showme:compile 2> /dev/null`],

@@ -75,9 +75,11 @@ check 'and the MPI' grep -qx "MPI_KIND='openmpi'" "$work/alone/config.log"
 # pkg-config knows no MPI, and this is the only wrapper.
 other() {
     PATH=$work/bin:$PATH PKG_CONFIG_LIBDIR=/none OPENCL_CFLAGS=$OPENCL_CFLAGS OPENCL_LIBS=$OPENCL_LIBS \
-        configure --with-mpi=mpich
+        configure "$@"
 }
-check_run 'Open MPI is not taken for MPICH' eval '! in_folder mpich other'
+in_folder asked other MPI_CFLAGS=-DGIVEN > "$work/out" 2>&1
+check 'beside flags without libraries a wrapper is asked' grep -qx "MPI_KIND='openmpi'" "$work/asked/config.log"
+check_run 'Open MPI is not taken for MPICH' eval '! in_folder mpich other --with-mpi=mpich'
 it_says '^configure: error: --with-mpi was given, but no MPI was found'
 check 'although it was found' grep -qx "MPI_CFLAGS='-I$work/mpi'" "$work/mpich/config.log"
 

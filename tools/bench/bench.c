@@ -64,7 +64,7 @@ static int open_contenders(const bench *b, const problem *p, scene *s, contender
 {
     /* What only this library has. */
     const int own = s->p.gap || s->p.from_output;
-    /* Others add eps, and are judged by usual numbers: their sums lose what others need. */
+    /* The other contenders add eps, and their sums lose digits that unusual numbers need. */
     const int common = !own && s->p.data == DATA_NORMAL && s->p.grad == DATA_NORMAL &&
                        s->p.eps_mode == SBN_EPS_ADD;
     /* The benchmark's own kernels of sums read dense floats, and nothing follows them. */

@@ -45,10 +45,10 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     for each of its replicas.
 
     Errors. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
-    DataParallel has layers with gradients="group". In backward, SyncBatchNormError as of
-    SyncBatchNorm; RuntimeError: a gradient is not the sum over the replicas of a DataParallel,
-    because a hook of the parameter changed it, or zero_grad() or clipping between accumulating
-    passes, or the loss has a part from outside, such as a penalty.
+    DataParallel has layers with gradients="group", or the world's backend is "mpi". In backward,
+    SyncBatchNormError as of SyncBatchNorm; RuntimeError: a gradient is not the sum over the
+    replicas of a DataParallel, because a hook of the parameter changed it, or zero_grad() or
+    clipping between accumulating passes, or the loss has a part from outside, such as a penalty.
     """
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
