@@ -35,8 +35,8 @@ typedef struct sbn_group sbn_group;
  *
  * The sentence names the ranks that are not known to have come. A rank that comes later to a pass,
  * with this call or another, is told at once if the ranks' headers travelled alone
- * (<syncbn/transport.h>): its call fails with SBN_REMOTE_ERROR, which names the ranks that timed
- * out, and so has its group; with SBN_TIMEOUT_LOCAL it goes on alone. If the others had sent their
+ * (<syncbn/transport.h>): its call and its group fail with SBN_REMOTE_ERROR, whose sentence names
+ * the ranks that timed out; with SBN_TIMEOUT_LOCAL it goes on alone. If the others had sent their
  * sums with the header, as in most of a training, or gave up only while waiting for this rank's
  * sums, its call succeeds, with SBN_TIMEOUT_LOCAL by sums that the others have not used, and its
  * next call times out. The call itself waits for its own timeout where it needs the others again:

@@ -99,10 +99,11 @@ typedef struct sbn_result {
  * - SBN_OUT_OF_MEMORY. Without memory to tell the other ranks of it the group has failed.
  * - OpenCL's codes. A device that fails after the ranks have agreed leaves the
  *   outputs undefined and the group failed: make one more pass, which fails at once and tells the
- *   other ranks. A command that a device refuses in a device-combined group (or clFlush, or
- *   clRetainEvent) leaves `saved` empty; if the sums are combined by then, gradients and running
- *   statistics have changed. For a single replica on a CPU, which may do all steps in one launch,
- *   it leaves `saved`, y and dx undefined. Nothing else changes then, and the group stays usable.
+ *   other ranks. A command that a device refuses in a device-combined group (or clFlush,
+ *   clRetainEvent, memory for commands, or the build of a program) leaves `saved` empty; if the
+ *   sums are combined by then, gradients and running statistics have changed. For a single replica
+ *   on a CPU, which may do all steps in one launch, it leaves `saved`, y and dx undefined. Nothing
+ *   else changes then, and the group stays usable.
  */
 SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                         unsigned flags, sbn_result *result);

@@ -69,7 +69,8 @@ void sbn__layer_pass_release(sbn_layer_pass *lp)
 
 sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica)
 {
-    const int all = lp->group->combines && !lp->kind->local;
+    const int all = lp->group->combines && !lp->kind->local &&
+                    !sbn__communicator_is_joined(&lp->group->communicator);
     sbn_wait wait = {{NULL}, 0};
     for (size_t r = 0; r < lp->group->replica_count; ++r)
         if (all || r == replica->index)

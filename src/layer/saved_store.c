@@ -120,11 +120,7 @@ int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *s
         const cl_event last = saved->table.copies[r].last; /* the last command on what is saved */
         if (own.mask_size == 0)
             continue;
-        if (last && saved->frozen) /* Only this tells of a forward pass that failed. */
-            status = sbn__event_wait(&group->replicas[r], last);
-        else if (last && clWaitForEvents(1, &last) != CL_SUCCESS)
-            /* Of a pass that read it, which may end before what it waits for. */
-            status = sbn__finish(&group->replicas[r]);
+        status = last ? sbn__event_wait(&group->replicas[r], last) : SBN_SUCCESS;
         if (!status)
             status = sbn__read_now(&group->replicas[r], group->replicas[r].transfer_queue,
                                    saved->masks[r].words.mem, 0, own.mask_size, at, WHAT);

@@ -141,8 +141,8 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
 }
 
 /*
- * Returns how many reductions are left pending, including those of subgroups. In a thread that must not call MPI those
- * in flight are, whether they are complete or not, and the communicators stay.
+ * Returns how many reductions are left pending, including those of subgroups. In a thread that must
+ * not call MPI those in flight count as pending, complete or not, and the communicators stay.
  */
 static int finish(sbn_mpi *mpi, int may_call)
 {

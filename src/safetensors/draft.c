@@ -134,11 +134,12 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
 
 /* --- the end ------------------------------------------------------------------------- */
 
-/* Has the file that is replaced an access control list, whose mask is what its mode shows as the group's? */
-static int has_list(const sbn_draft *d)
+/* May the file that is replaced have an access control list, whose mask is what its mode shows as the group's? */
+static int may_have_list(const sbn_draft *d)
 {
 #ifdef __linux__
-    return d->replaces && getxattr(d->path, "system.posix_acl_access", NULL, 0) > 0;
+    return d->replaces && (getxattr(d->path, "system.posix_acl_access", NULL, 0) >= 0 ||
+                           (errno != ENODATA && errno != ENOTSUP));
 #else
     (void)d;
     return 0;
@@ -146,8 +147,8 @@ static int has_list(const sbn_draft *d)
 }
 
 /*
- * Sets the owner before the mode, which must not apply to another group. If the group or a list cannot be
- * kept, the group and all others get the permissions that both had.
+ * Sets the owner before the mode, which must not apply to another group. If the group cannot be kept,
+ * the group and all others get the permissions that both had; in place of a list they get none.
  */
 static int give_mode(const sbn_draft *d)
 {
@@ -157,7 +158,9 @@ static int give_mode(const sbn_draft *d)
         SBN_RETRY(result, fchown(d->file, d->info.st_uid, d->info.st_gid));
     if (result != 0)
         SBN_RETRY(result, fchown(d->file, (uid_t)-1, d->info.st_gid));
-    if (result != 0 || has_list(d)) {
+    if (may_have_list(d)) {
+        mode &= 0700;
+    } else if (result != 0) {
         const mode_t both = mode >> 3 & mode & 07;
         mode = (mode & 0700) | both << 3 | both;
     }

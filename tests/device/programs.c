@@ -126,7 +126,7 @@ static void check_keys(void)
     tap_ok(good == 6, "another text is another key, and what fails is none: %d of 6", good);
 }
 
-/* How many binaries a platform's first device alone has given, which it gives in a context of two, too. PoCL gives all. */
+/* How many binaries a platform's first device alone has given, as it does in a context of two. PoCL gives all. */
 static int given, is_pocl;
 
 static void check_device(const char *name, int all, cl_uint devices)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "group/group.h"
-#include "layer/saved.h"
 #include "support/main.h"
 #include "support/ranks.h"
 #include "support/refused.h"
@@ -168,26 +167,6 @@ static void check_bytes_of_two_passes(void)
     tap_ok(differ && memcmp(bytes, again, size) == 0,
            "the bytes of two passes differ in SBN_SAVED_PASS alone");
     must(sbn_saved_destroy(from), "sbn_saved_destroy");
-    fixture_die(&l);
-}
-
-/* A backward pass has failed, as an event that it waited for: that is no error of what it read, but frozen. */
-static void check_bytes_behind_failure(int is_frozen)
-{
-    static unsigned char again[ROOM];
-    const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 1, CHANNELS);
-    const cl_event failed = fixture_gate(&device);
-    size_t size = 0;
-    must(sbn_batchnorm_set_frozen(l.layer, is_frozen), "frozen");
-    must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_saved_store(l.saved, bytes, ROOM, &size), "sbn_saved_store");
-    must(sbn_backward(l.layer, &shard, l.saved, 0, NULL), "sbn_backward");
-    must(clSetUserEventStatus(failed, CL_OUT_OF_RESOURCES), "clSetUserEventStatus");
-    must(sbn__keep_event(l.group->replicas, &l.saved->table.copies->last, failed), "keep");
-    const int status = sbn_saved_store(l.saved, again, ROOM, &size);
-    tap_ok(is_frozen ? status != 0 : status == 0 && memcmp(bytes, again, size) == 0,
-           "behind a backward pass that failed, frozen: %d: %s", is_frozen, sbn_strerror(status));
-    must(clReleaseEvent(failed), "clReleaseEvent");
     fixture_die(&l);
 }
 
@@ -357,8 +336,6 @@ void checks(void)
     shard = batch.shard;
     shard.residual = shard.dy;
     check_bytes_of_two_passes();
-    check_bytes_behind_failure(0);
-    check_bytes_behind_failure(1);
     check_refused();
     ranks_same_bits(&device, train_from_bytes, "backward from bytes");
     check_disagreement();

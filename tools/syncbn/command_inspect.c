@@ -287,7 +287,7 @@ static int settle(command_options *o)
     static const char ending[] = ".safetensors";
     const size_t length = o->json ? strlen(o->json) : 0, end = sizeof ending - 1;
     sbn_checkpoint *found = NULL;
-    if (length > 1)
+    if (o->json && strcmp(o->json, "-") != 0)
         (void)sbn_checkpoint_create(o->json, &found);
     sbn_checkpoint_destroy(found);
     if (found || (length >= end && strcmp(o->json + length - end, ending) == 0))
