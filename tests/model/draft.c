@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#ifdef __linux__
 #include <sys/xattr.h>
+#endif
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -168,6 +170,7 @@ static void check_lost_group(void)
     }
 }
 
+#ifdef __linux__
 /* The mode of a file with an access control list shows the list's mask as what its group may do. */
 static void check_list(void)
 {
@@ -192,6 +195,7 @@ static void check_list(void)
     tap_ok(!status && before == 0660 && mode_of("private") == 0600,
            "of a file with a list: %o after %o", (unsigned)mode_of("private"), (unsigned)before);
 }
+#endif
 
 /* --- places and owners ------------------------------------------------------------------ */
 
@@ -301,7 +305,9 @@ int main(void)
     check_failures();
     check_interrupted();
     check_lost_group();
+#ifdef __linux__
     check_list();
+#endif
     check_links();
     check_owners();
     unlink(folder_path("private"));

@@ -170,15 +170,6 @@ static void check_sign(queues *r)
     trial_free(&t);
 }
 
-/* Of the waits for a command the one that fails, counted down. */
-static int to_fail;
-
-WRAP(cl_int, clWaitForEvents, (cl_uint count, const cl_event *list))
-{
-    const cl_int code = __real_clWaitForEvents(count, list);
-    return --to_fail == 0 ? CL_OUT_OF_RESOURCES : code;
-}
-
 /* Of a forward and a backward pass of two layers, each wait for the one or the other layer fails in turn. */
 static void check_waits(queues *r)
 {
@@ -187,12 +178,12 @@ static void check_waits(queues *r)
     trial t;
     trial_make(&t, line, 1);
     for (int n = 1; n <= 4; ++n) {
-        to_fail = n;
+        wraps_fail(WRAP_WAIT, n);
         const int status = trial_run(&t, r, error);
-        tap_ok(status == CL_OUT_OF_RESOURCES && to_fail <= 0, "%s, wait %d fails: %s", line, n,
-               status ? error : "no error");
+        tap_ok(status == CL_OUT_OF_RESOURCES && wraps_failed == WRAP_WAIT, "%s, wait %d fails: %s",
+               line, n, status ? error : "no error");
     }
-    to_fail = 0;
+    wraps_fail(WRAP_WAIT, 0);
     trial_free(&t);
 }
 

@@ -1,6 +1,7 @@
 # The checker itself: its problems' lines, and that it refuses faults.
 asan_programs += tests/tools/problem tests/tools/checker
-tests_tools_checker_LDFLAGS = $(wrap)clWaitForEvents
+tests_tools_checker_SOURCES = tests/tools/checker.c tests/support/wraps_queries.c
+tests_tools_checker_LDFLAGS = $(wraps) $(query_wraps)
 
 # The benchmark: its statistics, and that it accepts no wrong result.
 asan_programs += tests/tools/bench_timing tests/tools/tuner
