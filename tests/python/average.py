@@ -34,15 +34,9 @@ class Loss(nn.Module):
     def __init__(self):
         super().__init__()
         torch.manual_seed(5)
-        self.model = nn.Sequential(
-            nn.Conv2d(3, 6, 3),
-            nn.BatchNorm2d(6),
-            nn.ReLU(),
-            nn.Conv2d(6, 7, 3),
-            nn.BatchNorm2d(7),
-            nn.Flatten(),
-            nn.Linear(7 * 16, 5),
-        )
+        first = nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.ReLU()
+        second = nn.Conv2d(6, 7, 3), nn.BatchNorm2d(7), nn.Flatten()
+        self.model = nn.Sequential(*first, *second, nn.Linear(7 * 16, 5))
         self.unused = nn.Linear(2, 2)
 
     def forward(self, images, labels):

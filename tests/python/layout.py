@@ -24,9 +24,7 @@ for name, kind in _c.STRUCTS.items():
         made[f"{name}.{field}, size"] = place.size, f"sizeof((({name} *)0)->{field})"
 
 with open(f"{folder}/layout.c", "w") as file:
-    print(
-        "#include <stddef.h>\n#include <stdio.h>\n#include <syncbn.h>\nint main(void)\n{", file=file
-    )
+    file.write("#include <stddef.h>\n#include <stdio.h>\n#include <syncbn.h>\nint main(void)\n{\n")
     for made in groups.values():
         for key, (_, value) in made.items():
             print(f'    printf("{key} %lld\\n", (long long)({value}));', file=file)

@@ -116,8 +116,6 @@ with tap.part("convert"):
 with tap.part("features"):
     x = torch.randn(shape)
     first = step(SyncBatchNorm(4), x)
-    near = tap.near(first, step(nn.BatchNorm2d(4), x), atol=1e-5)
-    tap.ok(near, "y, dx and running statistics are near BatchNorm2d's")
     moved = step(SyncBatchNorm(4), x.contiguous(memory_format=torch.channels_last))
     same = tap.equal(first, moved) and moved[0].is_contiguous(memory_format=torch.channels_last)
     tap.ok(same, "channels last: the same bits, and y stays channels last")

@@ -30,14 +30,9 @@ for case in cases.CASES:
 
 def network():
     torch.manual_seed(2)
-    return nn.Sequential(
-        nn.Conv2d(3, 8, 3),
-        SyncBatchNorm(8, activation="relu"),
-        nn.Conv2d(8, 8, 3),
-        SyncBatchNorm(8),
-        nn.Flatten(),
-        nn.Linear(128, 5),
-    )
+    first = nn.Conv2d(3, 8, 3), SyncBatchNorm(8, activation="relu")
+    second = nn.Conv2d(8, 8, 3), SyncBatchNorm(8), nn.Flatten()
+    return nn.Sequential(*first, *second, nn.Linear(128, 5))
 
 
 def train(model, images, labels):
