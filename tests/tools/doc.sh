@@ -28,9 +28,7 @@ done
 for name in $(grep -oE '`[^`]*`' "$doc" | grep -oE '\b(sbn|SBN)_[A-Za-z0-9_]+' | sort -u); do
     check "$name is declared" is_declared "$name"
 done
-check 'an invented test is found out' eval '! is_test tests/invented'
 check 'a source that is no test by itself is found out' eval '! is_test tests/support/ranks.c'
-check 'an invented call is found out' eval '! is_declared sbn_invented'
 
 ${DOXYGEN:-doxygen} --version > "$work/out" 2>&1 || lacks 'doxygen is not installed'
 top=$(cd "$srcdir" && pwd)

@@ -91,22 +91,20 @@ no_faults 'every field and every constant has a text' "$(silent "$work"/man3/s*.
 printf '.SH "FIELDS"\n.SS "int a"\n\n.PP\ntext\n.SS "int b"\n\n.SS "int c"\n\n.PP\ntext\n.SH "X"\n' > "$work/bare.3"
 no_faults 'one without is found' "$([ "$(silent "$work/bare.3")" = "$work/bare.3: .SS \"int b\"" ] ||
     silent "$work/bare.3")"
-constants='s/^    \(SBN_[A-Z0-9_]*\) = .*/\1/p; s/^#define \(SBN_[A-Z_]*\) [^_]*$/\1/p'
-without=$(sed -n "$constants" "$srcdir"/include/syncbn/*.h | while read -r name; do
+constants=$(sed -n 's/^    \(SBN_[A-Z0-9_]*\) = .*/\1/p; s/^#define \(SBN_[A-Z_]*\) [^_]*$/\1/p' \
+    "$srcdir"/include/syncbn/*.h)
+no_faults 'every constant and macro leads to a page' "$(for name in $constants; do
     grep -q '^\.so man3/s[a-z_.]*\.3$' "$work/man3/$name.3" 2> /dev/null || echo "$name"
-done)
-no_faults 'every constant and macro leads to a page' "$without"
+done)"
 
 commands=$(tools/syncbn/syncbn help | sed -n 's/^\([a-z]\{4,\}\)  .*/\1/p')
-without=$(for name in $commands; do
+no_faults 'every subcommand has a page' "$(for name in $commands; do
     [ -s "$work/man1/syncbn-$name.1" ] || echo "$name"
-done)
-no_faults 'every subcommand has a page' "$without"
+done)"
 no_faults 'every page of the command has EXAMPLES' "$(grep -L '^EXAMPLES' "$work"/man1/*.text)"
-options=$(for name in $commands; do
+no_faults 'every option is on its page' "$(for name in $commands; do
     tools/syncbn/syncbn help $name | grep -oE '^  --[a-z-]+' | while read -r option; do
         grep -qE "^ +$option" "$work/man1/syncbn-$name.1.text" || echo "$name $option"
     done
-done)
-no_faults 'every option is on its page' "$options"
+done)"
 echo "1..$count"

@@ -62,7 +62,6 @@ check 'as there was none' [ ! -e "$XDG_CACHE_HOME/syncbn" ]
 
 check 'an argument that is no problem' refuses 'shape "fast"...' tune fast
 check 'a problem that cannot be measured' refuses 'mb2ic2,ooo cannot be measured: ooo...' tune mb2ic2,ooo
-check 'seconds' refuses '--seconds -1: expected a number from 0' tune --seconds -1
 # shellcheck disable=SC2046
 check 'too many problems' refuses 'expected at most 16 problems, got 17' \
     tune $(i=0; while [ $i -lt 17 ]; do echo mb2ic2; i=$((i + 1)); done)
