@@ -33,10 +33,6 @@ set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 out=gpu-report build='' seconds=1 quick=no full=no devices=gpu form=''
 
-usage() {
-    sed -n '2,/^set -u$/s/^# \{0,1\}//p' "$0"
-}
-
 # wrong SENTENCE: of the usage.
 wrong() {
     echo "gpu.sh: $1" >&2
@@ -52,7 +48,7 @@ while [ $# -gt 0 ]; do
     --full) full=yes ;;
     --quick) quick=yes ;;
     --rehearse) devices='' form=gpu ;;
-    --help | -h) usage; exit 0 ;;
+    --help | -h) sed -n '2,/^set -u$/s/^# \{0,1\}//p' "$0"; exit ;;
     *) wrong "there is no option $1; see --help" ;;
     esac
     shift
@@ -210,13 +206,6 @@ syncbn() {
     "$build/tools/syncbn/syncbn" "$command" ${devices:+--devices "$devices"} ${form:+--form $form} "$@"
 }
 
-# pack: the reports and logs as one file.
-pack() {
-    (cd "$out" && find . -maxdepth 1 -type f ! -name '*.tar.gz' -printf '%f\n' | tar -czf report.tar.gz -T -) ||
-        { say 'stopped: report.tar.gz cannot be written'; exit 1; }
-    say "The one file to send back: $out/report.tar.gz"
-}
-
 # Why OpenCL may know no GPU where there is one.
 hint() {
     ! ls /dev/nvidia[0-9]* > /dev/null 2>&1 || [ -n "$(nvidia_library)" ] ||
@@ -329,5 +318,7 @@ fi
 
 say
 say "${failed:-All right}. All of it is in $out"
-pack
+(cd "$out" && find . -maxdepth 1 -type f ! -name '*.tar.gz' -printf '%f\n' | tar -czf report.tar.gz -T -) ||
+    die 'report.tar.gz cannot be written'
+say "The one file to send back: $out/report.tar.gz"
 [ -z "$failed" ]

@@ -84,14 +84,12 @@ static void end_in_folder(void)
 }
 
 /* Failures of the cache's folder do not matter: programs are compiled. A failed query may. */
-#define OF_FOLDER \
-    WRAP_OPEN, WRAP_OPENAT, WRAP_MKDIR, WRAP_STAT, WRAP_READ_FILE, WRAP_WRITE_FILE, WRAP_CLOSE, \
-        WRAP_RENAME, WRAP_UNLINK
-#define OF_QUERIES WRAP_PLATFORM_INFO, WRAP_DEVICE_INFO, WRAP_PROGRAM_INFO, WRAP_GROUP_INFO
-static const int no_cache[] = {OF_FOLDER,          OF_QUERIES,
-                               WRAP_ALLOCATE,      WRAP_BUILD,
-                               WRAP_CREATE_BINARY, WRAP_CREATE_KERNELS,
-                               SURVIVED_RELEASES,  -1};
+static const int no_cache[] = {WRAP_OPEN,           WRAP_OPENAT,       WRAP_MKDIR,
+                               WRAP_STAT,           WRAP_READ_FILE,    WRAP_WRITE_FILE,
+                               WRAP_CLOSE,          WRAP_RENAME,       WRAP_UNLINK,
+                               WRAP_PLATFORM_INFO,  WRAP_PROGRAM_INFO, WRAP_GROUP_INFO,
+                               WRAP_ALLOCATE,       WRAP_BUILD,        WRAP_CREATE_BINARY,
+                               WRAP_CREATE_KERNELS, SURVIVED_RELEASES, -1};
 
 /* --- three replicas, and splitting ------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
+#include "support/wraps.h"
 #include "syncbn/options.h"
 
 enum { MOST = 24 };
@@ -17,9 +18,7 @@ static size_t content_size;
 static int reading; /* the options: libFuzzer has files of its own */
 
 /* The only file that the options read. */
-FILE *__real_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen(const char *path, const char *mode);
-FILE *__wrap_fopen(const char *path, const char *mode)
+WRAP(FILE *, fopen, (const char *path, const char *mode))
 {
     static char copy[1 << 16];
     if (!reading)
@@ -31,8 +30,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 }
 
 /* Its sentences would fill the log. */
-int __wrap_print_sentence(int exit_status, const char *format, ...);
-int __wrap_print_sentence(int exit_status, const char *format, ...)
+WRAP(int, print_sentence, (int exit_status, const char *format, ...))
 {
     fuzz_must(*format != '\0');
     return exit_status;

@@ -9,10 +9,7 @@ check_run 'minimal_mpi ends well' mpi 3 examples/minimal_mpi
 check 'three ranks know the statistics of the whole batch' \
     [ "$(grep -c 'mean 2 30  variance 0.666667 466.667$' "$work/out")" -eq 3 ]
 
-demo=examples/train_fashion
 needs_demo
-export POCL_EXTRA_BUILD_FLAGS=
-
 check_run 'eight ranks compare digests' mpi 8 "$demo" --verify --steps 3
 # Three layers, seven splits and the control; four of the splits share out 8 replicas.
 rows=$(grep -cE '^[a-z0-9]+ +([1248]x[12348]|half) ' "$work/out")

@@ -64,19 +64,14 @@ possible 'CMake: syncbn::mpi' 'cmake is not installed' command -v cmake &&
     check_run 'CMake: syncbn::mpi of flags that end with a blank, in a folder behind a link' \
         cmake -S "$work/program" -B "$work/program/b" -Dsyncbn_DIR="$work/program/link"
 
-alone() {
-    PKG_CONFIG_LIBDIR=/none OPENCL_CFLAGS=$OPENCL_CFLAGS OPENCL_LIBS=$OPENCL_LIBS \
-        configure CPPFLAGS="-I$work/mpi" MPI_LIBS=-lm
-}
-in_folder alone alone > "$work/out" 2>&1
-check 'the libraries of an MPI without other flags are taken' grep -qx "MPI_LIBS='-lm'" "$work/alone/config.log"
-check 'and the MPI' grep -qx "MPI_KIND='openmpi'" "$work/alone/config.log"
-
 # pkg-config knows no MPI, and this is the only wrapper.
 other() {
     PATH=$work/bin:$PATH PKG_CONFIG_LIBDIR=/none OPENCL_CFLAGS=$OPENCL_CFLAGS OPENCL_LIBS=$OPENCL_LIBS \
         configure "$@"
 }
+in_folder alone other CPPFLAGS="-I$work/mpi" MPI_LIBS=-lm > "$work/out" 2>&1
+check 'the libraries of an MPI without other flags are taken' grep -qx "MPI_LIBS='-lm'" "$work/alone/config.log"
+check 'and the MPI' grep -qx "MPI_KIND='openmpi'" "$work/alone/config.log"
 in_folder asked other MPI_CFLAGS=-DGIVEN > "$work/out" 2>&1
 check 'beside flags without libraries a wrapper is asked' grep -qx "MPI_KIND='openmpi'" "$work/asked/config.log"
 check_run 'Open MPI is not taken for MPICH' eval '! in_folder mpich other --with-mpi=mpich'

@@ -5,9 +5,7 @@
 # not. A mistake on the command line is one sentence and status 2. Runs in the build directory.
 set -u
 . "${srcdir:=.}/tests/support/tap.sh"
-demo=examples/train_fashion out=$work/out
-export POCL_EXTRA_BUILD_FLAGS=
-
+out=$work/out
 needs_demo
 
 # verify OPTIONS...: the exit status, the rows that were compared and the folded network's line. A demo

@@ -3,9 +3,6 @@
 # gives, to the last digit. Environment: srcdir. Runs in the build directory.
 . "${srcdir:=.}/tests/support/tap.sh"
 be_patient
-demo=examples/train_fashion
-export POCL_EXTRA_BUILD_FLAGS=
-
 CI=true needs_demo
 
 figures() {

@@ -5,8 +5,7 @@
 # Environment: SYNCBN (the command), OCL_ICD_VENDORS (a folder that names the runtime), CHECK, UNOPTIMISED: as
 # of tests/pass/golden.sh.
 set -u
-. "${srcdir:=.}/tests/support/tap.sh"
-: "${SYNCBN:=tools/syncbn/syncbn}"
+. "${srcdir:=.}/tests/support/command.sh"
 
 "$SYNCBN" devices > "$work/out" 2>&1
 device=$(awk '
