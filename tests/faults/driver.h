@@ -1,7 +1,6 @@
 /*
- * In a scenario the n-th call of each step into OpenCL, the system or the library's allocator fails,
- * for n = 1, 2, ... until no step makes so many; then the n-th of each and one after it, and all
- * after it. Each time
+ * In a scenario the n-th call of each step into OpenCL, the system or the library's allocator fails, for n = 1, 2, ...
+ * until no step makes so many; then the n-th of each and one after it, and all after it. Each time
  *
  *   the step in which it happens returns an error with a sentence, or survives what it may;
  *   what an error must not change has not changed;

@@ -1,7 +1,6 @@
 /*
- * Each allocation of `syncbn inspect --json` fails once, the JSON library's and the command's own:
- * the report is whole, or the command says that there is no memory, ends with a failure, and
- * leaves the former report and no file besides.
+ * Each allocation of `syncbn inspect --json` fails once, the JSON library's and the command's own: the report is whole,
+ * or the command says that there is no memory, ends with a failure, and leaves the former report and no file besides.
  */
 #include <stdio.h>
 #include <stdlib.h>

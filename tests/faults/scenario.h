@@ -39,10 +39,9 @@ typedef struct scenario {
     /* Which functions fail, as for wraps_fail; 0: every one. WRAP_SYMMETRIC: on all ranks of a job alike. */
     int fails;
     /*
-     * Running statistics and gradients may be updated by a pass whose command a device refuses, and
-     * are once more when it is repeated (pass.h): 1: where the driver has no memory for the event of
-     * its last command or refuses to flush it; 2: a pass of several layers, or of several replicas with
-     * running statistics of their own, at any failure.
+     * Running statistics and gradients may be updated by a pass whose command a device refuses, and are once more when
+     * it is repeated (pass.h): 1: where the driver has no memory for the event of its last command or refuses to flush
+     * it; 2: a pass of several layers, or of several replicas with running statistics of their own, at any failure.
      */
     int may_track;
 } scenario;

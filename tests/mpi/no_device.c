@@ -1,7 +1,6 @@
 /*
- * Ranks whose process has no OpenCL platform, among others that have a device: the drivers are
- * hidden from the odd ranks, before OpenCL is first called. They take part and get the statistics of the
- * other ranks' samples.
+ * Ranks whose process has no OpenCL platform, among others that have a device: the drivers are hidden from the odd
+ * ranks, before OpenCL is first called. They take part and get the statistics of the other ranks' samples.
  */
 #include <stdlib.h>
 

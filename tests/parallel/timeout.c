@@ -1,8 +1,7 @@
 /*
- * Ranks that do not join an exchange, and transports that fail: the other ranks return with a
- * sentence, and their sbn_data_parallel has failed (what becomes of the group:
- * tests/collective/hub_timeout). Waits for a rank's own devices have no timeout. Passes move on in
- * an exchange that waits.
+ * Ranks that do not join an exchange, and transports that fail: the other ranks return with a sentence, and their
+ * sbn_data_parallel has failed (what becomes of the group: tests/collective/hub_timeout). Waits for a rank's own
+ * devices have no timeout. Passes move on in an exchange that waits.
  */
 #include <pthread.h>
 #include <stdio.h>

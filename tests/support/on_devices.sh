@@ -1,9 +1,8 @@
-# Problems through `syncbn check` on each usable device alone and on all of them as one group; sourced, not
-# run. PoCL is asked for two devices, which share compiled kernels, and rusticl for llvmpipe, unless the environment
-# says else. With CI=true a kind that is missing is a failure. Unless CHECK=full is set, each group has every
-# sixth problem, other ones than the group before, of those whose kernels are soon compiled; llvmpipe, on
-# which each takes several times as long, has every twenty-fourth.
-# Environment: srcdir, SYNCBN (the command), CHECK; UNOPTIMISED: as of tests/pass/golden.sh.
+# Problems through `syncbn check` on each usable device alone and on all of them as one group; sourced, not run. PoCL is
+# asked for two devices, which share compiled kernels, and rusticl for llvmpipe, unless the environment says else. With
+# CI=true a kind that is missing is a failure. Unless CHECK=full is set, each group has every sixth problem, other ones
+# than the group before, of those whose kernels are soon compiled; llvmpipe, on which each takes several times as long,
+# has every twenty-fourth. Environment: srcdir, SYNCBN (the command), CHECK; UNOPTIMISED: as of tests/pass/golden.sh.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${SYNCBN:=tools/syncbn/syncbn}"

@@ -1,6 +1,5 @@
-# What scripts that print TAP share; sourced, not run. $work is a folder for files, which goes with the
-# script; $count is how many checks there were: a script ends with echo "1..$count".
-# Environment: srcdir.
+# What scripts that print TAP share; sourced, not run. $work is a folder for files, which goes with the script; $count
+# is how many checks there were: a script ends with echo "1..$count". Environment: srcdir.
 
 : "${srcdir:=.}"
 work=$(mktemp -d) || exit 1

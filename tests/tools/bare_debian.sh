@@ -1,11 +1,10 @@
 #!/bin/sh
-# What a stranger does first, on a Debian 12 or 13 that has nothing else, in three ways: with the release archive,
-# which quickstart or the usual commands build, install and use; with a checkout, without git; and as root in a
-# checkout that is somebody else's, with git. Commands are looked up in README.md and INSTALL.md first. The systems
-# are made by debootstrap, from the package mirror that this one uses. Run by make check-bare, for several minutes.
-# Environment: srcdir, ARCHIVE (the archive), CHECK=full (each way on both systems, with all of ./quickstart
-# check and of the demo, and with PyTorch; else the archive on Debian 12 and checkouts on 13, with some tests and
-# steps).
+# What a stranger does first, on a Debian 12 or 13 that has nothing else, in three ways: with the release archive, which
+# quickstart or the usual commands build, install and use; with a checkout, without git; and as root in a checkout that
+# is somebody else's, with git. Commands are looked up in README.md and INSTALL.md first. The systems are made by
+# debootstrap, from the package mirror that this one uses. Run by make check-bare, for several minutes. Environment:
+# srcdir, ARCHIVE (the archive), CHECK=full (each way on both systems, with all of ./quickstart check and of the demo,
+# and with PyTorch; else the archive on Debian 12 and checkouts on 13, with some tests and steps).
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${ARCHIVE:?}"
 

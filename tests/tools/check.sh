@@ -1,7 +1,6 @@
 #!/bin/sh
-# Runs every list of problems in tests/inputs on each usable device alone and
-# on all of them as one group, by `syncbn check`.
-# Environment: as of tests/support/on_devices.sh. Runs in the build directory.
+# Runs every list of problems in tests/inputs on each usable device alone and on all of them as one group,
+# by `syncbn check`. Environment: as of tests/support/on_devices.sh. Runs in the build directory.
 
 . "${srcdir:=.}/tests/support/on_devices.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/sh
-# make dist: what is in the archive is what is in the source, also where the build directory has
-# a folder of a file's name; two archives are the same bytes. Runs in the build directory.
-# Environment: srcdir.
+# make dist: what is in the archive is what is in the source, also where the build directory has a folder of a file's
+# name; two archives are the same bytes. Runs in the build directory. Environment: srcdir.
 . "${srcdir:=.}/tests/support/tap.sh"
 be_patient
 trap 'rm -rf "$work" "$name" "$name.tar.gz"; [ -z "$decoy" ] || rm -rf "$decoy"' EXIT

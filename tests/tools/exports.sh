@@ -1,7 +1,6 @@
 #!/bin/sh
-# Each shared library exports exactly the functions that its public headers
-# declare with SBN_API: none is missing, and nothing of the inside shows.
-# Environment: srcdir, NM. Runs in the build directory.
+# Each shared library exports exactly the functions that its public headers declare with SBN_API: none is missing, and
+# nothing of the inside shows. Environment: srcdir, NM. Runs in the build directory.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${NM:=nm}"

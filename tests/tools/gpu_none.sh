@@ -1,7 +1,6 @@
 #!/bin/sh
-# tests/gpu.sh where there is no GPU: it says so and runs nothing; and its dry run on a
-# CPU, whose reports are looked at. With PoCL alone, by an ICD folder of its own.
-# Environment: srcdir. Runs in the build directory.
+# tests/gpu.sh where there is no GPU: it says so and runs nothing; and its dry run on a CPU, whose reports are looked
+# at. With PoCL alone, by an ICD folder of its own. Environment: srcdir. Runs in the build directory.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 be_patient

@@ -1,9 +1,8 @@
 #!/bin/sh
-# Intel's OpenCL runtime for CPUs, for make check-intel: it is there, and the benchmark runs on it, in
-# both forms of the kernels. tests/pass/golden.sh and tests/tools/check.sh run beside this. Its compiler takes
-# half a minute to optimise what one problem needs: unless CHECK=full is set, kernels are not optimised.
-# Environment: SYNCBN (the command), OCL_ICD_VENDORS (a folder that names the runtime), CHECK, UNOPTIMISED: as
-# of tests/pass/golden.sh.
+# Intel's OpenCL runtime for CPUs, for make check-intel: it is there, and the benchmark runs on it, in both forms of the
+# kernels. tests/pass/golden.sh and tests/tools/check.sh run beside this. Its compiler takes half a minute to optimise
+# what one problem needs: unless CHECK=full is set, kernels are not optimised. Environment: SYNCBN (the command),
+# OCL_ICD_VENDORS (a folder that names the runtime), CHECK, UNOPTIMISED: as of tests/pass/golden.sh.
 set -u
 . "${srcdir:=.}/tests/support/command.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/sh
-# quickstart on a tree of its own, where there is no dpkg or a made-up one: what it asks for, installs and
-# refuses, what it shows while tests run, and what it leaves when it is stopped. The tools are this system's,
-# and some are made up.
+# quickstart on a tree of its own, where there is no dpkg or a made-up one: what it asks for, installs and refuses, what
+# it shows while tests run, and what it leaves when it is stopped. The tools are this system's, and some are made up.
 # Environment: srcdir.
 . "${srcdir:=.}/tests/support/tap.sh"
 tree=$work/tree
