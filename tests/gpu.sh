@@ -107,13 +107,6 @@ find_opencl() {
     die 'the OpenCL headers or loader are missing: see --help and INSTALL.md, "Without root"'
 }
 
-# shellcheck disable=SC2086
-find_jansson() {
-    links jansson.h json_object ${JANSSON_CFLAGS-} ${JANSSON_LIBS--ljansson} ||
-        die 'jansson is missing: see --help and INSTALL.md, "Without root"'
-    say "jansson: ${JANSSON_LIBS-of the system}"
-}
-
 # logged WHAT COMMAND...: its output in WHAT.log, shown upon failure.
 logged() {
     what=$1
@@ -231,7 +224,10 @@ else
     compiler=${CC:-cc}
     command -v "${compiler%% *}" > /dev/null || die "the C compiler ${CC:-cc} is missing"
     find_opencl
-    find_jansson
+    # shellcheck disable=SC2086
+    links jansson.h json_object ${JANSSON_CFLAGS-} ${JANSSON_LIBS--ljansson} ||
+        die 'jansson is missing: see --help and INSTALL.md, "Without root"'
+    say "jansson: ${JANSSON_LIBS-of the system}"
     configure
 fi
 cd "$build" || exit 1

@@ -149,7 +149,6 @@ planted() {
     if [ -e "$work/kept" ]; then mv "$work/kept" "$work/tree/$2"; else rm "$work/tree/$2"; fi
 }
 planted up src/base/error.c '#include "device/device.h"'
-planted up src/pass/end.c '#include "kinds/forward.h"'
 planted up src/device/extra.h '# include "group/group.h"'
 planted up src/base/error.c '#include "error_that_is_not_there.h"'
 planted tools src/pass/pass.c '#include "check/job.h"'

@@ -67,14 +67,6 @@ static uint64_t digest_by(uint64_t (*digest)(int), int step)
     return made;
 }
 
-static uint64_t result(const scenario *s)
-{
-    wraps_pause();
-    const uint64_t made = s->result();
-    wraps_resume();
-    return made;
-}
-
 static int may_survive(const scenario *s, int function)
 {
     const int *may = s->survived ? s->survived : survived_releases;
@@ -174,11 +166,15 @@ static int last_step(const run *r)
 /* Bits are compared after a failure, where a run goes on, and at the end; 0: the run ends. */
 static int judge_success(run *r, int step)
 {
-    const int failed = r->first[step];
-    if (r->plan.n == 0)
-        r->right->result[step] = result(r->s);
-    if (r->plan.n == 0 || (failed < 0 && step + 1 != r->plan.from && step < last_step(r)) ||
-        result(r->s) == r->right->result[step])
+    const int failed = r->first[step], is_right = r->plan.n == 0;
+    if (!is_right && failed < 0 && step + 1 != r->plan.from && step < last_step(r))
+        return 1;
+    wraps_pause();
+    const uint64_t made = r->s->result();
+    wraps_resume();
+    if (is_right)
+        r->right->result[step] = made;
+    if (made == r->right->result[step])
         return 1;
     /* What comes after a pass's last command. */
     const int is_last_word = failed == WRAP_RETAIN_EVENT || failed == WRAP_FLUSH;

@@ -8,7 +8,6 @@
 
 enum { MOST_CALLS = 48 };
 
-/* A handle comes with success alone. */
 void keep(handle_kind kind, int status, void *handle)
 {
     fuzz_must(!judged(status) == (handle != NULL));

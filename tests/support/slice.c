@@ -57,8 +57,8 @@ void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first
 {
     *s = (slice){.queue = queue, .samples = samples, .channels = channels, .plane = plane};
     const size_t elements = s->elements = samples * channels * plane;
-    float *x = room_for(elements), *dy = room_for(elements);
-    float *weight = room_for(channels), *bias = room_for(channels);
+    float *x = room_for(2 * elements + 2 * channels);
+    float *dy = x + elements, *weight = dy + elements, *bias = weight + channels;
     for (size_t k = 0; k < elements; ++k) {
         const size_t n = k / plane / channels, c = k / plane % channels, i = k % plane;
         x[k] = (float)c * 0.75f + bits_of(2 * seed, first + n, c, i) * 0x1p-22f;
@@ -78,9 +78,6 @@ void slice_open(slice *s, const fixture *f, cl_command_queue queue, size_t first
                           .weight_grad = buffer_of(f, queue, NULL, channels),
                           .bias_grad = buffer_of(f, queue, NULL, channels));
     free(x);
-    free(dy);
-    free(weight);
-    free(bias);
 }
 
 void slices_open(slice *slices, sbn_shard *shards, size_t count, const fixture *f,

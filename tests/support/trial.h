@@ -32,7 +32,7 @@ queues *trial_pocl(const char *build_options, char *error);
 typedef void trial_check(queues *r, const device_info *device);
 int trial_every_device(trial_check *check);
 
-/* Of long lists of problems a test takes a sample, and all of them where CHECK=full is set, as make release-check does. */
+/* Of long lists of problems a test takes a sample, and all of them where CHECK=full is set (make release-check). */
 int sample_only(void);
 
 /*
