@@ -76,8 +76,7 @@ size_t folder_read(const char *path, void *bytes, size_t most)
 
 void folder_damage(const char *path, int (*taken)(void), void (*make)(void))
 {
-    static unsigned char bytes[1024];
-    static unsigned char other[8192];
+    static unsigned char bytes[1024], other[8192];
     make();
     const size_t size = folder_read(path, bytes, sizeof bytes - 1);
     int cut = 0, changed = 0;

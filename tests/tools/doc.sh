@@ -13,10 +13,6 @@ is_test() {
     esac
 }
 
-is_declared() {
-    cat "$srcdir"/include/syncbn/*.h "$srcdir"/include/*.h | tr -c 'A-Za-z0-9_' '\n' | grep -qx "$1"
-}
-
 bare=$(grep '^| ' "$doc" | grep -v -e '^| there ' -e '^| asked for ' -e '^| refused there ' |
     grep -v '`tests/[a-z_./]*`[^|]*|$')
 check "every row names a test: ${bare:-none is without}" [ -z "$bare" ]
@@ -25,8 +21,9 @@ check "there are $rows rows, 50 at least" [ "$rows" -ge 50 ]
 for name in $(grep -o '`tests/[a-z_./]*`' "$doc" | tr -d '`' | sort -u); do
     check "$name is a test" is_test "$name"
 done
+cat "$srcdir"/include/syncbn/*.h "$srcdir"/include/*.h | tr -c 'A-Za-z0-9_' '\n' > "$work/words"
 for name in $(grep -oE '`[^`]*`' "$doc" | grep -oE '\b(sbn|SBN)_[A-Za-z0-9_]+' | sort -u); do
-    check "$name is declared" is_declared "$name"
+    check "$name is declared" grep -qx "$name" "$work/words"
 done
 check 'a source that is no test by itself is found out' eval '! is_test tests/support/ranks.c'
 
