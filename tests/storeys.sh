@@ -137,8 +137,7 @@ no_faults "$files files were read" "$([ "$files" -gt 300 ] || echo 'expected at 
 
 mkdir "$work/tree" && (cd "$srcdir" && tar cf - -T "$work/files") | (cd "$work/tree" && tar xf -)
 faults "$work/tree" > "$work/before"
-# planted RULE FILE LINE: the line is appended to a file of a copy, and the rule finds a violation
-# that was not there before.
+# planted RULE FILE LINE: the line is appended to a file of a copy, and the rule finds a violation that was not there.
 planted() {
     mkdir -p "$(dirname "$work/tree/$2")"
     [ ! -e "$work/tree/$2" ] || cp "$work/tree/$2" "$work/kept"

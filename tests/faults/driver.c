@@ -235,10 +235,7 @@ static run make_run(const scenario *s, record *right, const plan *p)
     return r;
 }
 
-/*
- * A deadline may pass on a machine that has stopped this process: what is wrong then is tried again.
- * Ranks of a job all make the same runs.
- */
+/* A deadline may pass where the machine stops this process: it is tried again. Ranks of a job make the same runs. */
 static run try_run(const scenario *s, record *right, const plan *p)
 {
     const double limit = 0.3;

@@ -1,7 +1,4 @@
-/*
- * What is tried: sequences of calls of the library, in which one call after the other into OpenCL,
- * the system or the allocator fails (driver.c).
- */
+/* Sequences of calls of the library, in which the calls into OpenCL, the system or the allocator fail (driver.c). */
 #pragma once
 
 #include <stddef.h>
@@ -15,10 +12,7 @@ typedef struct scenario {
     const void *variant;
     /* What the steps need; nothing fails here. */
     void (*begin)(void);
-    /*
-     * The calls, in `steps` steps: a status. One that has failed is repeated, until it succeeds or
-     * refuses with SBN_GROUP_FAILED.
-     */
+    /* The calls, in `steps` steps: a status. One that fails is repeated until it succeeds or says SBN_GROUP_FAILED. */
     int (*step)(int number);
     int steps;
     /* A digest of what a step that fails must not change; 0: nothing is promised now. */
@@ -60,10 +54,7 @@ extern const scenario group_scenarios[], pass_scenarios[], branch_scenarios[], l
     model_scenarios[], parallel_scenarios[], rank_scenarios[];
 extern const scenario *const scenario_lists[];
 
-/*
- * Nothing can be done about an object that cannot be released. A device's name is for a sentence, which
- * may not be needed.
- */
+/* Nothing can be done about an object that stays. A device's name is for a sentence, which may not be needed. */
 #define SURVIVED_RELEASES \
     WRAP_DEVICE_INFO, WRAP_UNMAP, WRAP_RELEASE_QUEUE, WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, \
         WRAP_RELEASE_KERNEL, WRAP_RELEASE_PROGRAM

@@ -1,5 +1,4 @@
-# What the tests over MPI share; sourced, not run. Environment: srcdir and that of launch.sh.
-# Runs in the build directory.
+# What the tests over MPI share; sourced, not run, in the build directory. Environment: srcdir and that of launch.sh.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 . "$srcdir/tools/bench/scaling/launch.sh"

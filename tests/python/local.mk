@@ -1,5 +1,4 @@
-# The package for Python, from the source, over the library just built. What needs PyTorch is skipped
-# without it: configure says so.
+# The package for Python, from the source, over the library just built. Without PyTorch what needs it is skipped.
 python_tests = tests/python/average.py tests/python/bits.py tests/python/faults.py tests/python/layout.py \
 	tests/python/module.py tests/python/replicas.py
 # What make check-pytorch tests besides.

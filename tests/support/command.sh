@@ -2,8 +2,7 @@
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${SYNCBN:=tools/syncbn/syncbn}"
 
-# run STATUS ARGUMENTS...: its output is in $work/out and $work/err; succeeds if the status came, which is
-# left in $status.
+# run STATUS ARGUMENTS...: its output is in $work/out and $work/err; succeeds if the status, which $status has, came.
 run() {
     expected=$1
     shift
@@ -12,8 +11,7 @@ run() {
     [ $status -eq "$expected" ]
 }
 
-# refuses SENTENCE ARGUMENTS...: wrong usage, with this one sentence, or one that begins as "SENTENCE...", and
-# no output.
+# refuses SENTENCE ARGUMENTS...: wrong usage, with this sentence, or one that begins as "SENTENCE...", and no output.
 refuses() {
     sentence="syncbn: $1"
     shift

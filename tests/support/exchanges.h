@@ -1,7 +1,4 @@
-/*
- * Tensors for exchanges between ranks: odd sizes, offsets, values that depend
- * on the replica's number among all, and patterns around them.
- */
+/* Tensors for exchanges between ranks: odd sizes, offsets, values by the replica's number, and patterns around them. */
 #pragma once
 
 #include "support/ranks.h"

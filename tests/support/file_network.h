@@ -24,8 +24,5 @@ extern slice file_network_slice;
 /* Until network_close. */
 void file_network_open(network *n, size_t channels_of_second, int affine);
 
-/*
- * Makes file_network_path a file of these tensors, "name type shape bytes; ...", one behind the other, whose bytes
- * are all `byte`.
- */
+/* Makes file_network_path a file of tensors, "name type shape bytes; ...", one behind the other, of bytes `byte`. */
 void file_network_write(const char *tensors, int byte);

@@ -17,8 +17,7 @@ tests_support_libthreads_a_SOURCES = tests/support/ranks_threads.c
 # What a program links that names nothing else: all programs outside tests/ do.
 LDADD = tests/support/libsupport.a tests/support/libthreads.a libsyncbn_check.la libsyncbn_core.la $(OPENCL_LIBS)
 
-# Calls into OpenCL that are counted, fail or lie: tests/support/wraps.c stands between, in
-# programs whose LDFLAGS are these.
+# Calls into OpenCL that are counted, fail or lie: tests/support/wraps.c stands between, where LDFLAGS are these.
 wrap = -Wl,--wrap=
 # The library that calls them comes behind the archive that has them.
 program_wraps = -Wl,--undefined=__wrap_clBuildProgram $(addprefix $(wrap), clBuildProgram clCreateKernel \

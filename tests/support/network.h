@@ -1,7 +1,4 @@
-/*
- * A small network for tests of models: three layers, by default of four channels, of which "plain" has
- * neither weight and bias nor running statistics.
- */
+/* A small network for tests of models: three layers, of which "plain" has no weight, bias and running statistics. */
 #pragma once
 
 #include "support/vectors.h"

@@ -1,7 +1,4 @@
-/*
- * Refusals as tables. A row changes one argument of a call that is right, and says with which
- * status and which words that is refused.
- */
+/* Refusals as tables: a row changes one argument of a right call, and has the status and the words of the refusal. */
 #pragma once
 
 #include <stddef.h>

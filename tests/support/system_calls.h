@@ -1,16 +1,10 @@
-/*
- * The calls that saving a file makes of the system, in their order, and made to fail: a program
- * that links this gives the linker $(system_wraps) (tests/local.mk).
- */
+/* The system's calls that save a file, in their order, and made to fail: where the linker gets $(system_wraps). */
 #pragma once
 
 #include <stddef.h>
 #include <sys/stat.h>
 
-/*
- * Each call as a letter: Openat, Write, fchowN, fchMod, fSync of a file or of a folDer, Close of a
- * file, Renameat, Unlinkat.
- */
+/* Each call as a letter: Openat, Write, fchowN, fchMod, fSync, of a folDer, Close of a file, Renameat, Unlinkat. */
 extern char system_calls[64];
 
 /* How many bytes a write takes. */

@@ -191,10 +191,7 @@ extern _Thread_local cl_event wraps_condemned; /* NULL: none has yet */
 /* For a function that is wrapped: an event is released, and another one may get its address. */
 void wraps_forget(cl_event event);
 
-/*
- * What clGetDeviceInfo answers to a question, of three at most, instead of the device's own answer;
- * NULL: no more to any.
- */
+/* What clGetDeviceInfo answers to a question, of three at most, instead of the device's own; NULL: no more to any. */
 void wraps_device_says(cl_device_info question, const void *answer, size_t size);
 extern cl_device_id wraps_says_of; /* the only device that answers so; NULL: all do */
 

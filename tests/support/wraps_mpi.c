@@ -1,7 +1,4 @@
-/*
- * Calls into MPI. What fails is not called, so that no rank is left waiting where all fail alike;
- * only what tests a request does so first.
- */
+/* Calls into MPI. What fails is not called, so that no rank waits where all fail alike; a test of a request is. */
 #include <mpi.h>
 
 #include "support/wraps.h"

@@ -1,7 +1,6 @@
 #!/bin/sh
-# The man pages: each renders without a warning or leads to one that does; every function, every constant and
-# every subcommand has one; functions say what they return, and fields what they are.
-# Environment: srcdir. Runs in the build directory.
+# The man pages: each renders without a warning or leads to one that does; every function, constant and subcommand has
+# one; functions say what they return, and fields what they are. Environment: srcdir. Runs in the build directory.
 . "${srcdir:=.}/tests/support/tap.sh"
 pages=doc/man
 [ -e $pages/stamp ] || pages=$srcdir/doc/man

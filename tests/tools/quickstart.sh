@@ -167,8 +167,7 @@ rm -rf "$tree/build"
 quickstart 0 check
 it_says 'going on without iproute2: packages can only be installed by root'
 
-# A Python that has come gets its package; names of files are those of the caller's folder, and
-# the status is the demo's.
+# A Python that has come gets its package; names of files are those of the caller's folder, the status is the demo's.
 rm "$tree/build/arguments"
 quickstart 0 build
 check 'nothing is configured anew' [ ! -e "$tree/build/arguments" ]
