@@ -54,7 +54,7 @@ extern const scenario group_scenarios[], pass_scenarios[], branch_scenarios[], l
     model_scenarios[], parallel_scenarios[], rank_scenarios[];
 extern const scenario *const scenario_lists[];
 
-/* Nothing can be done about an object that stays. A device's name is for a sentence, which may not be needed. */
+/* Nothing can be done about an object that is not released; a device's name is for a sentence, if one is needed. */
 #define SURVIVED_RELEASES \
     WRAP_DEVICE_INFO, WRAP_UNMAP, WRAP_RELEASE_QUEUE, WRAP_RELEASE_BUFFER, WRAP_RELEASE_EVENT, \
         WRAP_RELEASE_KERNEL, WRAP_RELEASE_PROGRAM

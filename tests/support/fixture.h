@@ -70,7 +70,7 @@ const char *data_path(const char *name);
 /* An event that clSetUserEventStatus completes. */
 cl_event fixture_gate(const fixture *f);
 
-/* What a timeout abandons is no leak: LeakSanitizer does not report what this thread allocates from here on. */
+/* What a timeout abandons is left on purpose: LeakSanitizer reports nothing that this thread allocates from here on. */
 void expect_leaks(void);
 
 /*

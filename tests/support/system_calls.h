@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* Each call as a letter: Openat, Write, fchowN, fchMod, fSync, of a folDer, Close of a file, Renameat, Unlinkat. */
+/* Each call's letter: Openat, Write, fchowN, fchMod, fSync of a file or folDer, Close of a file, Renameat, Unlinkat. */
 extern char system_calls[64];
 
 /* How many bytes a write takes. */

@@ -1,4 +1,4 @@
-/* A test as an MPI job: all ranks make the same checks in one order, which pass on all or fail; rank 0 prints them. */
+/* A test as an MPI job: every rank makes the same checks, rank 0 prints them, and one passes that does on all. */
 #pragma once
 
 #include <mpi.h>
