@@ -3,7 +3,6 @@
  * argument, what was expected and what was got, changes nothing, and leaves the place for a handle NULL.
  */
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -122,11 +122,9 @@ static void check_none(void)
     sbn_hub *hub;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
-    sbn_group *one_rank = GROUP_WITH(NULL, .transport = &transport);
-    sbn_batchnorm *layer = fixture_layer(one_rank, 4);
-    RIGHT(sbn_batchnorm_fold(layer, NULL));
-    sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(one_rank);
+    const life l = LIVE_WITH(GROUP_WITH(NULL, .transport = &transport), .channels = 4);
+    RIGHT(sbn_batchnorm_fold(l.layer, NULL));
+    fixture_die(&l);
     sbn_hub_destroy(hub);
 }
 

@@ -33,8 +33,7 @@ static int calls;
 static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     (void)context, (void)tag, (void)words, (void)count, (void)request;
-    ++calls;
-    return -1;
+    return ++calls, -1;
 }
 
 static int test(void *context, void *request, int *done)
@@ -155,7 +154,6 @@ static void check_given_twice(void)
     sbn_saved *saved[] = {l.saved, fixture_saved(l.layer)};
     sbn_shard shards[2];
     sbn_branch branches[2];
-    sbn_result results[2] = {SBN_RESULT_INIT, {.size = 1}};
     const float values[2][RANK_CHANNELS] = {{1, 1, 1}, {2, 2, 2}};
     float mean[RANK_CHANNELS];
     for (int i = 0; i < 2; ++i) {
@@ -165,7 +163,6 @@ static void check_given_twice(void)
         branches[i] = (sbn_branch){sizeof *branches, l.layer, &shards[i], saved[i], 0};
     }
     shards[1].y = shards[1].dx;
-    REFUSED(sbn_forward_branches(branches, 2, results), "results[1]: size");
     must(sbn_forward_branches(branches, 2, NULL), "sbn_forward_branches");
     for (int i = 0; i < 2; ++i) {
         must(sbn_saved_stats(saved[i], mean, NULL, NULL), "sbn_saved_stats");

@@ -102,11 +102,6 @@ run --devices 0 --form cpu --build-options "-D REVERSED_LANES${unoptimised:+ $UN
 check 'lanes folded in reverse: other bits, channels first' \
     eval 'grep -q "^4 problems, 2 failed, 2 with" "$work/out" && ! grep -q "^FAIL.*,last" "$work/out"'
 
-views=$(grep -c ',pitch' "$golden")
-grep ',pitch' "$golden" | sed 's/,pitch[0-9]*//' > "$work/dense"
-check "the recorded bits of $views views are those of dense tensors" \
-    [ "$views-$(grep -cxFf "$work/dense" "$golden")" = "$views-$views" ]
-
 # What does not need the wide format has the bits of version 2: these are known by their checksum. Where
 # others are recorded, the format was needed, which the host tells where it combines: five replicas.
 sed -n 's/^#2 //p; /^mb/p' "$golden" |

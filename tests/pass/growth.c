@@ -1,10 +1,8 @@
 /*
- * Programs compiled against an older and against a newer version of the structs do the same work as
- * one of this version, on the shared library: with the same results, nothing written beyond their
- * structs, and later fields refused if they are used. The programs are one, whose structs are copied
- * into blocks as large as those of its version.
+ * Programs compiled against an older and against a newer version of the structs do the same work as one of this
+ * version, on the shared library: with the same results, nothing written beyond their structs, and later fields refused
+ * if they are used. The programs are one, whose structs are copied into blocks as large as those of its version.
  */
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "group/group.h"
 #include "pass/pass.h"
 #include "support/main.h"
 #include "support/refused.h"

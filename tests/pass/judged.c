@@ -6,7 +6,6 @@
  * without alignment; a backward pass in one launch that stores no dx; many rows of one element, with gaps, and
  * many channels; gradients at z = 0; stores that leave the caches alone. On PoCL.
  */
-#include "check/compare.h"
 #include "support/tap.h"
 #include "support/trial.h"
 

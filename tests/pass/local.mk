@@ -28,8 +28,8 @@ tests_pass_host_memory_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_host_memory_SOURCES = tests/pass/host_memory.c tests/support/wraps_queries.c
 tests_pass_lifetimes_LDFLAGS = $(addprefix $(wrap), clCreateCommandQueue clEnqueueUnmapMemObject clRetainCommandQueue \
 	clReleaseCommandQueue)
-tests_pass_on_device_SOURCES = tests/pass/on_device.c tests/pass/on_device_calls.c tests/pass/on_device_late.c \
-	tests/pass/on_device_training.c tests/pass/on_device_training.h tests/support/wraps_queries.c
+tests_pass_on_device_SOURCES = tests/pass/on_device.c tests/pass/on_device.h tests/pass/on_device_calls.c \
+	tests/pass/on_device_late.c tests/support/wraps_queries.c
 tests_pass_on_device_LDFLAGS = $(wraps) $(query_wraps)
 tests_pass_requests_LDFLAGS = $(wraps)
 tests_pass_saved_LDFLAGS = $(wraps)

@@ -1,8 +1,7 @@
 /* What passes that devices combine call, and what they do not. */
 #include "base/memory.h"
-#include "group/group.h"
 #include "launch/layer_pass.h"
-#include "pass/on_device_training.h"
+#include "pass/on_device.h"
 #include "plan/whole.h"
 #include "support/wraps.h"
 
@@ -51,14 +50,13 @@ static calls calls_since(const calls *c)
 }
 
 /*
- * What a pass enqueues, doc/performance.md: for each replica with values the reduction, its combining
- * and the apply; where a replica is alone one launch, or two in the GPU form, whose reduction combines;
- * where the host combines the store of the gradients of weight and bias, too. The wide accumulators of
- * several are made 0 before. On queues in order a command waits for those that other queues have, each
- * of which is the last of one, and for what the caller gave, for any replica where devices combine, except
- * where it makes accumulators 0; nothing is asked for its state unless the pass before was given an event,
- * and each queue is flushed once. Where the host combines, it asks for copies that it has waited for, and
- * flushes for them.
+ * What a pass enqueues, doc/performance.md: for each replica with values the reduction, its combining and the apply;
+ * where a replica is alone one launch, or two in the GPU form, whose reduction combines; where the host combines the
+ * store of the gradients of weight and bias, too. The wide accumulators of several are made 0 before. On queues in
+ * order a command waits for those that other queues have, each of which is the last of one, and for what the caller
+ * gave, for any replica where devices combine, except where it makes accumulators 0; nothing is asked for its state
+ * unless the pass before was given an event, and each queue is flushed once. Where the host combines, it asks for
+ * copies that it has waited for, and flushes for them.
  */
 static void check_pass(training *t, operation op, int given, int given_before)
 {

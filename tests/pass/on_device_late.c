@@ -1,7 +1,7 @@
 /* Errors that come late, when passes that devices combine have returned. */
 #include "layer/running.h"
 #include "layer/saved.h"
-#include "pass/on_device_training.h"
+#include "pass/on_device.h"
 #include "support/stalls.h"
 #include "support/wraps.h"
 

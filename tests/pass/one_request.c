@@ -2,7 +2,6 @@
  * Passes whose sums travel with the header, because all ranks expect them: they cost one request, have the
  * bits of two, and tell who disagrees as before; and the calls that ranks cannot expect.
  */
-
 #include "support/branch_set.h"
 #include "support/main.h"
 #include "support/refused_ranks.h"

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "group/group.h"
 #include "support/stage.h"
 #include "tensor/shard.h"
 

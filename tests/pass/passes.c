@@ -19,11 +19,6 @@ static uint64_t digest_batch(int b)
     return digest_slices(SBN_DIGEST_START, slices[b], REPLICAS);
 }
 
-static void reset_batches(void)
-{
-    slices_reset(slices[0], BATCHES * REPLICAS);
-}
-
 /*
  * Each batch forward and backward at once: what every other order must give too. Then all forwards before their
  * backwards in another order, in one call each and begun.
@@ -42,7 +37,7 @@ static void check_orders(uint64_t right[BATCHES])
     for (int begun = 0; begun < 2; ++begun) {
         sbn_pass *passes[BATCHES];
         int ready = !begun, same = 0;
-        reset_batches();
+        slices_reset(slices[0], BATCHES * REPLICAS);
         sbn_batchnorm_reset_running_stats(layer);
         for (int b = 0; b < BATCHES; ++b)
             must(begun ? sbn_forward_begin(layer, shards[b], saved[b], 0, &passes[b])
@@ -86,7 +81,7 @@ static void check_unwanted(int frozen, uint64_t right)
     int come = 0, same = 0;
     must(sbn_batchnorm_set_frozen(layer, frozen), "sbn_batchnorm_set_frozen");
     for (unsigned wanted = 0; wanted < SUBSETS; ++wanted) {
-        reset_batches();
+        slices_reset(slices[0], BATCHES * REPLICAS);
         must(sbn_forward(layer, shards[0], saved, 0, NULL), "sbn_forward");
         for (int others = 0; others < 2; ++others) {
             const unsigned some = others ? ~wanted : wanted;
@@ -136,7 +131,7 @@ static void check_mask(void)
             REFUSED(sbn_forward_branches(branches, 2, NULL), "branches[1]|y: expected a buffer");
         else
             must(sbn_forward(adds, of, saved[i == 3], 0, NULL), "sbn_forward");
-        reset_batches();
+        slices_reset(slices[0], BATCHES * REPLICAS);
         must(sbn_backward(adds, of, saved[i == 3], 0, NULL), "sbn_backward");
         digests[i] = digest_batch(0);
     }

@@ -2,7 +2,6 @@
  * A rank's requests: their order where passes overlap, what there is no memory for, a rank that has no replicas. The
  * host's update of a replica's running statistics.
  */
-#include <stddef.h>
 #include <string.h>
 
 #include "group/group.h"

@@ -33,9 +33,8 @@ static uint64_t draw(uint64_t a, uint64_t b, uint64_t c)
 
 static void delay(uint64_t random)
 {
-    if (random % 8)
-        return;
-    nanosleep(&(struct timespec){0, (long)(random >> 8) % 2000000}, NULL);
+    if (random % 8 == 0)
+        nanosleep(&(struct timespec){0, (long)(random >> 8) % 2000000}, NULL);
 }
 
 /* Both layers in one call; the second one's output goes elsewhere. */
@@ -62,9 +61,8 @@ static const char *take_branches(test_rank *m, uint64_t round, const sbn_shard *
 static const char *take_passes(test_rank *m, uint64_t round, const sbn_shard *shard)
 {
     sbn_pass *one = NULL, *two = NULL;
-    const int status = sbn_forward_begin(m->layer, shard, m->saved, 0, &one);
     const int both = draw(1, round, 1) % 2;
-    if (status)
+    if (sbn_forward_begin(m->layer, shard, m->saved, 0, &one))
         return "begin";
     delay(draw(3, round, (uint64_t)m->rank));
     if (both && sbn_forward_begin(m->second, shard, m->second_saved, SBN_KEEP_RUNNING_STATS, &two))

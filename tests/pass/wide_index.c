@@ -13,7 +13,6 @@
 #include "group/group.h"
 #include "launch/combining.h"
 #include "program/kernel_constants.h"
-
 #include "support/address_space.h"
 #include "support/main.h"
 #include "support/wraps.h"
@@ -70,8 +69,7 @@ typedef struct application {
 
 /*
  * Of three rows the last begins behind 2^32 elements in the CPU form; rows of the GPU form have less than 2^31. The
- * table's third row begins at 2^32 - 2. Of planes, those of the last channel, which begin at
- * 2^32.
+ * table's third row begins at 2^32 - 2. Of planes, those of the last channel, which begin at 2^32.
  */
 static const application applications[] = {
     {SBN_FORM_CPU, "rows", SBN_WALK_ROWS, 1u << 29, 9, 3, 3, 3, 0, TILE},

@@ -35,10 +35,6 @@ extern sbn_kernel_form training_form;
 void training_open(training *t, const problem *p, cl_command_queue on, int on_host);
 void training_close(training *t);
 
-/* Opens one, makes checks of it, and closes it. */
-typedef void training_check(training *t);
-void with_training(const problem *p, cl_command_queue on, int on_host, training_check *check);
-
 /* Outputs of which none is written, and running statistics of no batch. */
 void training_reset(const training *t);
 
@@ -52,6 +48,7 @@ void train(training *t, unsigned more);
 uint64_t training_digest(uint64_t digest, const training *t);
 
 /* A number of checks each; the last one of a training whose replicas have queues of their own. */
+typedef void training_check(training *t);
 training_check check_calls, check_commands, check_copies, check_late_errors, check_failed_updates,
     check_failed_forward, check_failed_evaluation, check_failed_on_host, check_loading,
     check_refused_commands;
