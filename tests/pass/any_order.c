@@ -143,14 +143,8 @@ static void fold(size_t batch)
     if (under_way.layer == 0)
         end();
     prepare(&c, 0, batch, NULL);
-    for (size_t r = 0; r < replicas; ++r) {
-        const sbn_shard *s = &c.shards[r];
-        foldings[r] = FOLDING_WITH(.outer = 1, .inner = 1, .weight = s->weight, .bias = s->bias,
-                                   .norm_weight = s->weight, .norm_bias = s->bias,
-                                   .folded_weight = s->weight_grad, .folded_bias = s->bias_grad,
-                                   .num_wait = s->num_wait, .wait_list = s->wait_list,
-                                   .event = s->event);
-    }
+    for (size_t r = 0; r < replicas; ++r)
+        foldings[r] = FOLDING_OF(&c.shards[r]);
     must(sbn_batchnorm_fold(layers[0], foldings), "sbn_batchnorm_fold");
     settle(&c);
 }

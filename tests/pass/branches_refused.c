@@ -79,8 +79,13 @@ static const ranks_call pass =
 
 /* --- errors --- */
 
+#define FIRST "layer \"first\" with 3 channels"
+#define SECOND "layer \"second\" with 7 channels"
+#define THIRD "layer \"third\" with 5 channels"
+#define ODD "rank 1 called "
+#define OTHERS "|ranks 0, 2 called "
 #define FAILED(text) .status = CL_OUT_OF_RESOURCES, .heard = text
-#define OF_SECOND "rank 1 called forward of layer \"second\" with 7 channels and reported "
+#define OF_SECOND ODD "forward of " SECOND " and reported "
 
 static void check_errors(test_ranks *all)
 {
@@ -92,7 +97,7 @@ static void check_errors(test_ranks *all)
         ROW(list[2].layer, NULL, "branches[2]: layer|got NULL",
             .heard = "rank 1 called forward and reported SBN_INVALID_ARGUMENT"),
         ROW(list[2], odd->forward[0], "branches[2]: saved|used by 1",
-            .heard = "rank 1 called forward of layer \"first\" with 3 channels and reported"),
+            .heard = ODD "forward of " FIRST " and reported"),
         ROW(second[0].x, written, NULL),
         ROW(second[0].shape[0], 1,
             "branches[1]: forward of layer \"second\", rank 1, replica 0: x must not overlap y of "
@@ -129,10 +134,6 @@ static void check_errors(test_ranks *all)
 
 /* --- disagreements --- */
 
-#define FIRST "layer \"first\" with 3 channels"
-#define SECOND "layer \"second\" with 7 channels"
-#define THIRD "layer \"third\" with 5 channels"
-
 static int save_otherwise(test_rank *m)
 {
     branch_set *set = branch_set_of(m);
@@ -166,34 +167,24 @@ static void check_disagreements(test_ranks *all)
 {
     const branch_set *odd = branch_set_of(&all->of[ODD_RANK]);
     const refusal rows[] = {
-        DISAGREE(count, 2,
-                 "rank 1 called forward of 2 layers|ranks 0, 2 called forward of " THIRD
-                 " in place 3"),
+        DISAGREE(count, 2, ODD "forward of 2 layers" OTHERS "forward of " THIRD " in place 3"),
         ROW(count, 2, NULL),
         DISAGREE(list[1], odd->forward[2],
-                 "rank 1 called forward of " THIRD
-                 " in place 2|ranks 0, 2 called forward of " SECOND " in place 2"),
+                 ODD "forward of " THIRD " in place 2" OTHERS "forward of " SECOND " in place 2"),
         DISAGREE(list[2].flags, SBN_KEEP_RUNNING_STATS,
                  "all ranks called forward of " THIRD " in place 3 |"
                  "(flags SBN_KEEP_RUNNING_STATS on rank 1, 0 on ranks 0, 2)"),
-        DISAGREE(back, 1,
-                 "rank 1 called backward of " FIRST "; |ranks 0, 2 called forward of " FIRST),
-        DISAGREE(frozen, 1,
-                 "rank 1 called forward of 2 layers|ranks 0, 2 called forward of " THIRD
-                 " in place 3"),
+        DISAGREE(back, 1, ODD "backward of " FIRST "; " OTHERS "forward of " FIRST),
+        DISAGREE(frozen, 1, ODD "forward of 2 layers" OTHERS "forward of " THIRD " in place 3"),
         BACK,
-        DISAGREE(count, 1,
-                 "rank 1 called backward of 1 layer;|ranks 0, 2 called backward of " SECOND
-                 " in place 2"),
+        DISAGREE(count, 1, ODD "backward of 1 layer;" OTHERS "backward of " SECOND " in place 2"),
         BACK,
         ROW(list[1], odd->forward[2], NULL),
         DISAGREE(list[2], odd->forward[1],
-                 "rank 1 called backward of " THIRD
-                 " in place 2|ranks 0, 2 called backward of " SECOND " in place 2"),
+                 ODD "backward of " THIRD " in place 2" OTHERS "backward of " SECOND " in place 2"),
         BACK,
         ROW(list[0].flags, SBN_GLOBAL_GRADIENTS, NULL, .odd = ALL_RANKS),
-        DISAGREE(saved, FROZEN_PASS,
-                 "rank 1 called frozen backward of " FIRST "|ranks 0, 2 called backward of " FIRST),
+        DISAGREE(saved, FROZEN_PASS, ODD "frozen backward of " FIRST OTHERS "backward of " FIRST),
         BACK,
         ROW(count, 1, NULL, .odd = ALL_RANKS),
         ROW(saved, ONE_PASS, NULL, .odd = ALL_RANKS),

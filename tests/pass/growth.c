@@ -199,12 +199,7 @@ static void use_models(sbn_batchnorm *layer, sbn_batchnorm *tracking)
     for (size_t r = 0; r < REPLICAS; ++r) {
         const sbn_shard *own_shard = &slices[r].shard;
         buffers[r] = (sbn_parameters){sizeof *buffers, own_shard->weight, own_shard->bias};
-        /* A "dense layer" of one input. */
-        foldings[r] = FOLDING_WITH(.outer = 1, .inner = 1, .weight = own_shard->x,
-                                   .bias = own_shard->x, .norm_weight = own_shard->weight,
-                                   .norm_bias = own_shard->bias,
-                                   .folded_weight = own_shard->weight_grad,
-                                   .folded_bias = own_shard->bias_grad);
+        foldings[r] = FOLDING_OF(own_shard);
     }
     sbn_parameters *own_buffers = own(PARAMETERS, buffers, REPLICAS);
     sbn_folding *own_foldings = own(FOLDING, foldings, REPLICAS);

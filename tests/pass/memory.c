@@ -66,19 +66,18 @@ static size_t peak(size_t groups, int from_output)
                                     .from_output = from_output);
     }
     for (size_t step = 0; step < 2 * LAYERS; ++step) {
-        const int back = step >= LAYERS;
-        const size_t i = back ? 2 * LAYERS - 1 - step : step;
+        const operation op = step < LAYERS ? FORWARD : BACKWARD;
+        const size_t i = op == BACKWARD ? 2 * LAYERS - 1 - step : step;
         sbn_shard shards[REPLICAS];
         for (size_t r = 0; r < REPLICAS; ++r) {
             shards[r] = shard_of(&layers[i], r);
             if (from_output) {
-                shards[r].x = back ? (sbn_buffer)SBN_BUFFER_INIT : shards[r].y;
+                shards[r].x = op == BACKWARD ? (sbn_buffer)SBN_BUFFER_INIT : shards[r].y;
                 shards[r].dy = shards[r].dx;
             }
         }
         for (size_t g = 0; g < groups; ++g)
-            must(fixture_pass(back ? BACKWARD : FORWARD, norms[g][i].layer, shards + g,
-                              norms[g][i].saved, 0, NULL),
+            must(fixture_pass(op, norms[g][i].layer, shards + g, norms[g][i].saved, 0, NULL),
                  "a pass");
         must(clFinish(queue), "clFinish");
         most = sbn_device_memory() > most ? sbn_device_memory() : most;

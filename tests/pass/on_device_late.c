@@ -238,11 +238,7 @@ void check_failed_evaluation(training *t)
 {
     static const float means[MOST_CHANNELS] = {5.0f};
     const slice *s = &t->slices[0];
-    const sbn_shard *own = &s->shard;
-    const sbn_folding folding = FOLDING_WITH(.outer = 1, .inner = 1, .weight = own->bias,
-                                             .norm_weight = own->weight, .norm_bias = own->bias,
-                                             .folded_weight = own->weight_grad,
-                                             .folded_bias = own->bias_grad);
+    const sbn_folding folding = FOLDING_OF(&s->shard);
     must(sbn_batchnorm_fold(t->layer, &folding), "sbn_batchnorm_fold");
     const long written = wraps_calls[WRAP_WRITE];
     must(sbn_evaluate(t->layer, t->shards), "sbn_evaluate");

@@ -231,6 +231,8 @@ static void check_views(void)
     shard->y = in_common(ROW_SIZE);
     shard->x_pitch = shard->y_pitch = PITCH;
 #define VIEWED(field, value, words) ROW(shards[1].field, value, words)
+#define PITCHES \
+    "; between first and last element, tensors of different pitches count as overlapping"
     const refusal rows[] = {
         VIEWED(x_pitch, ROW_SIZE - 1,
                "forward of layer \"first\", rank 0, replica 1: x_pitch: expected 0 or at least the "
@@ -253,9 +255,7 @@ static void check_views(void)
         VIEWED(shape[0], 1, NULL),
         VIEWED(x, own, NULL),
         VIEWED(y.offset, COMMON - ROW_SIZE, ""),
-        VIEWED(y_pitch, PITCH + 1,
-               "y is written and must not overlap x; between first and last element, tensors of "
-               "different pitches count as overlapping"),
+        VIEWED(y_pitch, PITCH + 1, "y is written and must not overlap x" PITCHES),
         VIEWED(y_pitch, PITCH + 1, NULL),
         VIEWED(y.offset, VIEW, ""),
         VIEWED(y_pitch, ROW_SIZE + 1, NULL),
@@ -264,7 +264,7 @@ static void check_views(void)
     REFUSE_PASS(a, rows);
     shard->y = shard->x;
     const refusal in_place[] = {
-        VIEWED(y_pitch, PITCH + 1, "y is written and must not overlap x; between first"),
+        VIEWED(y_pitch, PITCH + 1, "y is written and must not overlap x" PITCHES),
         VIEWED(y_pitch, 0, "y is written and must not overlap x"),
     };
     a.op = EVALUATE;
@@ -301,10 +301,8 @@ static void check_two_views(void)
                "replica 1: y must not overlap x of replica 0 in the same call"),
         VIEWED(y.offset, 2 * ROW_SIZE - 1,
                "replica 1: y must not overlap y of replica 0 in the same call"),
-        VIEWED(
-            y_pitch, 2 * ROW_SIZE,
-            "replica 1: y must not overlap|of replica 0 in the same call; between first and last "
-            "element, tensors of different pitches count as overlapping"),
+        VIEWED(y_pitch, 2 * ROW_SIZE,
+               "replica 1: y must not overlap|of replica 0 in the same call" PITCHES),
     };
     REFUSE_PASS(a, rows);
 }

@@ -102,13 +102,9 @@ static const pattern patterns[] = {
 };
 
 /* dy and x whose products cancel but for what is left of dy, and what is beside that. */
-#define PRODUCTS(what, dy, left, beside_it, x_size) \
-    { \
-        {what, .large = dy, .tiny = left, .beside = beside_it, .balanced = 1}, \
-        { \
-            .large = x_size, .balanced = 1 \
-        } \
-    }
+#define PRODUCTS(what, dy_size, left, beside_it, x_size) \
+    .dy = {what, .large = dy_size, .tiny = left, .beside = beside_it, .balanced = 1}, \
+    .x = {.large = x_size, .balanced = 1}
 
 /* x - mean is x. dy cancels, or its products with x do, but for their lowest bits. */
 static const struct {
@@ -116,14 +112,14 @@ static const struct {
 } gradients[] = {
     {{"dy that cancels", .large = LARGEST, .tiny = 0x1.000002p-48f},
      {.large = 0.5f, .balanced = 1}},
-    PRODUCTS("products that cancel", 0x1.fffff8p5f, 0x1.000002p-49f, -0x1p-49f, 1.0f),
-    PRODUCTS("larger products", 0x1.fffff8p8f, 0x1.000002p-49f, -0x1p-49f, 1.0f),
-    PRODUCTS("products that cancel to more", 0x1.fffff8p5f, 0x1.000002p-38f, -0x1p-38f, 1.0f),
+    {PRODUCTS("products that cancel", 0x1.fffff8p5f, 0x1.000002p-49f, -0x1p-49f, 1.0f)},
+    {PRODUCTS("larger products", 0x1.fffff8p8f, 0x1.000002p-49f, -0x1p-49f, 1.0f)},
+    {PRODUCTS("products that cancel to more", 0x1.fffff8p5f, 0x1.000002p-38f, -0x1p-38f, 1.0f)},
     {{"products of 48 bits", .value = longest_dy}, {.value = longest_x}},
     {{"dy that is x - mean", .large = 0.5f, .balanced = 1}, {.large = 0.5f, .balanced = 1}},
     {{"products with 0", .large = 0.5f}, {.value = half_zero}},
-    PRODUCTS("products too large", 0x1.fffff8p5f, 0x1.000002p-49f, -0x1p-49f, 16.0f),
-    PRODUCTS("products that are cut", 0x1.fffff8p5f, 0x1.000004p-52f, -0x1p-52f, 1.0f),
+    {PRODUCTS("products too large", 0x1.fffff8p5f, 0x1.000002p-49f, -0x1p-49f, 16.0f)},
+    {PRODUCTS("products that are cut", 0x1.fffff8p5f, 0x1.000004p-52f, -0x1p-52f, 1.0f)},
 };
 
 static const char *const lines[] = {

@@ -23,6 +23,14 @@ typedef struct fixture {
 #define SHARD_WITH(...) ((sbn_shard){.size = sizeof(sbn_shard), __VA_ARGS__})
 #define FOLDING_WITH(...) ((sbn_folding){.size = sizeof(sbn_folding), __VA_ARGS__})
 
+/* A folding of a dense layer of one input with a shard's weight and bias, into the place of its gradients. */
+#define FOLDING_OF(shard) \
+    FOLDING_WITH(.outer = 1, .inner = 1, .weight = (shard)->weight, .bias = (shard)->bias, \
+                 .norm_weight = (shard)->weight, .norm_bias = (shard)->bias, \
+                 .folded_weight = (shard)->weight_grad, .folded_bias = (shard)->bias_grad, \
+                 .num_wait = (shard)->num_wait, .wait_list = (shard)->wait_list, \
+                 .event = (shard)->event)
+
 /*
  * The samples first ... first + samples - 1 of the batch with this seed, as
  * (N,C,L), and one replica's buffers for them. Every buffer has an offset.
