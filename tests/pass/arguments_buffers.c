@@ -136,8 +136,6 @@ static void check_running(void)
     must(sbn_batchnorm_set_frozen(a.layer, 0), "sbn_batchnorm_set_frozen");
 }
 
-/* --- memory of the host --- */
-
 enum { TENSOR = SAMPLES / REPLICAS * CHANNELS * PLANE };
 
 /* One element before each keeps them off the begin of a page. */

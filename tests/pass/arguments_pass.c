@@ -4,8 +4,6 @@
 
 #include "support/stage.h"
 
-/* --- handles, flags and results --- */
-
 static void check_handles(void)
 {
     sbn_saved *const no_saved = (sbn_saved *)stage.layer;
@@ -97,8 +95,6 @@ static void check_under_way(void)
         must(sbn_pass_end(passes[i], NULL), "sbn_pass_end");
     stage_reset();
 }
-
-/* --- shapes --- */
 
 static void check_shapes(void)
 {

@@ -26,8 +26,6 @@ static const branch_shape frozen_redone[LAYERS] = {
     {.name = "third", .channels = 5, .plane = 20, .samples = 2, .full = 1},
 };
 
-/* --- one call --- */
-
 /* Saved statistics of the first layer, on each rank: of two passes of one call, and a frozen one. */
 typedef enum saved_of { USUAL, ONE_PASS, OTHER_PASS, FROZEN_PASS, SAVED } saved_of;
 static sbn_saved *saved[RANKS][SAVED];
@@ -76,8 +74,6 @@ static const ranks_call pass =
 
 /* Before a row of backward passes. */
 #define BACK ROW(back, 1, NULL, .odd = ALL_RANKS)
-
-/* --- errors --- */
 
 #define FIRST "layer \"first\" with 3 channels"
 #define SECOND "layer \"second\" with 7 channels"
@@ -131,8 +127,6 @@ static void check_errors(test_ranks *all)
     };
     RANKS_REFUSE(all, &pass, rows);
 }
-
-/* --- disagreements --- */
 
 static int save_otherwise(test_rank *m)
 {
@@ -196,8 +190,6 @@ static void check_disagreements(test_ranks *all)
     RANKS_REFUSE(all, &pass, rows);
     ranks_do(all, end_saved);
 }
-
-/* --- a rank that has failed --- */
 
 /* The first passes of a group: what fails is the memory for its passes, both times. */
 static int without_memory(test_rank *m)

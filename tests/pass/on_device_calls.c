@@ -111,9 +111,8 @@ void check_commands(training *t)
 /* The working memory grows for a layer of more channels while the pass before it may be under way. */
 static void check_wider(training *t)
 {
-    sbn_batchnorm *layer = LAYER_WITH(t->group, .channels = 2 * t->p->channels, .affine = OFF,
-                                      .track_running_stats = OFF);
-    sbn_saved *saved = fixture_saved(layer);
+    const life l = LIVE_WITH(t->group, .channels = 2 * t->p->channels, .affine = OFF,
+                             .track_running_stats = OFF);
     sbn_shard shards[MOST_REPLICAS];
     for (size_t r = 0; r < t->replicas; ++r) {
         shards[r] = t->shards[r];
@@ -122,13 +121,13 @@ static void check_wider(training *t)
     }
     train(t, 0);
     const long waits = wraps_calls[WRAP_WAIT], finished = wraps_calls[WRAP_FINISH];
-    must(sbn_forward(layer, shards, saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(layer, shards, saved, 0, NULL), "sbn_backward");
+    must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(l.layer, shards, l.saved, 0, NULL), "sbn_backward");
     tap_ok(wraps_calls[WRAP_WAIT] == waits && wraps_calls[WRAP_FINISH] == finished,
            "%s: more channels: %ld waits for events, %ld for queues", t->p->what,
            wraps_calls[WRAP_WAIT] - waits, wraps_calls[WRAP_FINISH] - finished);
     must(clFinish(t->queues[0]), "clFinish");
-    fixture_end(layer, saved);
+    fixture_end(l.layer, l.saved);
 }
 
 void check_calls(training *t)

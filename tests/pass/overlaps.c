@@ -153,8 +153,6 @@ static void check_folding(void)
     must(sbn_batchnorm_destroy(adds), "sbn_batchnorm_destroy");
 }
 
-/* --- what may meet --- */
-
 /* Buffers that are only read may be shared, and adjacent ones do not overlap. */
 static void check_apart(void)
 {

@@ -9,8 +9,7 @@
 
 enum { REPLICAS = 2, CHANNELS = 3, PLANE = 37, BATCHES = 5, PER_REPLICA = 2 };
 
-static sbn_group *group;
-static sbn_batchnorm *layer;
+static life usual;
 static slice slices[BATCHES][REPLICAS];
 static sbn_shard shards[BATCHES][REPLICAS];
 
@@ -28,29 +27,29 @@ static void check_orders(uint64_t right[BATCHES])
     static const int order[] = {3, 0, 4, 2, 1};
     sbn_saved *saved[BATCHES];
     for (int b = 0; b < BATCHES; ++b) {
-        saved[b] = fixture_saved(layer);
-        must(sbn_forward(layer, shards[b], saved[b], 0, NULL), "sbn_forward");
-        must(sbn_backward(layer, shards[b], saved[b], 0, NULL), "sbn_backward");
+        saved[b] = fixture_saved(usual.layer);
+        must(sbn_forward(usual.layer, shards[b], saved[b], 0, NULL), "sbn_forward");
+        must(sbn_backward(usual.layer, shards[b], saved[b], 0, NULL), "sbn_backward");
         right[b] = digest_batch(b);
     }
-    const uint64_t running = digest_layer(SBN_DIGEST_START, layer, NULL);
+    const uint64_t running = digest_layer(SBN_DIGEST_START, usual.layer, NULL);
     for (int begun = 0; begun < 2; ++begun) {
         sbn_pass *passes[BATCHES];
         int ready = !begun, same = 0;
         slices_reset(slices[0], BATCHES * REPLICAS);
-        sbn_batchnorm_reset_running_stats(layer);
+        sbn_batchnorm_reset_running_stats(usual.layer);
         for (int b = 0; b < BATCHES; ++b)
-            must(begun ? sbn_forward_begin(layer, shards[b], saved[b], 0, &passes[b])
-                       : sbn_forward(layer, shards[b], saved[b], 0, NULL),
+            must(begun ? sbn_forward_begin(usual.layer, shards[b], saved[b], 0, &passes[b])
+                       : sbn_forward(usual.layer, shards[b], saved[b], 0, NULL),
                  "forward");
         for (int b = 0; b < BATCHES && begun; ++b)
             must(sbn_pass_end(passes[order[b]], NULL), "end");
-        tap_ok(digest_layer(SBN_DIGEST_START, layer, NULL) == running,
+        tap_ok(digest_layer(SBN_DIGEST_START, usual.layer, NULL) == running,
                "begun: %d: passes are combined in the order they began", begun);
         for (int b = 0; b < BATCHES; ++b) {
             const int of = order[b];
-            must(begun ? sbn_backward_begin(layer, shards[of], saved[of], 0, &passes[b])
-                       : sbn_backward(layer, shards[of], saved[of], 0, NULL),
+            must(begun ? sbn_backward_begin(usual.layer, shards[of], saved[of], 0, &passes[b])
+                       : sbn_backward(usual.layer, shards[of], saved[of], 0, NULL),
                  "backward");
         }
         while (!ready)
@@ -77,12 +76,11 @@ static int has_come(cl_event *event)
 static void check_unwanted(int frozen, uint64_t right)
 {
     enum { SUBSETS = 8 };
-    sbn_saved *saved = fixture_saved(layer);
     int come = 0, same = 0;
-    must(sbn_batchnorm_set_frozen(layer, frozen), "sbn_batchnorm_set_frozen");
+    must(sbn_batchnorm_set_frozen(usual.layer, frozen), "sbn_batchnorm_set_frozen");
     for (unsigned wanted = 0; wanted < SUBSETS; ++wanted) {
         slices_reset(slices[0], BATCHES * REPLICAS);
-        must(sbn_forward(layer, shards[0], saved, 0, NULL), "sbn_forward");
+        must(sbn_forward(usual.layer, shards[0], usual.saved, 0, NULL), "sbn_forward");
         for (int others = 0; others < 2; ++others) {
             const unsigned some = others ? ~wanted : wanted;
             cl_event events[REPLICAS] = {NULL};
@@ -94,7 +92,7 @@ static void check_unwanted(int frozen, uint64_t right)
                 few[r].weight_grad.mem = some & 2 ? few[r].weight_grad.mem : NULL;
                 few[r].bias_grad.mem = some & 4 ? few[r].bias_grad.mem : NULL;
             }
-            must(sbn_backward(layer, few, saved, 0, NULL), "sbn_backward");
+            must(sbn_backward(usual.layer, few, usual.saved, 0, NULL), "sbn_backward");
             for (int r = 0; r < REPLICAS; ++r)
                 come += has_come(&events[r]);
         }
@@ -104,14 +102,13 @@ static void check_unwanted(int frozen, uint64_t right)
     tap_ok(come == 2 * SUBSETS * REPLICAS && same == SUBSETS,
            "outputs that are not wanted stay: %d of %d times; %d of %d events", same, SUBSETS, come,
            2 * SUBSETS * REPLICAS);
-    sbn_saved_destroy(saved);
 }
 
 /* A forward pass that is refused leaves the mask, also where it would have needed a larger one. */
 static void check_mask(void)
 {
-    sbn_batchnorm *adds = LAYER_WITH(group, .channels = CHANNELS, .activation = SBN_LEAKY_RELU,
-                                     .residual = 1);
+    sbn_batchnorm *adds = LAYER_WITH(usual.group, .channels = CHANNELS,
+                                     .activation = SBN_LEAKY_RELU, .residual = 1);
     sbn_saved *saved[] = {fixture_saved(adds), fixture_saved(adds)};
     sbn_shard small[REPLICAS], large[REPLICAS], bad[REPLICAS];
     uint64_t digests[4];
@@ -189,8 +186,7 @@ static int evaluate_untracked(test_rank *m)
 
 void checks(void)
 {
-    group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
-    layer = fixture_layer(group, CHANNELS);
+    usual = LIVE_WITH(fixture_group(queue, REPLICAS, SBN_FORM_AUTO), .channels = CHANNELS);
     for (int b = 0; b < BATCHES; ++b)
         slices_open(slices[b], shards[b], REPLICAS, &device, queue, PER_REPLICA, CHANNELS, PLANE,
                     20u + (unsigned)b);
@@ -202,6 +198,5 @@ void checks(void)
     check_empty();
     ranks_same_bits(&device, evaluate_untracked, "evaluation by batch statistics");
     slices_close(slices[0], BATCHES * REPLICAS);
-    sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(group);
+    fixture_die(&usual);
 }
