@@ -1,7 +1,6 @@
 /*
- * What is refused of a pass's buffers: missing ones, too small ones, those of another context, what overlaps;
- * residuals; running statistics that are given; memory of the host. Layers with from_output refuse weights, too, that
- * y could not be divided by, in one layer and in the second of two. After a refusal everything is as before.
+ * What is refused of a pass's buffers, in memory of the host, too; with from_output also weights that y could not be
+ * divided by. After a refusal everything is as before.
  */
 #include <math.h>
 #include <stdio.h>
@@ -237,26 +236,25 @@ typedef struct weight_case {
 } weight_case;
 
 #define WEIGHT "replica 1: weight: expected a magnitude from "
+#define IN_2 " in channel 2, whose bias is "
 static const weight_case weights[] = {
-    {SBN_F32, SBN_IDENTITY, 0.0f, 1.0f, WEIGHT "9.54e-07 in channel 2, whose bias is 1,|got 0"},
-    {SBN_F32, SBN_IDENTITY, -0.0f, 0.0f, WEIGHT "1.88e-37 in channel 2, whose bias is 0,|got -0"},
+    {SBN_F32, SBN_IDENTITY, 0.0f, 1.0f, WEIGHT "9.54e-07" IN_2 "1,|got 0"},
+    {SBN_F32, SBN_IDENTITY, -0.0f, 0.0f, WEIGHT "1.88e-37" IN_2 "0,|got -0"},
     {SBN_F32, SBN_IDENTITY, 0x1p-20f, 1.0f, ""},
     {SBN_F32, SBN_IDENTITY, 0x1.fffffep-21f, 1.0f, WEIGHT "9.54e-07 in channel 2"},
     {SBN_F32, SBN_IDENTITY, -1e-30f, 0.0f, ""},
     {SBN_F32, SBN_LEAKY_RELU, INFINITY, 0.0f, WEIGHT "|in channel 2|got inf"},
     {SBN_F32, SBN_LEAKY_RELU, NAN, 0.0f, WEIGHT "|in channel 2|got nan"},
-    {SBN_F32, SBN_LEAKY_RELU, 1.0f, NAN, WEIGHT "nan in channel 2, whose bias is nan"},
-    {SBN_F32, SBN_LEAKY_RELU, 1.0f, -INFINITY, WEIGHT "inf in channel 2, whose bias is -inf"},
+    {SBN_F32, SBN_LEAKY_RELU, 1.0f, NAN, WEIGHT "nan" IN_2 "nan"},
+    {SBN_F32, SBN_LEAKY_RELU, 1.0f, -INFINITY, WEIGHT "inf" IN_2 "-inf"},
     {SBN_F16, SBN_IDENTITY, 0x1.001p-6f, 2.0f, ""},
-    {SBN_F16, SBN_IDENTITY, 0x1p-7f, 2.0f,
-     WEIGHT "0.0156 in channel 2, whose bias is 2,|got 0.0078125"},
+    {SBN_F16, SBN_IDENTITY, 0x1p-7f, 2.0f, WEIGHT "0.0156" IN_2 "2,|got 0.0078125"},
     {SBN_F16, SBN_IDENTITY, 0x1p-21f, 0.0f, ""},
     {SBN_F16, SBN_IDENTITY, 0x1p-22f, 0.0f, WEIGHT "4.77e-07"},
     {SBN_F16, SBN_LEAKY_RELU, 0x1p-15f, 0.0f, WEIGHT "4.77e-05"},
     {SBN_F16, SBN_LEAKY_RELU, 0x1p-14f, 0.0f, ""},
     {SBN_BF16, SBN_IDENTITY, -0.25f, -4.0f, ""},
-    {SBN_BF16, SBN_IDENTITY, -0.25f, -4.5f,
-     WEIGHT "0.281 in channel 2, whose bias is -4.5,|got -0.25"},
+    {SBN_BF16, SBN_IDENTITY, -0.25f, -4.5f, WEIGHT "0.281" IN_2 "-4.5,|got -0.25"},
 };
 
 /* In the common buffer: the weights and biases of a shard, of which those of channel 2 are these. */

@@ -154,16 +154,15 @@ static void train(sbn_group *group, sbn_batchnorm *layer)
     tap_ok(results[0].size == size_of(RESULT) && results[0].count == 2 * SAMPLES * PLANE &&
                results[1].size == size_of(RESULT) && results[1].count == 2 * PLANE,
            "counts of %d and %d values", (int)results[0].count, (int)results[1].count);
-    sbn_data_parallel_config *own_config = own(PARALLEL, &config, 1);
+    sbn_data_parallel_config *settings = own(PARALLEL, &config, 1);
     sbn_tensors *own_tensors = own(TENSORS, tensors, REPLICAS);
-    must(sbn_data_parallel_create(group, own_config, &parallel), "sbn_data_parallel_create");
+    must(sbn_data_parallel_create(group, settings, &parallel), "sbn_data_parallel_create");
     must(sbn_average_gradients(parallel, &count, 1, own_tensors), "sbn_average_gradients");
     CHECK_LATER(SHARD, shards, REPLICAS, sbn_forward(layer, shards, saved, 0, NULL), "shards[1]");
     CHECK_LATER(BRANCH, branches, 2, sbn_forward_branches(branches, 2, NULL), "branches[1]");
     CHECK_LATER(TENSORS, own_tensors, REPLICAS,
                 sbn_average_gradients(parallel, &count, 1, own_tensors), "replicas[1]");
-    CHECK_LATER(PARALLEL, own_config, 1, sbn_data_parallel_create(group, own_config, &none),
-                "config");
+    CHECK_LATER(PARALLEL, settings, 1, sbn_data_parallel_create(group, settings, &none), "config");
     sbn_data_parallel_destroy(parallel);
     sbn_saved_destroy(saved);
     sbn_saved_destroy(other);
@@ -267,8 +266,7 @@ static uint64_t run(version of)
     CHECK_LATER(GROUP, config, 1, sbn_group_create(config, &none), "config");
     CHECK_LATER(TRANSPORT, transport, 1, sbn_group_create(config, &none), "transport");
     CHECK_LATER(LAYER, settings, 1, sbn_batchnorm_create(group, settings, &no_layer), "config");
-    tap_ok(!overwritten, "structs are filled up to their size, and no further: %d bytes",
-           overwritten);
+    tap_ok(!overwritten, "structs are filled up to their size, no further: %d bytes", overwritten);
     sbn_batchnorm_destroy(layer);
     sbn_batchnorm_destroy(tracking);
     sbn_group_destroy(group);

@@ -38,8 +38,7 @@ void check_late_errors(training *t)
                      "backward of layer \"batchnorm\", which had only been enqueued, has failed",
                      "the next pass");
     const long fills = wraps_calls[WRAP_FILL];
-    must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL),
-         "the one after it");
+    must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL), "the next");
     tap_ok(wraps_calls[WRAP_FILL] == fills + (long)t->replicas,
            "%s: no wide accumulators count as 0 then", t->p->what);
     wraps_condemn(0);
@@ -129,8 +128,7 @@ void check_failed_updates(training *t)
                sbn_strerror(told));
         wraps_condemn(0);
         must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches), "running stats");
-        tap_ok(batches == 2 + heard, "%s: nor counts it: %lld batches", t->p->what,
-               (long long)batches);
+        tap_ok(batches == 2 + heard, "%s: nor counts it: %lld", t->p->what, (long long)batches);
     }
     const sbn_buffer counted = {t->layer->running->device.mem, 2 * t->p->channels};
     int right = 1, failed = 0;
@@ -203,8 +201,7 @@ void check_failed_on_host(training *t)
         failed += sbn_backward(t->layer, t->shards, t->saved, 0, NULL) != SBN_SUCCESS;
         more = wraps_condemned != NULL;
         must(sbn_batchnorm_set_frozen(t->layer, 0), "released");
-        must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL),
-             "sbn_forward");
+        must(sbn_forward(t->layer, t->shards, t->saved, SBN_KEEP_RUNNING_STATS, NULL), "forward");
         wraps_condemn(0);
     }
     const long late = wraps_waited_for_condemned - waited;

@@ -1,9 +1,7 @@
 /*
- * Tensors that overlap: each pair of two replicas' buffers of which one is written is refused, with both names, in
- * every pass and in folding; so are two layers' of a call, and views of one buffer that share an element, in one
- * replica and of two; so are pitches below a row and buffers that are too small for a view. Sizes of halves and bfloat16s are
- * counted in bytes. What interleaves or only touches is accepted. Dense buffers of one replica: arguments_buffers.c;
- * what is in place has the bits of what is apart: tests/pass/same.
+ * Tensors that overlap, of two replicas, of two layers in a call, of views of one buffer: where one is written, both
+ * are named. Pitches and buffers that are too small for views, halves, bfloat16s. What interleaves or only touches is
+ * accepted. Dense buffers of one replica: arguments_buffers.c; the bits of what is in place: tests/pass/same.
  */
 #include <stdio.h>
 #include <string.h>

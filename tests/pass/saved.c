@@ -130,7 +130,7 @@ static void check_clamped(setting as)
 
 enum { CHANNELS = 3, PLANE = 33, ROOM = 4096 };
 
-static unsigned char bytes[ROOM];
+static unsigned char bytes[ROOM], again[ROOM];
 static slice batch;
 /* dy serves as the residual, and its gradient is not asked for. */
 static sbn_shard shard;
@@ -148,14 +148,12 @@ static life live(sbn_group *group, int is_masked, size_t channels)
  */
 static void check_bytes_of_two_passes(void)
 {
-    static unsigned char again[ROOM];
     const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 1, CHANNELS);
     sbn_saved *from = fixture_saved(l.layer);
     size_t size = 0;
     sbn_shard little = shard;
     little.shape[0] = little.shape[2] = 1;
-    expect(sbn_forward(l.layer, &little, l.saved, 0, NULL), SBN_TOO_FEW_VALUES, "got 1",
-           "one value");
+    expect(sbn_forward(l.layer, &little, l.saved, 0, NULL), SBN_TOO_FEW_VALUES, "got 1", "a value");
     must(sbn_forward(l.layer, &shard, from, 0, NULL), "sbn_forward");
     must(sbn_saved_store(from, bytes, ROOM, &size), "sbn_saved_store");
     must(sbn_saved_load(l.saved, bytes, size), "sbn_saved_load");
@@ -198,9 +196,8 @@ static uint64_t state(void)
 
 static void check_refused(void)
 {
-    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
-    const life l = live(group, 1, CHANNELS), wide = live(group, 1, CHANNELS + 1),
-               plain = live(group, 0, CHANNELS);
+    const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 1, CHANNELS);
+    const life wide = live(l.group, 1, CHANNELS + 1), plain = live(l.group, 0, CHANNELS);
     size_t size = 0;
     REFUSED(sbn_saved_store(NULL, bytes, ROOM, &size), "saved: |got NULL");
     REFUSED(sbn_saved_store(l.saved, bytes, ROOM, &size),
@@ -266,16 +263,15 @@ static void check_refused(void)
             free(copy);
         }
     tap_ok(!odd && refused == 864, "%d of 1152 changed bytes of the headers are refused", refused);
-    static unsigned char back[ROOM];
-    expect(WITH_FAILURE(WRAP_READ, 2, sbn_saved_store(l.saved, back, ROOM, &size)),
+    expect(WITH_FAILURE(WRAP_READ, 2, sbn_saved_store(l.saved, again, ROOM, &size)),
            CL_OUT_OF_RESOURCES, "", "a mask that cannot be read");
     expect(WITH_FAILURE(WRAP_WRITE, 1, sbn_saved_load(target, bytes, size)), CL_OUT_OF_RESOURCES,
            "", "a mask that cannot be written");
     /* Frozen, and of another pass, place and count. */
     ++bytes[SBN_SAVED_PASS - 4], ++bytes[SBN_SAVED_PASS], ++bytes[SBN_SAVED_PASS + 4], ++bytes[80];
     must(sbn_saved_load(target, bytes, size), "sbn_saved_load");
-    must(sbn_saved_store(target, back, ROOM, &size), "sbn_saved_store");
-    tap_ok(memcmp(back, bytes, size) == 0, "what is loaded is stored as it was");
+    must(sbn_saved_store(target, again, ROOM, &size), "sbn_saved_store");
+    tap_ok(memcmp(again, bytes, size) == 0, "what is loaded is stored as it was");
     sbn_saved_destroy(target);
     fixture_end(wide.layer, wide.saved);
     fixture_end(plain.layer, plain.saved);

@@ -69,12 +69,9 @@ static const char *take_passes(test_rank *m, uint64_t round, const sbn_shard *sh
         return "the second begin";
     if (draw(4, round, (uint64_t)m->rank) % 2)
         sbn_pass_progress(one, NULL);
-    if (both && draw(5, round, (uint64_t)m->rank) % 2) {
-        sbn_pass *swap = one;
-        one = two;
-        two = swap;
-    }
-    const int ended = sbn_pass_end(one, NULL), ended_too = both ? sbn_pass_end(two, NULL) : ended;
+    const int second_first = both && draw(5, round, (uint64_t)m->rank) % 2;
+    const int ended = sbn_pass_end(second_first ? two : one, NULL);
+    const int ended_too = both ? sbn_pass_end(second_first ? one : two, NULL) : ended;
     /* Few values come up now and then: the same error for all, and nothing to go on with. */
     if (ended == SBN_TOO_FEW_VALUES && ended_too == SBN_TOO_FEW_VALUES)
         return NULL;
