@@ -45,11 +45,8 @@ static int test(void *context, void *request, int *done)
 /* A rank of two whose other never comes; weight and bias trained, or not. */
 static void check_alone(void)
 {
-    const sbn_transport table = {.size = sizeof table,
-                                 .world_size = 2,
-                                 .start = start,
-                                 .test = test};
-    const life l = make_frozen(GROUP_WITH(&queue, .transport = &table));
+    const sbn_transport two = {sizeof two, .world_size = 2, .start = start, .test = test};
+    const life l = make_frozen(GROUP_WITH(&queue, .transport = &two));
     const sbn_shard all = data.shard;
     sbn_shard without = all, few = all;
     sbn_result result = SBN_RESULT_INIT;

@@ -172,11 +172,7 @@ static void take_samples(void)
 {
     static const uint64_t right[] = {7, 9, 11, 13}; /* the odd ones, from the fourth on */
     uint64_t samples[4];
-    sbn_sampler settings = SBN_SAMPLER_INIT;
-    settings.samples = 40;
-    settings.replicas = 2;
-    settings.replica = 1;
-    settings.shuffle = 0;
+    const sbn_sampler settings = {sizeof settings, .samples = 40, .replicas = 2, .replica = 1};
     sbn_sampler *sampler = own(SAMPLER, &settings, 1);
     must(sbn_sampler_take(sampler, 3, 4, samples), "sbn_sampler_take");
     tap_ok(memcmp(samples, right, sizeof right) == 0, "its samples in their order");

@@ -211,15 +211,13 @@ static void check_behind_the_queue(void)
 static void check_copied_behind_the_queue(void)
 {
     static const int waits[] = {WRAP_WAIT, WRAP_FINISH};
-    sbn_shard shard = SHARD_WITH(.dims = 2, .shape = {1, CHANNELS}, .memory = SBN_MEMORY_HOST);
     const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS,
                              .affine = OFF);
     cl_event given = fixture_gate(&device);
+    const sbn_shard shard = SHARD_WITH(.dims = 2, .shape = {1, CHANNELS}, .memory = SBN_MEMORY_HOST,
+                                       .x = {(cl_mem)memory_of[0]}, .y = {(cl_mem)memory_of[1]},
+                                       .num_wait = 1, .wait_list = &given);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
-    shard.x.mem = (cl_mem)memory_of[0];
-    shard.y.mem = (cl_mem)memory_of[1];
-    shard.num_wait = 1;
-    shard.wait_list = &given;
     must(sbn_evaluate(l.layer, &shard), "sbn_evaluate");
     l.group->replicas->host_memory = SBN_HOST_MEMORY_COPIED;
     for (size_t i = 0; i < sizeof waits / sizeof *waits; ++i) {

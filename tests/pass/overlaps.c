@@ -63,10 +63,7 @@ static int check_pairs(const paired_call *c, const role *roles, size_t count)
                 const sbn_buffer buffer = in_common(4 - 2 * r);
                 const size_t at = c->at + r * c->step + of[r]->at;
                 memcpy(shared + at, &buffer, sizeof buffer);
-                pair[r] = (refusal){.change = of[r]->name,
-                                    .at = at,
-                                    .size = sizeof buffer,
-                                    .from = shared,
+                pair[r] = (refusal){of[r]->name, at, sizeof buffer, shared,
                                     .words = r ? words : NULL};
             }
             snprintf(

@@ -32,10 +32,7 @@ static int test(void *context, void *request, int *done)
     return 0;
 }
 
-static const sbn_transport two = {.size = sizeof two,
-                                  .world_size = 2,
-                                  .start = start,
-                                  .test = test};
+static const sbn_transport two = {sizeof two, .world_size = 2, .start = start, .test = test};
 static slice slices[2]; /* of 3 channels and of 5 */
 
 /* Is the pass ready, when there have been so many requests and some time? */
