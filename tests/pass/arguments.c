@@ -51,7 +51,6 @@ static void check_groups(void)
         GROUP(config.size, 0, "config: size|SBN_GROUP_CONFIG_INIT|got 0"),
         GROUP(config.size, sizeof good.config + 4, "config: size|got"),
         GROUP(config.size, 8192, "config: size|got 8192"),
-        GROUP(config.queues, NULL, "queues|1|got NULL"),
         GROUP(config.replicas, 0, "replicas|at least 1|got 0"),
         GROUP(config.replicas, 65536, "replicas: expected at most 65535, got 65536"),
         GROUP(config.queues, NULL, NULL),

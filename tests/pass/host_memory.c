@@ -29,10 +29,7 @@ static sbn_shard open_shard(void)
     return s;
 }
 
-/*
- * A group fails with its device: each pass has another, of the same programs. Of bfloat16s, with a residual,
- * a mask and channels last.
- */
+/* A group fails with its device: each pass has another one. Of bfloat16s, channels last, with a residual and a mask. */
 static life live(cl_command_queue on, int host_combines)
 {
     sbn_group *group = fixture_group(on, 1, SBN_FORM_CPU);

@@ -2,8 +2,7 @@
  * Passes over more than 2^32 elements, 8.9 GB of bfloat16s in one shard, in a few megabytes: the samples are equal, and
  * all but the first and the last of a tensor lie in the same memory, mapped again and again. The samples are a power of
  * two, so that mean and variance are exactly those of one sample, and every output must have the bits of a batch of
- * one. The buffers name the first pages (tests/support/address_space.h): the library is told the size of the whole, by
- * the wrapped query.
+ * one. The buffers name the first pages (tests/support/address_space.h): the library is told the size of the whole.
  */
 #include <stdint.h>
 #include <stdlib.h>

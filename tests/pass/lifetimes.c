@@ -100,10 +100,7 @@ static void check_under_pass(void)
            "the sentence of a failed call outlives what is destroyed after it");
 }
 
-/*
- * A layer that has moved belongs to its new group alone. Evaluation by the batch's statistics keeps
- * its own, which follow the layer.
- */
+/* A layer that has moved belongs to its new group alone; the statistics of evaluation by the batch follow it. */
 static void check_moved(void)
 {
     first = NULL;

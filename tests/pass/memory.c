@@ -51,10 +51,7 @@ static sbn_shard shard_of(const layer *l, size_t replica)
     return s;
 }
 
-/*
- * The most that the library holds in a step, with the replicas in so many groups; from the output y is
- * over x, and dx over dy.
- */
+/* The most that the library holds in a step, of replicas in so many groups; from the output y and dx are in place. */
 static size_t peak(size_t groups, int from_output)
 {
     life norms[REPLICAS][LAYERS];

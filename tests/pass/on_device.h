@@ -1,7 +1,4 @@
-/*
- * Passes that devices combine (tests/pass/on_device.c): a problem, and a group with one layer that is
- * trained on it, on one of two queues.
- */
+/* Passes that devices combine: a problem, and a group with one layer that is trained on it, on one of two queues. */
 #pragma once
 
 #include "support/main.h"

@@ -73,10 +73,7 @@ void check_late_errors(training *t)
     training_close(&fresh);
 }
 
-/*
- * A command is refused: the group stays usable, and all queues are flushed, as what one has may wait for
- * what another has.
- */
+/* A command is refused: the group stays usable; all queues are flushed, as what one has may wait for another's. */
 void check_refused_commands(training *t)
 {
     int refused = 0, flushed = 0, undefined = 0, status = 1;

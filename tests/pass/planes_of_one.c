@@ -1,9 +1,8 @@
 /*
- * Planes of one element at the ends of what their sums hold (cl/cpu/rows_of_one.cl): x from 2^-17 and
- * dy to 2^7, their products from 2^-49 to 2^6, with full mantissas, so that 64 rows need every
- * bit; and a step beyond, where bits are cut; and all of them times powers of two, with which none or not all fit the
- * narrow format. What remains where sums cancel must be that of exact sums in integers, here of 128 bits. On every
- * usable device, of which make check shows PoCL's alone.
+ * Planes of one element at the ends of what their sums hold (cl/cpu/rows_of_one.cl): x from 2^-17 and dy to 2^7, their
+ * products from 2^-49 to 2^6, with full mantissas, so that 64 rows need every bit; a step beyond, where bits are cut;
+ * all of them times powers of two, with which none or not all fit the narrow format. What remains where sums cancel
+ * must be that of exact sums in integers, here of 128 bits. On every usable device; make check shows PoCL's alone.
  */
 #include <math.h>
 #include <stdio.h>

@@ -120,10 +120,7 @@ static void check_larger(int function)
     fixture_die(&l);
 }
 
-/*
- * Running statistics of the last of two replicas: a queue in order brings them behind what it has, so no outputs
- * of either are enqueued before.
- */
+/* Running statistics of the last of two replicas are read behind what its queue has: no outputs are enqueued before. */
 static void check_given(void)
 {
     const cl_command_queue queues[] = {queue, fixture_queue(&device, 0)};

@@ -19,10 +19,7 @@
 
 static sbn_replica *replica;
 
-/*
- * Two tensors and a result; two tables, three rows of which the apply kernels read; four elements' signs in a byte;
- * accumulators.
- */
+/* Two tensors, a result; two tables, of which apply kernels read three rows; four signs in a byte; accumulators. */
 enum { X, DY, OUT, COEFFICIENTS, GRADIENTS, MASK, NARROW, WIDE, SPACES };
 
 static address_space fields[SPACES];
