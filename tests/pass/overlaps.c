@@ -27,12 +27,10 @@ typedef struct role {
 
 #define TENSOR(field) #field, offsetof(sbn_shard, field)
 #define FOLDED(field) #field, offsetof(sbn_folding, field)
-static const role forward_roles[] = {
-    {TENSOR(x), 0},
-    {TENSOR(y), 1},
-    {TENSOR(weight), 0},
-    {TENSOR(bias), 0},
-};
+static const role forward_roles[] = {{TENSOR(x), 0},
+                                     {TENSOR(y), 1},
+                                     {TENSOR(weight), 0},
+                                     {TENSOR(bias), 0}};
 static const role backward_roles[] = {{TENSOR(x), 0},           {TENSOR(dy), 0},
                                       {TENSOR(weight), 0},      {TENSOR(dx), 1},
                                       {TENSOR(weight_grad), 1}, {TENSOR(bias_grad), 1}};
