@@ -212,8 +212,9 @@ static void check_copied_behind_the_queue(void)
                              .affine = OFF);
     cl_event given = fixture_gate(&device);
     const sbn_shard shard = SHARD_WITH(.dims = 2, .shape = {1, CHANNELS}, .memory = SBN_MEMORY_HOST,
-                                       .x = {(cl_mem)memory_of[0]}, .y = {(cl_mem)memory_of[1]},
-                                       .num_wait = 1, .wait_list = &given);
+                                       .x = SBN_HOST_BUFFER(memory_of[0]),
+                                       .y = SBN_HOST_BUFFER(memory_of[1]), .num_wait = 1,
+                                       .wait_list = &given);
     must(clSetUserEventStatus(given, CL_COMPLETE), "clSetUserEventStatus");
     must(sbn_evaluate(l.layer, &shard), "sbn_evaluate");
     l.group->replicas->host_memory = SBN_HOST_MEMORY_COPIED;
