@@ -33,13 +33,15 @@ static int calls;
 static int start(void *context, int tag, int64_t *words, size_t count, void **request)
 {
     (void)context, (void)tag, (void)words, (void)count, (void)request;
-    return ++calls, -1;
+    ++calls;
+    return -1;
 }
 
 static int test(void *context, void *request, int *done)
 {
     (void)context, (void)request, (void)done;
-    return ++calls, -1;
+    ++calls;
+    return -1;
 }
 
 /* A rank of two whose other never comes; weight and bias trained, or not. */
