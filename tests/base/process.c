@@ -47,9 +47,8 @@ static void test_fork(void)
     sbn_model *model;
     pthread_t thread;
     int right = 0;
-    if (!tap_ok(sbn_model_create(&model) == SBN_SUCCESS, "a model"))
-        return;
-    tap_ok(pthread_create(&thread, NULL, keep_locking, model) == 0, "a thread that locks");
+    must(sbn_model_create(&model), "sbn_model_create");
+    must(pthread_create(&thread, NULL, keep_locking, model), "pthread_create");
     for (int i = 0; i < FORKS; ++i) {
         int status = -1;
         const pid_t child = fork();
@@ -82,11 +81,8 @@ static int descriptors(int closed_only)
 static void test_exec(const char *path)
 {
     sbn_checkpoint *checkpoint;
-    const int all = descriptors(0);
-    const int closed = descriptors(1);
-    if (!tap_ok(sbn_checkpoint_create(path, &checkpoint) == SBN_SUCCESS, "a checkpoint: %s",
-                sbn_last_error()))
-        return;
+    const int all = descriptors(0), closed = descriptors(1);
+    must(sbn_checkpoint_create(path, &checkpoint), "sbn_checkpoint_create");
     tap_ok(descriptors(0) == all + 1 && descriptors(1) == closed + 1,
            "its file is closed in other programs: %d files more, %d of them closed",
            descriptors(0) - all, descriptors(1) - closed);

@@ -32,8 +32,9 @@ static void check_bits(void)
 
 /* A pass of a rank: forward of the first layer, if nothing else is said. */
 typedef struct arguments {
-    int second, backward; /* another layer, the other pass */
-    int fresh, no_saved;  /* saved statistics of its own, or none */
+    operation op;
+    int second;          /* another layer */
+    int fresh, no_saved; /* saved statistics of its own, or none */
     sbn_shard shard;
     size_t result; /* its size */
     failure fails;
@@ -60,12 +61,9 @@ static int call(test_rank *m, const void *of)
     sbn_batchnorm *own = a->own.channels ? fixture_layer_with(m->group, a->own) : NULL;
     sbn_batchnorm *layer = own ? own : a->second ? m->second : m->layer;
     sbn_saved *fresh = own || a->fresh ? fixture_saved(layer) : NULL;
-    sbn_saved *saved = fresh ? fresh : a->second ? m->second_saved : m->saved;
-    wraps_fail(a->fails.function, a->fails.n);
-    rank_says(m, a->backward
-                     ? sbn_backward(layer, &a->shard, saved, 0, &result)
-                     : sbn_forward(layer, &a->shard, a->no_saved ? NULL : saved, 0, &result));
-    wraps_fail(WRAP_ANY, 0);
+    sbn_saved *saved = a->no_saved ? NULL : fresh ? fresh : a->second ? m->second_saved : m->saved;
+    rank_says(m, WITH_FAILURE(a->fails.function, a->fails.n,
+                              fixture_pass(a->op, layer, &a->shard, saved, 0, &result)));
     sbn_saved_destroy(fresh);
     sbn_batchnorm_destroy(own);
     return m->status;
@@ -108,7 +106,7 @@ static void check_refusals(test_ranks *all)
         DISAGREE(second, 1,
                  "rank 1 called forward of layer \"second\"|"
                  "ranks 0, 2 called forward of layer \"first\" with 3 channels"),
-        DISAGREE(backward, 1, "rank 1 called backward of|ranks 0, 2 called forward of"),
+        DISAGREE(op, BACKWARD, "rank 1 called backward of|ranks 0, 2 called forward of"),
         OWN_LAYER,
         ROW(shard.shape[1], 2, NULL),
         DISAGREE(
@@ -128,7 +126,7 @@ static void check_refusals(test_ranks *all)
                  .odd = ALL_RANKS),
         ROW(shard.y.offset, 1 << 20, "rank 1, replica 0: y: ", INVALID),
         ROW(no_saved, 1, "saved|got NULL", INVALID),
-        ALL(backward, 1),
+        ALL(op, BACKWARD),
         ROW(result, 1, "result: size", .heard = "rank 1 called backward|SBN_INVALID_ARGUMENT"),
         /* One value in all. */
         ALL(shard.shape[2], 1),

@@ -318,43 +318,38 @@ static int forward_unsaved(test_rank *m)
     return rank_says(m, sbn_forward(m->layer, m->shards, NULL, 0, NULL));
 }
 
+typedef struct told {
+    int (*early)(test_rank *), (*late)(test_rank *);
+    int status, local; /* of the late rank: where a timeout fails, and where it is local */
+    const char *what;
+} told;
+
+static const told tellings[] = {
+    {rank_forward, split, SBN_REMOTE_ERROR, SBN_SUCCESS, "a late split"},
+    {rank_forward, join, SBN_REMOTE_ERROR, SBN_REMOTE_ERROR, "a late sbn_data_parallel_create"},
+    {forward_unsaved, rank_forward, SBN_REMOTE_ERROR, SBN_SUCCESS, "late to ranks with errors"},
+    {rank_forward, forward_unsaved, SBN_INVALID_ARGUMENT, SBN_INVALID_ARGUMENT,
+     "late, with an error"},
+};
+
 /* Who comes late to a pass that others have given up is told so, and its group fails too, or goes on alone. */
-static void check_told(int (*early)(test_rank *), int (*late)(test_rank *),
-                       sbn_timeout_action action, int status, const char *what)
+static void check_told(const told *of, sbn_timeout_action action)
 {
     static const char words[] = "rank cannot take part|called forward|reported SBN_TIMEOUT";
     const int local = action == SBN_TIMEOUT_LOCAL;
     test_ranks all;
     ranks_open_waits(&all, &device, 3, NULL, TIMEOUT, action);
-    ranks_do_some(&all, ON_TIME, early);
+    ranks_do_some(&all, ON_TIME, of->early);
     const double start = sbn__seconds();
-    ranks_do_some(&all, LATE, late);
-    expect_rank(&all.of[2], status, late == forward_unsaved ? "saved: expected" : words, what);
-    expect_status(&all, 2, local ? SBN_SUCCESS : SBN_REMOTE_ERROR, words, what);
+    ranks_do_some(&all, LATE, of->late);
+    expect_rank(&all.of[2], local ? of->local : of->status,
+                of->late == forward_unsaved ? "saved: expected" : words, of->what);
+    expect_status(&all, 2, local ? SBN_SUCCESS : SBN_REMOTE_ERROR, words, of->what);
     ranks_do_some(&all, LATE, rank_forward);
     const double waited = sbn__seconds() - start;
-    expect_rank(&all.of[2], local ? SBN_SUCCESS : SBN_GROUP_FAILED, words, what);
-    tap_ok(waited < TIMEOUT, "%s: and the pass behind it: %g s of 0.5", what, waited);
+    expect_rank(&all.of[2], local ? SBN_SUCCESS : SBN_GROUP_FAILED, words, of->what);
+    tap_ok(waited < TIMEOUT, "%s: and the pass behind it: %g s of 0.5", of->what, waited);
     ranks_close(&all);
-}
-
-static void checks_of_told(void)
-{
-    static const struct {
-        int (*early)(test_rank *), (*late)(test_rank *);
-        int status, local; /* of the late rank: where a timeout fails, and where it is local */
-        const char *what;
-    } rows[] = {
-        {rank_forward, split, SBN_REMOTE_ERROR, SBN_SUCCESS, "a late split"},
-        {rank_forward, join, SBN_REMOTE_ERROR, SBN_REMOTE_ERROR, "a late sbn_data_parallel_create"},
-        {forward_unsaved, rank_forward, SBN_REMOTE_ERROR, SBN_SUCCESS, "late to ranks with errors"},
-        {rank_forward, forward_unsaved, SBN_INVALID_ARGUMENT, SBN_INVALID_ARGUMENT,
-         "late, with an error"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        check_told(rows[i].early, rows[i].late, SBN_TIMEOUT_FAIL, rows[i].status, rows[i].what);
-        check_told(rows[i].early, rows[i].late, SBN_TIMEOUT_LOCAL, rows[i].local, rows[i].what);
-    }
 }
 
 /* Nobody waits: the next call learns of it. */
@@ -365,13 +360,11 @@ static void check_alone(void)
     ranks_open(&all, &device, 1, NULL, NULL, NULL);
     test_rank *m = &all.of[0];
     must(exchange_join(m), "sbn_data_parallel_create");
-    rank_forward(m);
-    expect(m->status, SBN_SUCCESS, "", "alone, before");
+    expect(rank_forward(m), SBN_SUCCESS, "", "alone, before");
     REFUSED(sbn_group_abort(NULL), "group|got NULL");
     expect(sbn_group_abort(m->group), SBN_SUCCESS, "", "the abort");
     expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, at once");
-    rank_forward(m);
-    expect(m->status, SBN_GROUP_FAILED, words, "alone, the next pass");
+    expect(rank_forward(m), SBN_GROUP_FAILED, words, "alone, the next pass");
     expect(exchange_average(m), SBN_GROUP_FAILED, words, "alone, the next exchange");
     expect(split(m), SBN_GROUP_FAILED, words, "alone, a split");
     expect_status(&all, 0, SBN_ABORTED, "sbn_group_abort was called", "alone, afterwards");
@@ -386,13 +379,12 @@ static void check_alone(void)
 void checks_of_deadlines(void)
 {
     check_alone();
-    check_expected(SBN_TIMEOUT_FAIL);
-    check_expected(SBN_TIMEOUT_LOCAL);
-    check_exchange_behind(SBN_TIMEOUT_FAIL);
-    check_exchange_behind(SBN_TIMEOUT_LOCAL);
-    checks_of_told();
-    for (size_t i = 0; i < sizeof waits / sizeof *waits; ++i)
-        for (int aborts = 0; aborts < 2; ++aborts)
-            for (int local = 0; local < 2; ++local)
-                check(&waits[i], local ? SBN_TIMEOUT_LOCAL : SBN_TIMEOUT_FAIL, aborts);
+    for (sbn_timeout_action action = SBN_TIMEOUT_FAIL; action <= SBN_TIMEOUT_LOCAL; ++action) {
+        check_expected(action);
+        check_exchange_behind(action);
+        for (size_t i = 0; i < sizeof tellings / sizeof *tellings; ++i)
+            check_told(&tellings[i], action);
+        for (size_t i = 0; i < 2 * sizeof waits / sizeof *waits; ++i)
+            check(&waits[i / 2], action, (int)i % 2);
+    }
 }

@@ -168,10 +168,8 @@ static void check_memory(void)
     open_ranks(RANKS, 1);
     must(sbn__request_reserve(&request, WORDS, "a test"), "sbn__request_reserve");
     request.words[2] = 9;
-    wraps_fail(WRAP_ALLOCATE, 1);
-    expect(sbn__request_reserve(&request, 100, "a test"), SBN_OUT_OF_MEMORY,
-           "no memory left for a test", "no memory for more words");
-    wraps_fail(WRAP_ALLOCATE, 0);
+    expect(WITH_FAILURE(WRAP_ALLOCATE, 1, sbn__request_reserve(&request, 100, "a test")),
+           SBN_OUT_OF_MEMORY, "no memory left for a test", "no memory for more words");
     tap_ok(request.capacity == WORDS && request.words && request.words[2] == 9,
            "the room that it had is kept, to tell the others");
     sbn__request_free(&request);

@@ -80,13 +80,10 @@ static void check_modes(void)
     unlink(folder_path("shared"));
     unlink(folder_path("fresh"));
     umask(old_mask);
-    wraps_fail(WRAP_CLOSE, 1);
-    status = save(folder_path("fresh"));
-    wraps_fail(WRAP_CLOSE, 0);
+    status = WITH_FAILURE(WRAP_CLOSE, 1, save(folder_path("fresh")));
     tap_ok(status == SBN_IO_ERROR && strcmp(system_calls, "OU") == 0,
            "a draft that cannot be closed is removed once: %s: %s", system_calls, sbn_last_error());
-    wraps_fail(WRAP_OPENAT, 1);
-    status = save(folder_path("fresh"));
+    status = WITH_FAILURE(WRAP_OPENAT, 1, save(folder_path("fresh")));
     tap_ok(status == SBN_IO_ERROR && strstr(sbn_last_error(), "/fresh: making its draft") &&
                !*system_calls,
            "one that cannot be made is not: %s: %s", system_calls, sbn_last_error());
@@ -97,9 +94,7 @@ static int save_failing(const char *name, int function, int n, int error)
 {
     make("private", "old", 0600);
     wraps_errno = error;
-    wraps_fail(function, n);
-    const int status = save(folder_path(name));
-    wraps_fail(function, 0);
+    const int status = WITH_FAILURE(function, n, save(folder_path(name)));
     wraps_errno = EIO;
     return status;
 }
