@@ -125,11 +125,13 @@ static void check_colours(test_ranks *all, const int *colours, int count, const 
     tap_ok(came == expected, "%s: each subgroup has the statistics of its own samples", what);
 }
 
+static const int across[] = {0, 1, 0, 1, 1}, one[] = {0, 0, 0, 0, 0};
+
 static void check_subgroups(test_ranks *all)
 {
-    const int across[] = {0, 1, 0, 1, 1}, inside[] = {0, 0, 1, 2, 2}, ring[] = {0, 1, 1, 0, 2};
+    const int inside[] = {0, 0, 1, 2, 2}, ring[] = {0, 1, 1, 0, 2};
     const int single[] = {SBN_NO_COLOUR, SBN_NO_COLOUR, 0, SBN_NO_COLOUR, SBN_NO_COLOUR};
-    const int some[] = {0, SBN_NO_COLOUR, SBN_NO_COLOUR, 0, SBN_NO_COLOUR}, one[] = {0, 0, 0, 0, 0};
+    const int some[] = {0, SBN_NO_COLOUR, SBN_NO_COLOUR, 0, SBN_NO_COLOUR};
     check_colours(all, across, 2, "subgroups that cross ranks");
     check_colours(all, inside, 3, "subgroups inside a rank");
     check_colours(all, ring, 3, "subgroups that share ranks");
@@ -140,7 +142,7 @@ static void check_subgroups(test_ranks *all)
 
 /* --- ranks that disagree ----------------------------------------------------------------- */
 
-static const int any_colours[] = {0, 1, 0, 1, 1}, wrong_colour[] = {-7};
+static const int wrong_colour[] = {-7};
 
 typedef struct arguments {
     const int *colours;
@@ -180,9 +182,9 @@ static void check_disagreements(test_ranks *all)
 {
     static const ranks_call split = {sizeof(arguments), right,      call,
                                      rank_reset,        rank_state, use_subgroups};
-    colours_of_all = any_colours;
+    colours_of_all = across;
     RANKS_REFUSE(all, &split, rows);
-    check_colours(all, any_colours, 2, "after disagreements");
+    check_colours(all, across, 2, "after disagreements");
 }
 
 /* --- a rank that hears late ---------------------------------------------------------------- */
@@ -216,7 +218,6 @@ static int split_late(test_rank *m)
 
 static void check_late(void)
 {
-    static const int one[] = {0, 0, 0, 0, 0};
     colours_of_all = one;
     for (int i = 0; i < 8; ++i) {
         test_ranks all;
