@@ -169,7 +169,6 @@ static void parallel_calls(sbn_group *group, const slice *s)
 {
     sbn_data_parallel *parallel = NULL;
     sbn_tensors tensors = SBN_TENSORS_INIT;
-    const size_t elements = s->elements;
     tensors.buffers = &s->shard.x;
     count(sbn_data_parallel_create(group, NULL, &parallel));
     if (!parallel)
@@ -178,8 +177,8 @@ static void parallel_calls(sbn_group *group, const slice *s)
     const size_t replicas = sbn_data_parallel_replicas(parallel);
     broken_promises += sbn_data_parallel_first(parallel) >= replicas ||
                        replicas < (size_t)parallel->communicator.transport.world_size;
-    count(sbn_average_gradients(parallel, &elements, 1, &tensors));
-    count(sbn_broadcast(parallel, &elements, 1, 0, &tensors));
+    count(sbn_average_gradients(parallel, &s->elements, 1, &tensors));
+    count(sbn_broadcast(parallel, &s->elements, 1, 0, &tensors));
     sbn_data_parallel_destroy(parallel);
 }
 

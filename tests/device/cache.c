@@ -14,8 +14,8 @@
 
 #include "program/cache.h"
 #include "base/memory.h"
+#include "support/fixture.h"
 #include "support/folder.h"
-#include "support/tap.h"
 
 enum { SIZE = 100000, PROCESSES = 4, ROUNDS = 300 };
 
@@ -198,9 +198,8 @@ static void other_rights(const char *program)
 {
     char command[2048];
     const char *copy = folder_path("program"), *folder = folder_path("chosen");
-    const char *under = getenv("SBN_TEST_UNDER");
     int status = -1;
-    if (geteuid() != 0 || (under && *under)) {
+    if (geteuid() != 0 || *tool()) {
         tap_skip("only root can make a program that runs with another user's rights, and no tool "
                  "can watch it");
         return;

@@ -1,10 +1,9 @@
-/* Faults of a device's arithmetic, as edits of cl/common/self_test.cl. */
+/*
+ * Faults of a device's arithmetic, as edits of cl/common/self_test.cl, in the order of the rules: what is in the
+ * source, in one place, what instead, and words of the sentence. A fourth text: for the CPU form alone.
+ */
 #pragma once
 
-/*
- * What is in the source, what instead, and words of the sentence, in the order of the rules; each replaces one place.
- * A fourth text: for the CPU form alone.
- */
 enum { IS, INSTEAD, WORDS, CPU_ONLY, FAULT_TEXTS };
 
 static const char *const self_test_faults[][FAULT_TEXTS] = {

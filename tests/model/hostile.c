@@ -9,11 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <syncbn.h>
-
 #include "safetensors/file.h"
+#include "support/fixture.h"
 #include "support/folder.h"
-#include "support/tap.h"
 
 enum { MILLION = 1000000, TENSORS = MILLION + 3 /* a prime */, ALARM = 300 };
 
@@ -105,12 +103,9 @@ static size_t occupied(void)
 /* Twice the header's size, and a MB; a sanitizer takes far more. */
 static int limit_memory(size_t size)
 {
-    const char *under = getenv("SBN_TEST_UNDER");
     const size_t now = occupied();
     struct rlimit limit = {now + 2 * size + MILLION, RLIM_INFINITY};
-    if (under && *under)
-        return 0;
-    return now == 0 || setrlimit(RLIMIT_AS, &limit) != 0;
+    return !*tool() && (now == 0 || setrlimit(RLIMIT_AS, &limit) != 0);
 }
 
 static int read_limited(size_t count, const char *words)

@@ -123,16 +123,13 @@ static void check_odd(void)
                          "\"e\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[8,8]}}    ";
     sbn_tensor_file file;
     vectors_write(path, header, strlen(header), 0, 10);
-    const int status = sbn__tensor_file_open(&file, path);
-    tap_ok(!status && file.header.count == 4 && strlen(header) % 8 != 0, "odd but true: %s",
-           sbn_last_error());
-    if (status)
-        return;
+    must(sbn__tensor_file_open(&file, path), "odd but true");
     const sbn_tensor *a = sbn__tensor_header_find(&file.header, "a");
     int64_t value = 77;
     char byte = 77;
     float none = 77;
-    tap_ok(a && a->elements == 1 && !sbn__tensor_read_integer(&file, a, &value) && value == 0 &&
+    tap_ok(file.header.count == 4 && a && a->elements == 1 &&
+               !sbn__tensor_read_integer(&file, a, &value) && value == 0 &&
                !sbn__tensor_read(&file, a, 7, &byte, 1) && byte == 0 &&
                !sbn__tensor_read_floats(&file, &file.header.tensors[3], &none) && none == 77,
            "a scalar is read, its last byte, and none of no floats");
@@ -174,15 +171,13 @@ static void check_json(void)
         "\"\" :\"\xc3\xa9\xee\x80\x80\xf4\x8f\xbf\xbf\"}}";
     sbn_tensor_file file;
     vectors_write(path, header, strlen(header), 0, 6);
-    if (!tap_ok(sbn__tensor_file_open(&file, path) == SBN_SUCCESS, "spaces and escapes: %s",
-                sbn_last_error()))
-        return;
+    must(sbn__tensor_file_open(&file, path), "spaces and escapes");
     const sbn_tensor_header *read = &file.header;
     const sbn_tensor *tensor =
         sbn__tensor_header_find(read, "\xc3\xa9\xf0\x9f\x98\x80\xf0\x90\x80\x80/\"");
     tap_ok(tensor && strcmp(tensor->shape, "[2,3]") == 0 && sbn__shape_dims(tensor->shape) == 2 &&
                sbn__shape_dims("[]") == 0 && tensor->elements == 6,
-           "the name is in UTF-8, the shape without spaces");
+           "spaces and escapes: the name is in UTF-8, the shape without spaces");
     static const char pairs[] =
         "k\t\xc2\x80\xe0\xa0\x80\0\b \f\n\0\0\xc3\xa9\xee\x80\x80\xf4\x8f\xbf\xbf";
     tap_ok(read->metadata.count == 2 && memcmp(read->metadata.strings, pairs, sizeof pairs) == 0,
