@@ -142,15 +142,12 @@ static void recorded(void)
         "GPU 1x800000000x2 first: 50000000x1 of 16x4, tail; p 800000000x1x1 of 1024; 0",
         "GPU 1x1500000000x1 last: 46875000x1 of 32x128, tail; r 1464844x1x1 of 1; 0",
     };
-    sbn_replica replicas[] = {
-        {.form = SBN_FORM_CPU, .compute_units = 4, .cache_size = (size_t)32 << 20},
-        {.form = SBN_FORM_GPU,
-         .compute_units = 132,
-         .counts_slices = 1,
-         .cache_size = (size_t)50 << 20},
-        {.form = SBN_FORM_GPU, .compute_units = 132, .cache_size = (size_t)50 << 20},
+    const sbn_replica replicas[] = {
+        {.form = SBN_FORM_CPU, .compute_units = 4, .cache_size = 32 << 20},
+        {.form = SBN_FORM_GPU, .compute_units = 132, .cache_size = 50 << 20, .counts_slices = 1},
+        {.form = SBN_FORM_GPU, .compute_units = 132, .cache_size = 50 << 20},
         {.form = SBN_FORM_GPU, .compute_units = 304, .counts_slices = 1},
-        {.form = SBN_FORM_CPU, .compute_units = 64, .cache_size = (size_t)32 << 20},
+        {.form = SBN_FORM_CPU, .compute_units = 64, .cache_size = 32 << 20},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         size_t extents[3];
