@@ -3,8 +3,7 @@
 asan_programs += tests/device/cache tests/device/device_memory tests/device/embedded tests/device/shared_programs \
 	tests/device/tuned_plans tests/device/tuning
 plain_programs += tests/device/combine tests/device/host_queue tests/device/programs tests/device/soft_doubles
-tests_device_combine_SOURCES = tests/device/combine.c tests/device/combine.h tests/device/combine_rows.c \
-	tests/device/combine_sums.c
+tests_device_combine_SOURCES = tests/device/combine.c tests/device/combine.h tests/device/combine_sums.c
 tests_device_device_memory_LDFLAGS = $(wraps)
 tests_device_embedded_LDFLAGS = $(wraps)
 tests_device_host_queue_SOURCES = tests/device/host_queue.c tests/support/wraps_queries.c
