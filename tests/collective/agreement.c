@@ -95,14 +95,12 @@ static void disagree(int world_size, size_t place, const refusal *rows, size_t c
 static void check_settings(void)
 {
     const refusal rows[] = {
-        SET(eps, 1e-3, "eps 0.001", "1e-05"),
         SET(eps_mode, SBN_EPS_CLAMP, "eps_mode SBN_EPS_CLAMP", "SBN_EPS_ADD"),
         SET(momentum, 0.01, "momentum 0.01", "0.1"),
         SET(average, SBN_AVERAGE_CUMULATIVE, "average SBN_AVERAGE_CUMULATIVE",
             "SBN_AVERAGE_MOMENTUM"),
         SET(affine, 0, "affine 0", "1"),
         SET(track_running_stats, 0, "track_running_stats 0", "1"),
-        SET(type, SBN_BF16, "type SBN_BF16", "SBN_F32"),
         SET(activation, SBN_LEAKY_RELU, "activation SBN_LEAKY_RELU", "SBN_IDENTITY"),
         SET(slope, 100000, "slope 100000", "0.01"),
         SET(residual, 1, "residual 1", "0"),
@@ -128,7 +126,6 @@ static void check_calls(void)
     const refusal rows[] = {
         ROW(config.eps, 1.0000000000000003e-05,
             ALIKE " (eps 1.0000000000000003e-05 on rank 1, 1e-05 on ranks 0, 2, 3)"),
-        ROW(order, 2, ALIKE " (order version 2 on rank 1, 3 on ranks 0, 2, 3)"),
         ROW(block, 512, ALIKE " (elements a block 512 on rank 1, 256 on ranks 0, 2, 3)"),
         ROW(call.number, 6, ALIKE " (call number 6 on rank 1, 7 on ranks 0, 2, 3)"),
         ROW(call.number, 65543, ALIKE " (call number 65543 on rank 1, 7 on ranks 0, 2, 3)"),
