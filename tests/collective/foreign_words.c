@@ -14,14 +14,9 @@ enum { WORLD_SIZE = 3, RANK = 1, CHANNELS = 3, SAMPLES = 2, PLANE = 5 };
 static uint64_t seed, place;
 static size_t succeeded, failed, broken_promises;
 
-static uint64_t next_random(void)
-{
-    return mix(seed, place++);
-}
-
 static uint64_t below(uint64_t bound)
 {
-    return next_random() % bound;
+    return mix(seed, place++) % bound;
 }
 
 /* --- the transport ------------------------------------------------------------------ */
@@ -38,7 +33,7 @@ static int64_t odd_word(void)
     switch (below(3)) {
     case 0: return words[below(sizeof words / sizeof *words)];
     case 1: return (int64_t)below(9) - 4;
-    default: return (int64_t)next_random();
+    default: return (int64_t)mix(seed, place++);
     }
 }
 

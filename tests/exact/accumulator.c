@@ -1,9 +1,8 @@
 /*
  * Accumulators (src/exact/accumulator.h): the largest that kernels leave, added up, carried and sent by as many ranks
- * as there may be, stay the same number, and flags stay flags. Any others, and what is added to wide ones:
- * tests/device/combine.c. What is derived from them (src/exact/statistics.h): which channels have wide ones, the
- * inverse deviation, a double as two floats; statistics of sums and flags: int192.c and, against kernels, combine.c.
- * The longest integers (src/exact/bigint.h); all others: int192.c.
+ * as there may be, stay the same number, and flags stay flags. The longest integers (src/exact/bigint.h). Which
+ * channels have wide accumulators, the inverse deviation, a double as two floats (src/exact/statistics.h). All others:
+ * int192.c and, against kernels, tests/device/combine.c.
  */
 #include <float.h>
 #include <math.h>
