@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -25,8 +24,7 @@
 static void make(const char *name, const char *content, mode_t mode)
 {
     folder_write(folder_path(name), content, strlen(content));
-    if (chmod(folder_path(name), mode) != 0)
-        perror(name);
+    must(chmod(folder_path(name), mode), name);
 }
 
 static int holds(const char *name, const char *content)
@@ -279,8 +277,7 @@ static void check_owners(void)
                "%s: %d, %u:%u, %o", cases[i].what, result, (unsigned)info.st_uid,
                (unsigned)info.st_gid, (unsigned)info.st_mode & 07777);
     }
-    if (chown(folder_root, 0, 0) != 0)
-        perror(folder_root);
+    must(chown(folder_root, 0, 0), folder_root);
 }
 
 int main(void)
