@@ -107,27 +107,22 @@ static void check_reductions(void)
     enum { CHANNELS = 1, PLANE = 9 };
     const sbn_layout layouts[] = {SBN_LAYOUT_NCHW, SBN_LAYOUT_NHWC};
     sbn_group *groups[2];
-    sbn_batchnorm *layers[2][2];
     slice data;
     told compiling = {0, ""};
     char last_words[256] = "compiling program \"backward\", SBN_F32, for device \"";
     const long builds = wraps_calls[WRAP_BUILD];
     clGetDeviceInfo(device.device, CL_DEVICE_NAME, 128, last_words + strlen(last_words), NULL);
     slice_open(&data, &device, queue, 0, 2, CHANNELS, PLANE, 1);
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 2; ++i)
         BUILDS(!i,
                MAKE_GROUP(&groups[i], &queue, .form = SBN_FORM_GPU, .on_compile = tell,
                           .compile_context = &compiling),
                "GPU form, group %d: builds %d program", i, !i);
-        for (int last = 0; last < 2; ++last)
-            BUILDS(0,
-                   MAKE_LAYER(&layers[i][last], groups[i], .channels = CHANNELS,
-                              .layout = layouts[last]),
-                   "a layer none");
-    }
     for (int i = 0; i < 2; ++i)
         for (int last = 0; last < 2; ++last) {
-            sbn_batchnorm *layer = layers[i][last];
+            sbn_batchnorm *layer;
+            BUILDS(0, MAKE_LAYER(&layer, groups[i], .channels = CHANNELS, .layout = layouts[last]),
+                   "a layer none");
             sbn_saved *saved = fixture_saved(layer);
             BUILDS(0, sbn_evaluate(layer, &data.shard), "evaluation builds none");
             if (!i)
@@ -165,7 +160,6 @@ static void *run(void *context)
     pthread_barrier_wait(&start);
     m->status = make(NULL, &m->group);
     m->faulty = wraps_failed >= 0;
-    wraps_fail(WRAP_BUILD, 0);
     return NULL;
 }
 

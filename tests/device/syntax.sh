@@ -64,7 +64,6 @@ planted() {
         "$(syntax x86_64-linux-gnu "$work/planted.cl" > "$work/out" && echo "not found: $2")"
 }
 planted 'a name that is not declared' 'static uint planted(uint a) { return quotients(a, 2); }'
-planted 'a brace too many' '}'
 planted 'a macro with any number of arguments' '#define PLANTED(...) __VA_ARGS__'
 planted 'a conversion that loses a qualifier' \
     'static void planted(global const float *from) { global float *to = from; *to = 0.0f; }'

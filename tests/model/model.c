@@ -142,6 +142,7 @@ static void check_late_error(sbn_group *group)
 {
     const sbn_load_config lenient = {sizeof lenient, 0, NULL, NULL};
     const life l = LIVE_WITH(group, .channels = CHANNELS, .affine = OFF);
+    const char *file = data_path("network_f32.safetensors");
     sbn_model *model;
     slice s;
     int64_t batches;
@@ -150,14 +151,12 @@ static void check_late_error(sbn_group *group)
     slice_open(&s, &device, queue, 0, SAMPLES, CHANNELS, PLANE, 3);
     must(sbn_forward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_forward");
     wraps_condemn(1);
-    expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient),
-           CL_OUT_OF_RESOURCES,
+    expect(sbn_model_load(model, file, &lenient), CL_OUT_OF_RESOURCES,
            "running statistics of layer \"batchnorm\": a forward pass has failed", "a load");
     wraps_condemn(0);
     must(sbn_batchnorm_running_stats(l.layer, NULL, NULL, &batches), "get");
     tap_ok(batches == 1, "which loads nothing: %d batches", (int)batches);
-    expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient), SBN_SUCCESS, "",
-           "the next load");
+    expect(sbn_model_load(model, file, &lenient), SBN_SUCCESS, "", "the next load");
     must(sbn_batchnorm_running_stats(l.layer, NULL, NULL, &batches), "get");
     tap_ok(batches == 3, "which does: %d batches", (int)batches);
     slice_close(&s);

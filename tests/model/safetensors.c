@@ -59,8 +59,7 @@ static void check_lengths(void)
         tap_ok(lies[i].length > 2 || !strstr(sbn_last_error(), "truncated"), "a whole file");
     }
     vectors_write(path, "{}", 100000001, 0, 0);
-    wraps_fail(WRAP_PREAD, 2);
-    expect(look(), SBN_IO_ERROR, "reading it",
+    expect(WITH_FAILURE(WRAP_PREAD, 2, look()), SBN_IO_ERROR, "reading it",
            "a file that cannot be read a second time, for its kind");
     /* Cut at every length: none is a whole file. */
     static const char header[] =
@@ -96,8 +95,7 @@ static void check_places(void)
     vectors_write(path, "{}", 2, 0, 0);
     wraps_errno = EINTR;
     for (size_t i = 0; i < sizeof interrupted / sizeof *interrupted; ++i) {
-        wraps_fail(interrupted[i], 1);
-        const int status = look();
+        const int status = WITH_FAILURE(interrupted[i], 1, look());
         tap_ok(!status, "%s is interrupted, and made again: %s", wraps_names[interrupted[i]],
                sbn_strerror(status));
     }
