@@ -77,13 +77,13 @@ CLEANFILES += installcheck installcheck-mpi
 # that these are makes, too, which then run tests side by side, but for the timed ones (tests/local.mk).
 check_under = $(MAKE) $(AM_MAKEFLAGS) check-TESTS TEST_ICD='$(pocl_icd)' TEST_SUITE_LOG=$(@:-here=).log
 
-# $(call build_in,FOLDER,OPTIONS): configures FOLDER of this build directory as this one was, with
-# OPTIONS besides, and makes the target with -here behind its name there. Kernels, which no sanitizer of
-# the host watches, are taken from this directory's cache.
+# $(call build_in,FOLDER,OPTIONS): configures FOLDER of this build directory as this one was, whenever this
+# one was, with OPTIONS besides, and makes the target with -here behind its name there. Kernels, which no
+# sanitizer of the host watches, are taken from this directory's cache.
 build_in = test '$(srcdir)' != . || { \
 	  echo 'make $@: needs a build directory apart from the source:' \
 	       'make distclean; mkdir build; cd build; ../configure' >&2; exit 1; }; \
-	$(MKDIR_P) $(1) && cd $(1) && { test -f config.status || \
+	$(MKDIR_P) $(1) && cd $(1) && { test config.status -nt ../config.status || \
 	  eval "'$(abs_srcdir)/configure' $$(../config.status --config) --quiet $(2)" || { \
 	  echo "make $@: $(1)/ cannot be configured, perhaps for want of a sanitizer's libraries:" \
 	       "$(1)/config.log says more" >&2; exit 1; }; } && \

@@ -14,8 +14,8 @@
 #     --rehearse       on every usable device, GPU or not, in the GPU form of the kernels:
 #                      a dry run of this script
 #
-# Needs a C compiler, make, and in a git checkout autoconf, automake and libtool. The OpenCL loader and headers and
-# jansson are taken from the system, from CUDA, from OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...); INSTALL.md has how
+# Needs a C compiler, make, and in a git checkout autoconf, automake, libtool and pkg-config. The OpenCL loader and
+# headers and jansson are taken from the system, from CUDA, from OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...); INSTALL.md has how
 # to unpack Debian's packages without root. NVIDIA's driver is found where no .icd file names it. Packages:
 #   Debian, Ubuntu  gcc make ocl-icd-opencl-dev opencl-c-headers libjansson-dev, and
 #                   nvidia-opencl-icd (Ubuntu: libnvidia-compute-VERSION), AMD's
@@ -120,7 +120,7 @@ configure() {
     [ ! -e "$top/config.status" ] || die "$top was configured in place: run make distclean there first"
     if [ ! -e "$top/configure" ]; then
         command -v autoreconf > /dev/null ||
-            die "$top has no configure: autoconf, automake and libtool are needed, or a release archive"
+            die "$top has no configure: autoconf, automake, libtool and pkg-config are needed, or a release archive"
         (cd "$top" && logged autoreconf autoreconf -fi) || exit 1
     fi
     build=$out/build

@@ -64,16 +64,21 @@ possible 'CMake: syncbn::mpi' 'cmake is not installed' command -v cmake &&
     check_run 'CMake: syncbn::mpi of flags that end with a blank, in a folder behind a link' \
         cmake -S "$work/program" -B "$work/program/b" -Dsyncbn_DIR="$work/program/link"
 
-# pkg-config knows no MPI, and this is the only wrapper.
+# pkg-config knows another MPI, or none, and this is the only wrapper.
 other() {
-    PATH=$work/bin:$PATH PKG_CONFIG_LIBDIR=/none OPENCL_CFLAGS=$OPENCL_CFLAGS OPENCL_LIBS=$OPENCL_LIBS \
+    PATH=$work/bin:$PATH PKG_CONFIG_LIBDIR=$known OPENCL_CFLAGS=$OPENCL_CFLAGS OPENCL_LIBS=$OPENCL_LIBS \
         configure "$@"
 }
+known=$work/known
+mkdir "$known"
+printf '%s\n' 'Name: another' 'Description: one' 'Version: 4' 'Cflags: -I/another' 'Libs: -lm' > "$known/mpich.pc"
 in_folder alone other CPPFLAGS="-I$work/mpi" MPI_LIBS=-lm > "$work/out" 2>&1
 check 'the libraries of an MPI without other flags are taken' grep -qx "MPI_LIBS='-lm'" "$work/alone/config.log"
 check 'and the MPI' grep -qx "MPI_KIND='openmpi'" "$work/alone/config.log"
+check 'and no flags of another one' grep -qx "MPI_CFLAGS=''" "$work/alone/config.log"
 in_folder asked other MPI_CFLAGS=-DGIVEN > "$work/out" 2>&1
 check 'beside flags without libraries a wrapper is asked' grep -qx "MPI_KIND='openmpi'" "$work/asked/config.log"
+known=/none
 check_run 'Open MPI is not taken for MPICH' eval '! in_folder mpich other --with-mpi=mpich'
 it_says '^configure: error: --with-mpi was given, but no MPI was found'
 check 'although it was found' grep -qx "MPI_CFLAGS='-I$work/mpi'" "$work/mpich/config.log"

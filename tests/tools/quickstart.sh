@@ -148,12 +148,21 @@ printf installed
 END
 made_up apt-get << END
 echo "\$*" >> '$work/apt'
-case \$* in *iproute2*) exit 100 ;; esac
+case \$* in
+    update) cat '$work/lists' ;;
+    *iproute2*) exit 100 ;;
+    'install -y '*) [ ! -s '$work/lists' ] ;;
+esac
 END
 echo 'echo 0' | made_up id
 sed -i.old 's/timeout .*/true/' "$tree/Makefile.in" && rm -rf "$tree/build"
 quickstart 0 build
 check 'build wants nothing more' [ ! -e "$work/apt" ]
+echo 'Err:1 no network' > "$work/lists"
+quickstart 0 check
+it_says 'going on without libdnnl-dev: .*/apt-install-wanted.log says why'
+check 'lists that were not fetched say nothing' [ ! -e "$tree/build/quickstart-logs/left-out" ]
+: > "$work/lists"
 quickstart 0 check
 it_says 'going on without iproute2: not in this distribution'
 check 'oneDNN is installed, alone' grep -qx 'install -y --no-install-recommends libdnnl-dev' "$work/apt"

@@ -181,21 +181,30 @@ static int time_two(const char *what, cl_device_id a, cl_device_id b, FILE *prob
     return failed;
 }
 
+static int is_alike(const device_info *a, const device_info *b)
+{
+    return a->usable && b->usable && a->platform == b->platform && strcmp(a->name, b->name) == 0;
+}
+
 static int print_device(const device_list *list, size_t number, FILE *problems)
 {
     const device_info *d = &list->device[number];
+    size_t alike = 0;
+    while (alike < number && !is_alike(&list->device[alike], d))
+        ++alike;
     const setting one = {.name = "one replica", .replicas = 1, .devices = {d->id}};
     printf("device %zu: %s, driver %s\n", number, d->name, d->driver);
     setting logged = one;
     logged.build_options = strstr(d->vendor, "NVIDIA") ? "-cl-nv-verbose" : NULL;
-    int failed = time_builds(logged) || time_list(one, problems) ||
-                 time_two("replicas", d->id, d->id, problems);
-    /* The next device of the same kind, where there is one. */
-    for (size_t i = number + 1; i < list->devices && !failed; ++i) {
-        const device_info *o = &list->device[i];
-        if (o->usable && o->platform == d->platform && strcmp(o->name, d->name) == 0)
-            return time_two("devices", d->id, o->id, problems);
-    }
+    int failed = 0;
+    if (alike == number)
+        failed = time_builds(logged);
+    else
+        printf("build: programs of device %zu\n", alike);
+    failed = failed || time_list(one, problems) || time_two("replicas", d->id, d->id, problems);
+    for (size_t i = number + 1; i < list->devices && !failed; ++i)
+        if (is_alike(d, &list->device[i]))
+            return time_two("devices", d->id, list->device[i].id, problems);
     return failed;
 }
 
