@@ -79,7 +79,7 @@ class Group:
         _c.check(_c.sbn_group_create(byref(config), byref(handle)))
         self.handle = handle.value
         self.world_size: int = _c.sbn_group_world_size(self.handle)
-        _open.add(self)
+        _open[self] = None
 
     def layer(self, settings: Settings) -> Layer:
         """The layer with these settings, made when it is first asked for. Running statistics are
@@ -106,7 +106,7 @@ class Group:
 
     def close(self) -> None:
         """Ends the group and all that was made from it."""
-        _open.discard(self)
+        _open.pop(self, None)
         if self.device.forked or not self.handle:
             return
         for layer in self._layers.values():
@@ -219,7 +219,8 @@ class Saved:
             layer.free.append(self.handle)
 
 
-_open: weakref.WeakSet[Group] = weakref.WeakSet()
+# In the order in which they were made, in which all processes end them.
+_open: weakref.WeakKeyDictionary[Group, None] = weakref.WeakKeyDictionary()
 
 
 @atexit.register

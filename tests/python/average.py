@@ -6,6 +6,7 @@ Worlds of 1 to 4 ranks fork before this process uses OpenCL.
 import copy
 import gc
 import os
+import pickle
 import sys
 from types import SimpleNamespace
 
@@ -17,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 import launch
 import tap
 from syncbn import _opencl
-from syncbn.torch import DataParallel, average_exactly, convert_sync_batchnorm
+from syncbn.torch import DataParallel, SyncBatchNorm, average_exactly, convert_sync_batchnorm
 
 torch.set_num_threads(1)
 dist._DEFAULT_FIRST_BUCKET_BYTES = 1  # or else the first bucket has place for all
@@ -178,6 +179,13 @@ def faults(rank):
     return told
 
 
+def uneven(rank):
+    """A pass of a layer, and then one as two replicas of rank 0 and one of rank 1."""
+    layer, x = SyncBatchNorm(2, timeout=20), torch.randn(4, 2)
+    layer(x)
+    return tap.raised(DataParallel(layer, 2 - rank), x)
+
+
 def run_rank(folder, world, rank):
     launch.join(folder, world, rank)
     results = {
@@ -190,6 +198,8 @@ def run_rank(folder, world, rank):
     }
     if "bfloat16" in digests:
         results["bfloat16"] = train(world, rank, torch.bfloat16)
+    if world == 2:
+        results["uneven"] = uneven(rank)
     if world == 3:
         results["faults"] = faults(rank)
     torch.save(results, f"{folder}/results-{world}-{rank}")
@@ -225,6 +235,10 @@ for world in 1, 2, 3, 4:
         counts = ranks[0]["threads"]
         what = f"{world} processes: averaging ends with its model"
         tap.ok(len(set(counts)) == 1, what, counts)
+        if world == 2:
+            told = [results["uneven"] for results in ranks]
+            apart = all("nothing was raised" in each for each in told)
+            tap.ok(apart, "replicas that differ in number have a group of their own", *told)
         if world == 3:
             told = [results["faults"] for results in ranks]
             named = all(
@@ -249,6 +263,10 @@ with tap.part("errors"):
     elsewhere = SimpleNamespace(module=nn.Linear(2, 2, device="meta"), parameters_to_ignore=())
     pattern = "weight: expected it on the CPU, got it on meta"
     tap.raises(ValueError, pattern, average_exactly, elsewhere)
+    sparse = DistributedDataParallel(nn.Embedding(4, 2, sparse=True))
+    average_exactly(sparse)
+    pattern = "weight: expected a dense gradient, got a sparse one"
+    tap.raises(RuntimeError, pattern, sparse(torch.tensor([1])).sum().backward)
     many = nn.Sequential(*[nn.Linear(1, 1) for _ in range(40)])
     many = DistributedDataParallel(many, bucket_cap_mb=1e-6, find_unused_parameters=True)
     average_exactly(many)
@@ -259,7 +277,8 @@ with tap.part("errors"):
     parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
     average_exactly(parallel)
     copy.deepcopy(parallel)
-    tap.ok(True, "a model that averages is copied")
+    pickle.dumps(parallel)
+    tap.ok(True, "a model that averages is copied and pickled")
     wrap, made = _opencl.Buffers.wrap, []
 
     def wrap_one(self, *arguments):

@@ -88,7 +88,10 @@ def run_rank(folder, rank):
     # Rank 1 skips a layer, and comes when the others have given up: without their sums, or with them,
     # which all ranks expect behind a pass of the same size.
     for layers, late in (
-        (1, r'ranks 0, 2 called forward of layer "0" .* and reported SBN_TIMEOUT \(SBN_REMOTE_ERROR'),
+        (
+            1,
+            r'ranks 0, 2 called forward of layer "0" .* and reported SBN_TIMEOUT \(SBN_REMOTE_ERROR',
+        ),
         (2, r'rank 1 waited 2 s in forward of layer "1" for ranks 0, 2 \(SBN_TIMEOUT\)'),
     ):
         two = model(timeout=LIMIT)

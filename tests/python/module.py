@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 from unittest import mock
 
 import torch
@@ -20,7 +21,7 @@ import syncbn
 import tap
 from syncbn import _c
 from syncbn.torch import DataParallel, SyncBatchNorm, convert_sync_batchnorm, revert_sync_batchnorm
-from syncbn.torch import _operators
+from syncbn.torch import _operators, average_exactly
 from syncbn.torch._groups import transport_of
 
 torch.set_num_threads(1)
@@ -101,6 +102,9 @@ with tap.part("convert"):
     y = F.leaky_relu(F.batch_norm(x, layer.running_mean, layer.running_var) + z, 0.25)
     back = revert_sync_batchnorm(layer.eval())
     tap.ok(torch.equal(back(x, z), y), "eval and revert with an activation and a residual")
+    again = convert_sync_batchnorm(back)
+    kept = again.activation, again.slope
+    tap.ok(kept == ("leaky_relu", 0.25), "... which convert keeps", kept)
     fused = convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(4))).eval()
     fused[0].activation = "relu"
     y = fused(x)
@@ -309,13 +313,16 @@ with tap.part("threads"):
 
 with tap.part("fork"):
     halves, layers = SyncBatchNorm(4, activation="relu", name="a child's"), len(group._layers)
-    for made, input in (layer, x), (halves, x.detach().bfloat16()):
+    model = SimpleNamespace(module=nn.Linear(2, 2), parameters_to_ignore=())
+    calls = (layer, x), (halves, x.detach().bfloat16()), (average_exactly, model)
+    for made, input in calls:
         child = os.fork()
         if not child:
             signal.alarm(60)
             told = "got its child by fork" in tap.raised(made, input)
             os._exit(0 if told and len(group._layers) == layers else 1)
-        what = f"a child of fork is told, and does not hang: {made.name}"
+        name = getattr(made, "name", "average_exactly")
+        what = f"a child of fork is told, and does not hang: {name}"
         tap.ok(os.waitpid(child, 0)[1] == 0, what)
     loader = torch.utils.data.DataLoader(torch.randn(8, 4), batch_size=4, num_workers=1)
     tap.ok([layer(batch).shape for batch in loader] == [(4, 4)] * 2, "a DataLoader that forks")
@@ -349,6 +356,14 @@ with tap.part("the end"):
         "world = weakref.ref(dist.group.WORLD); dist.destroy_process_group(); print(world())"
     )
     tap.ok(ended.stdout == "None\n", "nothing keeps a world that has been destroyed", ended)
+    ended = run_apart(
+        "import torch; from syncbn import _group; from syncbn.torch import SyncBatchNorm\n"
+        "layers = [SyncBatchNorm(4, timeout=n) for n in range(1, 9)]; ended = []\n"
+        "made = [(layer(torch.ones(2, 4)), layer.group(1, None))[1] for layer in layers]\n"
+        "_group.Group.close = lambda group: ended.append(group); _group.close_all()\n"
+        "print(ended == made)"
+    )
+    tap.ok(ended.stdout == "True\n", "groups end in the order in which they were made", ended)
     ended = run_apart("import syncbn", SYNCBN_LIBRARY="/none/libsyncbn.so.0")
     told = "ImportError: SYNCBN_LIBRARY: expected the path of libsyncbn.so.0" in ended.stderr
     tap.ok(told, "a library that is not there", ended.stderr)

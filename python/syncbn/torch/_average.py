@@ -46,10 +46,11 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
 
     Errors. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
     DataParallel has layers with gradients="group", or the world's backend is "mpi". In backward,
-    SyncBatchNormError as of SyncBatchNorm; RuntimeError: a gradient is not the sum over the
-    replicas of a DataParallel, because a hook of the parameter changed it, or zero_grad() or
-    clipping between accumulating passes, or the loss has a part from outside, such as a penalty.
+    SyncBatchNormError as of SyncBatchNorm; RuntimeError: a gradient is sparse, or is not the sum
+    over the replicas of a DataParallel, because a hook of the parameter changed it, or zero_grad()
+    or clipping between accumulating passes, or the loss has a part from outside, such as a penalty.
     """
+    cpu().check_process()
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
     parameters = {
@@ -74,7 +75,12 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     transport = transport_of(model.process_group, timeout)
     names = {parameter: name for name, parameter in parameters.items()}
     averaging = _Averaging(inner, names, transport, timeout)
-    model.register_comm_hook(averaging, lambda own, bucket: own.average(bucket))
+    model.register_comm_hook(averaging, _average)
+
+
+# Without annotations, which PyTorch would compare with its own, and no lambda, which has no pickle.
+def _average(averaging, bucket):  # type: ignore[no-untyped-def]
+    return averaging.average(bucket)
 
 
 class _Exchange(NamedTuple):
@@ -146,6 +152,9 @@ class _Averaging(Group):
 
     def _begin(self, bucket: Any) -> _Exchange:
         """Begins to average a bucket, in the memory of float32 gradients."""
+        if bucket.buffer().is_sparse:
+            name = self._names[bucket.parameters()[0]]
+            raise RuntimeError(f"{name}: expected a dense gradient, got a sparse one")
         gradients = bucket.gradients()
         if self._inner:
             # DistributedDataParallel lays a dense parameter's out by its strides, and tells only

@@ -182,9 +182,7 @@ class DistributedTransport(Transport):
         if threading.current_thread() is not threading.main_thread():
             return function(*arguments)
         handlers = {
-            number: handler
-            for number in _SIGNALS
-            if callable(handler := signal.getsignal(number))
+            number: handler for number in _SIGNALS if callable(handler := signal.getsignal(number))
         }
         keepers = {number: self._keeper(handler) for number, handler in handlers.items()}
         try:

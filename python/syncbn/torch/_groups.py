@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any
+from typing import Any, Optional
 
 import torch.distributed as dist
 
@@ -14,34 +14,40 @@ from syncbn._group import Group, Transport
 from syncbn.torch._distributed import DistributedTransport
 
 _lock = threading.RLock()
-_groups: dict[tuple[Any, float, int, Device | None], Group] = {}
+_Key = tuple[Any, float, int, Optional[Device], int]
+_groups: dict[_Key, Group] = {}
 # The world, held weakly: while its store lives, there can be no other one at the same address.
 _world: Any = None
 _WORLD = "the world"  # in its place in _groups
 
 
 def group_of(
-    process_group: Any, timeout: float, replicas: int = 1, device: Device | None = None
+    process_group: Any,
+    timeout: float,
+    replicas: int = 1,
+    device: Device | None = None,
+    number: int = 0,
 ) -> Group:
     """The group of a process group of torch.distributed or a communicator of syncbn.mpi, with so
-    many replicas on a device in this process; without one, on the CPU.
+    many replicas on a device in this process; without one, on the CPU. Each DataParallel, which
+    has a number, has a group of its own: other processes may have other numbers of replicas.
 
     None is the world of torch.distributed once it is initialised, until then this process alone.
     Does not communicate, except when a group of several processes is made: then all of them come.
     """
     world = dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
     of_world = world is not None and (process_group is None or process_group is world)
-    key = _WORLD if of_world else process_group, timeout, replicas, device
+    key = _WORLD if of_world else process_group, timeout, replicas, device, number
     group = _groups.get(key) if world is (_world and _world()) else None
     return group or _made(key, world)
 
 
-def _made(key: tuple[Any, float, int, Device | None], world: Any) -> Group:
+def _made(key: _Key, world: Any) -> Group:
     with _lock:
         _forget_former_world(world)
         group = _groups.get(key)
         if group is None:
-            process_group, timeout, replicas, device = key
+            process_group, timeout, replicas, device, _ = key
             transport = transport_of(world if process_group is _WORLD else process_group, timeout)
             group = _groups[key] = Group(device or cpu(), replicas, transport, timeout)
     return group

@@ -165,10 +165,11 @@ class SyncBatchNorm(_BatchNorm):
         residuals: Sequence[Tensor],
         weight: Tensor | None,
         bias: Tensor | None,
+        number: int = 0,
     ) -> Sequence[Tensor]:
-        """A forward pass in training of all replicas of this process: y of each. weight and bias
-        have a row for each replica, or none."""
-        group = self.group(len(inputs), backend_of(inputs))
+        """A forward pass in training of all replicas of this process, in the DataParallel of this
+        number, or in none: y of each. weight and bias have a row for each replica, or none."""
+        group = self.group(len(inputs), backend_of(inputs), number)
         running = self.running()
         self.check(inputs, residuals, weight, bias, running, group)
         affine, tracks = weight is not None, running is not None
@@ -177,7 +178,7 @@ class SyncBatchNorm(_BatchNorm):
         y = Node.apply(call, weight, bias, *inputs, *residuals)
         return (y,) if len(inputs) == 1 else y
 
-    def group(self, replicas: int, device: Device | None) -> Group:
+    def group(self, replicas: int, device: Device | None, number: int = 0) -> Group:
         """The group that it synchronises over."""
         if isinstance(threading.current_thread(), ReplicaThread):
             raise RuntimeError(
@@ -186,7 +187,7 @@ class SyncBatchNorm(_BatchNorm):
             )
         # Before a group or a layer is made, which compiles kernels in threads of the driver.
         (device or cpu()).check_process()
-        return group_of(self.process_group, self.timeout, replicas, device)
+        return group_of(self.process_group, self.timeout, replicas, device, number)
 
     def layer(
         self,
@@ -425,13 +426,14 @@ def _reverted(old: nn.Module) -> nn.Module | None:
     if isinstance(old, SyncBatchNorm) and old.activation is None:
         kind = old.converted_from or kind
     new = kind(old.num_features, old.eps, old.momentum, False, old.track_running_stats)
-    if isinstance(old, SyncBatchNorm) and isinstance(new, BatchNorm):
-        new.activation, new.slope = old.activation, old.slope
     return _with_state_of(old, new)
 
 
 def _with_state_of(old: _BatchNorm, new: _BatchNorm) -> _BatchNorm:
-    """`new` with the parameters, buffers, children and mode of `old`."""
+    """`new` with the parameters, buffers, children, activation and mode of `old`."""
+    ours = SyncBatchNorm, BatchNorm
+    if isinstance(old, ours) and isinstance(new, ours):
+        new.activation, new.slope = old.activation, old.slope
     new.affine = old.affine
     new.weight, new.bias = old.weight, old.bias
     new.running_mean, new.running_var = old.running_mean, old.running_var
