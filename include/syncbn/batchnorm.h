@@ -99,7 +99,7 @@ SBN_API int sbn_batchnorm_create(sbn_group *group, const sbn_batchnorm_config *c
                                  sbn_batchnorm **layer);
 
 /*
- * Ends a layer.
+ * Ends a layer. Waits for the commands that use its tables.
  *
  * Errors. SBN_INVALID_ARGUMENT, while passes of the layer are under way and while saved statistics
  * or models need it; it then stays as it was.
@@ -203,7 +203,7 @@ typedef struct sbn_saved sbn_saved;
 SBN_API int sbn_saved_create(sbn_batchnorm *layer, sbn_saved **saved);
 
 /*
- * Ends saved statistics.
+ * Ends saved statistics. Waits for the commands that use them.
  *
  * Errors. SBN_INVALID_ARGUMENT, while a pass uses them; they then stay as they were.
  */

@@ -56,16 +56,17 @@ float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica)
 
 int sbn__channel_table_await(sbn_channel_table *table)
 {
+    int status = SBN_SUCCESS;
     for (size_t r = 0; r < table->replicas; ++r) {
         cl_event *written = &table->copies[r].written;
         if (!*written)
             continue;
         const cl_int code = clWaitForEvents(1, written);
         sbn__release_event(written);
-        if (code != CL_SUCCESS)
-            return sbn__fail(code, "replica %zu: waiting for a table: %s", r, sbn_strerror(code));
+        if (code != CL_SUCCESS && !status)
+            status = sbn__fail(code, "replica %zu: waiting for a table: %s", r, sbn_strerror(code));
     }
-    return SBN_SUCCESS;
+    return status;
 }
 
 /*

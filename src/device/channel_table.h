@@ -32,7 +32,7 @@ void sbn__channel_table_leave(sbn_channel_table *table, size_t replica);
 /* The host copy of a replica. There is none where there are no replicas. */
 float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica);
 
-/* Waits for writes still under way: the copies on the host are then free to be overwritten. */
+/* Waits for all writes still under way: the copies on the host are then free to be overwritten, also after an error. */
 int sbn__channel_table_await(sbn_channel_table *table);
 
 /* Enqueues the copy of a replica's host copy to its device. */

@@ -188,11 +188,16 @@ int sbn__bucket_read(sbn_bucket *bucket)
 int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done)
 {
     int status = SBN_SUCCESS;
-    for (size_t r = 0; r < parallel->replica_count && !status; ++r) {
-        int one = 1;
-        if (bucket->copied[r])
-            status = sbn__event_done(&parallel->replicas[r], bucket->copied[r], &one);
-        *done = *done && one;
+    for (size_t r = 0; r < parallel->replica_count; ++r) {
+        int one;
+        if (!bucket->copied[r])
+            continue;
+        const int failed = sbn__event_done(&parallel->replicas[r], bucket->copied[r], &one);
+        /* At once, unless it is the question that failed. */
+        if (failed)
+            clWaitForEvents(1, &bucket->copied[r]);
+        status = status ? status : failed;
+        *done = *done && (one || failed);
     }
     for (size_t r = 0; r < parallel->replica_count && *done && !status; ++r)
         if (bucket->copied[r])

@@ -203,12 +203,9 @@ static void leave_writing(sbn_data_parallel *parallel, sbn_bucket *bucket)
 {
     int done = 1;
     const int status = sbn__bucket_copied(bucket, parallel, &done);
-    if (status) {
-        sbn__copies_wait(bucket->copied, parallel->replica_count);
-        if (bucket->writes)
-            sbn__parallel_unwritten(parallel, status);
-    }
-    if (!status && !done)
+    if (status && bucket->writes)
+        sbn__parallel_unwritten(parallel, status);
+    if (!done)
         return;
     bucket->stage = SBN_BUCKET_IDLE;
     ++parallel->progress;

@@ -21,17 +21,16 @@ static void abandon(sbn_pass *pass)
     sbn__request_abandon(c, &pass->mismatch);
 }
 
-/* Restarts the pass with this rank's values alone. */
+/* Goes back to the sums of this rank's values alone, which arrive on the host or are there, and stay. */
 static void restart_alone(sbn_pass *pass)
 {
     abandon(pass);
     pass->wide = pass->one_request = 0;
-    sbn__start_wait(pass);
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next)
         sbn__layer_pass_start(lp);
     sbn__pass_start_alone(pass);
     if (pass->stage == SBN_STAGE_LOCAL)
-        sbn__start_on_host(pass);
+        sbn__start_lay_out(pass);
 }
 
 void sbn__passes_give_up(sbn_group *group, int status)

@@ -11,7 +11,7 @@
  *
  * With each tag all ranks start the same requests in the same order, with equal counts: headers and words
  * in the order the passes began; mismatches and words of wide accumulators only for the oldest unsettled
- * pass. Nothing here blocks, except that after a timeout the fall-back waits for this rank's own devices.
+ * pass. Nothing here blocks.
  */
 #pragma once
 

@@ -121,13 +121,17 @@ void sbn__start_on_devices(sbn_pass *pass)
         sbn__pass_conclude(pass);
 }
 
-/* Room for a header, the words of what is pending, and its copies to the host. */
-void sbn__start_on_host(sbn_pass *pass)
+void sbn__start_lay_out(sbn_pass *pass)
 {
     const size_t words = sbn__sums_lay_out(pass->layer_passes, pass->wide, &pass->sent);
     sbn__pass_error(pass, pass->layer_passes,
                     sbn__request_reserve(&pass->sums, SBN_HEADER_WORDS + words,
                                          "the words of a pass"));
+}
+
+void sbn__start_on_host(sbn_pass *pass)
+{
+    sbn__start_lay_out(pass);
     take(pass, pass->wide ? sbn__sums_read_wide : reduce);
     sbn__pass_error(pass, pass->layer_passes, flush(pass->group));
 }

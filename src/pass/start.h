@@ -16,8 +16,11 @@ void sbn__pass_conclude(sbn_pass *pass);
 /* Moves a pass of this rank alone, whose counts are known, on to LOCAL, or settles it. */
 void sbn__pass_start_alone(sbn_pass *pass);
 
+/* Lays out the words of what is pending, and makes room for them and a header. An error is kept in the pass. */
+void sbn__start_lay_out(sbn_pass *pass);
+
 /*
- * Enqueues step 1 of the pending layer passes or, of a `wide` pass, the copies of the wide
+ * The same, and enqueues step 1 of the pending layer passes or, of a `wide` pass, the copies of the wide
  * accumulators that are still to be added. Errors are kept in the pass.
  */
 void sbn__start_on_host(sbn_pass *pass);

@@ -165,8 +165,10 @@ static int give_mode(const sbn_draft *d)
         mode = (mode & 0700) | both << 3 | both;
     }
     SBN_RETRY(result, fchmod(d->file, mode));
-    /* EPERM: the file system gives all files one owner and one mode. */
-    return result == 0 || errno == EPERM ? SBN_SUCCESS : fail(d->path, "giving its draft a mode");
+    /* The file system gives all files one owner and one mode, or has no modes. */
+    return result == 0 || errno == EPERM || errno == ENOSYS || errno == ENOTSUP
+               ? SBN_SUCCESS
+               : fail(d->path, "giving its draft a mode");
 }
 
 static int rename_draft(sbn_draft *d)

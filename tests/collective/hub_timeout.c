@@ -352,6 +352,47 @@ static void check_told(const told *of, sbn_timeout_action action)
     ranks_close(&all);
 }
 
+static void *open_gate(void *gate)
+{
+    pause_for(3 * TIMEOUT);
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    return gate;
+}
+
+/* A pass that goes on alone waits neither for the next one's wait list nor for what its queue got since it began. */
+static int end_first(test_rank *m)
+{
+    sbn_shard other = m->shards[0];
+    cl_event gate = fixture_gate(&device);
+    cl_int state = CL_COMPLETE;
+    sbn_result result = SBN_RESULT_INIT;
+    sbn_pass *passes[2];
+    pthread_t opener;
+    other.y = other.dx;
+    other.num_wait = 1;
+    other.wait_list = &gate;
+    must(sbn_forward_begin(m->layer, m->shards, m->saved, 0, &passes[0]), "the first pass");
+    must(sbn_forward_begin(m->second, &other, m->second_saved, 0, &passes[1]), "the second one");
+    must(pthread_create(&opener, NULL, open_gate, gate), "pthread_create");
+    const int status = sbn_pass_end(passes[0], &result);
+    must(clGetEventInfo(gate, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL),
+         "clGetEventInfo");
+    tap_ok(status == SBN_SUCCESS && !result.synchronised && state > CL_COMPLETE,
+           "a pass ends alone, status %d, before the gate opens: state %d", status, (int)state);
+    must(pthread_join(opener, NULL), "pthread_join");
+    must(sbn_pass_end(passes[1], NULL), "sbn_pass_end");
+    must(clReleaseEvent(gate), "clReleaseEvent");
+    return status;
+}
+
+static void check_gate(void)
+{
+    test_ranks all;
+    ranks_open_waits(&all, &device, 2, NULL, TIMEOUT, SBN_TIMEOUT_LOCAL);
+    ranks_do_some(&all, 1, end_first);
+    ranks_close(&all);
+}
+
 /* Nobody waits: the next call learns of it. */
 static void check_alone(void)
 {
@@ -379,6 +420,7 @@ static void check_alone(void)
 void checks_of_deadlines(void)
 {
     check_alone();
+    check_gate();
     for (sbn_timeout_action action = SBN_TIMEOUT_FAIL; action <= SBN_TIMEOUT_LOCAL; ++action) {
         check_expected(action);
         check_exchange_behind(action);

@@ -123,6 +123,8 @@ static void check_failures(void)
            "no memory: %s", sbn_last_error());
     tap_ok(!save_failing("private", WRAP_CHMOD, 1, EPERM) && holds("private", "new text"),
            "a file system that gives all files one mode: %s", sbn_last_error());
+    tap_ok(!save_failing("private", WRAP_CHMOD, 1, ENOSYS) && holds("private", "new text"),
+           "one that has no modes: %s", sbn_last_error());
     system_most = 3;
     tap_ok(!save_failing("private", WRAP_WRITE_FILE, 1, EINTR) && holds("private", "new text"),
            "writing is interrupted, and goes on three bytes at a time: %s", system_calls);

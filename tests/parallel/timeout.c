@@ -183,7 +183,7 @@ static void *open_late(void *gate)
  * The copies back of the first averaging stand behind the second one's in the library's queue; from SECOND on
  * that one is alone.
  */
-enum { BOTH, WRITE_FAILS, SECOND, READ_FAILS, WRITES_LATE };
+enum { BOTH, WRITE_FAILS, SECOND, READ_FAILS, READ_FAILED, WRITES_LATE };
 
 static void check_own_devices(int way, const char *words)
 {
@@ -219,9 +219,14 @@ static void check_own_devices(int way, const char *words)
         must(clEnqueueMarkerWithWaitList(parallel->replicas[0].transfer_queue, 1, &gates[1], NULL),
              "marker");
     pause_for(0.05);
-    must(sbn_exchange_progress(exchanges[1], NULL), "which does not wait");
-    must(clSetUserEventStatus(gates[0], CL_COMPLETE), "clSetUserEventStatus");
     must(pthread_create(&opener, NULL, open_late, gates[1]), "pthread_create");
+    if (way == READ_FAILED)
+        wraps_condemn_event(parallel->buckets[parallel->oldest].copied[1]);
+    must(sbn_exchange_progress(exchanges[1], NULL), "sbn_exchange_progress");
+    must(clGetEventInfo(gates[1], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof gate, &gate, NULL),
+         "clGetEventInfo");
+    tap_ok(gate != CL_COMPLETE, "progress does not wait");
+    must(clSetUserEventStatus(gates[0], CL_COMPLETE), "clSetUserEventStatus");
     if (!from)
         expect(sbn_exchange_end(exchanges[0]), SBN_SUCCESS, "", "the first averaging");
     const long asked = wraps_calls[WRAP_EVENT_INFO];
@@ -252,6 +257,7 @@ void checks_of_deadlines(void)
     check_own_devices(WRITE_FAILS, "a command failed on the device");
     check_own_devices(SECOND, "");
     check_own_devices(READ_FAILS, "clEnqueueReadBuffer");
+    check_own_devices(READ_FAILED, "a command failed on the device");
     check_own_devices(WRITES_LATE, "");
     check_unwritten(0);
     check_unwritten(1);
