@@ -1,7 +1,7 @@
 # SBN_FIND_MPI
 # --with-mpi[=mpich|openmpi]: looks for an MPI by pkg-config, MPICH before Open MPI,
-# then by its compiler wrapper. Where the user gives MPI_LIBS, MPI_CFLAGS are the user's, too;
-# MPI_CFLAGS alone are a wrapper's. Sets
+# then by its compiler wrapper. MPI_CFLAGS and MPI_LIBS given by the user win; beside given
+# MPI_LIBS no other MPI's flags are taken. Sets
 # have_MPI to pkg-config, given (by the user), mpicc or no, MPI_KIND to mpich or openmpi as <mpi.h> says
 # (all but Open MPI count as MPICH's kin), PC_MPI_REQUIRES to the module's name where
 # pkg-config found it, and MPIEXEC to its launcher.
@@ -16,12 +16,13 @@ AC_DEFUN([SBN_FIND_MPI], [
     [AC_MSG_ERROR([--with-mpi takes mpich or openmpi, not $with_mpi])])
   have_MPI=no
   PC_MPI_REQUIRES=
-  sbn_given=$MPI_CFLAGS$MPI_LIBS
-  AS_CASE([$with_mpi:$sbn_given], [auto:|yes:|mpich:],
+  sbn_given=$MPI_CFLAGS$MPI_LIBS sbn_given_libs=$MPI_LIBS
+  AS_CASE([$with_mpi:$sbn_given_libs], [auto:|yes:|mpich:],
     [PKG_CHECK_MODULES([MPI], [mpich], [have_MPI=pkg-config PC_MPI_REQUIRES=mpich], [:])])
-  AS_CASE([$with_mpi:$have_MPI:$sbn_given], [auto:no:|yes:no:|openmpi:no:],
+  AS_CASE([$with_mpi:$have_MPI:$sbn_given_libs], [auto:no:|yes:no:|openmpi:no:],
     [PKG_CHECK_MODULES([MPI], [ompi-c], [have_MPI=pkg-config PC_MPI_REQUIRES=ompi-c], [:])])
-  AS_IF([test -n "$sbn_given" && test -n "$MPI_LIBS" && test "$with_mpi" != no], [have_MPI=given])
+  AS_IF([test -n "$sbn_given" && test -n "$MPI_LIBS" && test "$with_mpi" != no],
+    [have_MPI=given PC_MPI_REQUIRES=])
   AS_CASE([$with_mpi:$have_MPI], [no:*|*:pkg-config|*:given], [], [
     AC_PATH_PROGS([MPICC], [mpicc])
     AS_IF([test -n "$MPICC" && MPI_CFLAGS=`$MPICC --showme:compile 2> /dev/null`],

@@ -15,8 +15,8 @@
 #                      a dry run of this script
 #
 # Needs a C compiler, make, and in a git checkout autoconf, automake, libtool and pkg-config. The OpenCL loader and
-# headers and jansson are taken from the system, from CUDA, from OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...); INSTALL.md has how
-# to unpack Debian's packages without root. NVIDIA's driver is found where no .icd file names it. Packages:
+# headers and jansson are taken from the system, from CUDA, from OPENCL_CFLAGS and OPENCL_LIBS (JANSSON_...);
+# INSTALL.md has how to unpack Debian's packages without root. NVIDIA's driver is found without an .icd file. Packages:
 #   Debian, Ubuntu  gcc make ocl-icd-opencl-dev opencl-c-headers libjansson-dev, and
 #                   nvidia-opencl-icd (Ubuntu: libnvidia-compute-VERSION), AMD's
 #                   rocm-opencl-runtime or Debian's rocm-opencl-icd, intel-opencl-icd

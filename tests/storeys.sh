@@ -165,13 +165,13 @@ planted opencl src/collective/ranks.c '#include "program/opencl.h"'
 closure() {
     awk '{ edge[$1, $2]; node[$1]; node[$2] }
         END {
-            for (k in node) for (i in node) for (j in node)
-                if (((i, k) in edge) && ((k, j) in edge)) edge[i, j]
+            for (k in node) for (i in node) for (j in node) if (((i, k) in edge) && ((k, j) in edge)) edge[i, j]
             for (e in edge) { split(e, end, SUBSEP); print end[1], end[2] }
         }' | sort
 }
 sed -n 's/.*<title>\([a-z]*\)&#45;&gt;\([a-z]*\)<.*/\1 \2/p' "$srcdir/doc/architecture.svg" | closure > "$work/drawn"
 sh "$srcdir/build-aux/draw-architecture.sh" "$srcdir" | sed -n 's/^ *\([a-z]*\) -> \([a-z]*\);/\1 \2/p' |
     closure > "$work/included"
-no_faults 'doc/architecture.svg shows what includes what' "$(diff "$work/drawn" "$work/included")"
+no_faults 'doc/architecture.svg shows what includes what' \
+    "$([ -s "$work/drawn" ] || echo 'no arrow was read'; diff "$work/drawn" "$work/included")"
 echo "1..$count"

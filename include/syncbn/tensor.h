@@ -110,11 +110,12 @@ typedef enum sbn_memory {
  * these buffers in the place of its own mean and variance, by the same settings; the number of
  * batches stays the layer's. sbn_forward in training updates them, as outputs, on each replica that
  * has them, unless SBN_KEEP_RUNNING_STATS is given: from equal values all replicas of all ranks come
- * to the same bits. End such a pass before you begin another that updates the same. Host-combined, the host does so before it enqueues outputs: on an in-order queue
- * sbn_pass_end may wait for what you have enqueued since the beginning of the pass. sbn_evaluate, and
- * sbn_forward in evaluation or frozen, wait for those of the first shard that has them, read them
- * for all replicas, and leave a copy in the layer, even if they fail then. The layer's own are
- * otherwise neither read nor written; checkpoints and folding know only those.
+ * to the same bits. Host-combined, the host does so before it enqueues outputs: on an in-order queue
+ * sbn_pass_end may wait for what you have enqueued since the beginning of the pass. End a pass that
+ * updates them before you begin another one that does. sbn_evaluate, and sbn_forward in evaluation or
+ * frozen, wait for those of the first shard that has them, read them for all replicas, and leave a
+ * copy in the layer, even if they fail then. The layer's own are otherwise neither read nor written;
+ * checkpoints and folding know only those.
  *
  * Host memory. With SBN_MEMORY_HOST all buffers of the shard are addresses of the host, aligned for
  * their type. On CPUs whose driver uses such memory as it is (PoCL's do), nothing is copied. Outputs

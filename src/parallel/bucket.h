@@ -19,7 +19,7 @@ int sbn__bucket_reserve(sbn_bucket *bucket, const sbn_exchange *exchange);
 /* Enqueues the copies to the host. */
 int sbn__bucket_read(sbn_bucket *bucket);
 
-/* Sets *done to 0 unless all its copies have ended; a failed one has, and is an error. Never blocks. */
+/* Sets *done to 0 unless all its copies have ended; a failed one has, and is an error. Blocks where asking fails. */
 int sbn__bucket_copied(const sbn_bucket *bucket, const sbn_data_parallel *parallel, int *done);
 
 /* Waits for each replica's last copy, if there is one. A failed copy has ended, too. */

@@ -8,7 +8,7 @@
 
 /*
  * The communicator is dead or alone; the last sentence says why. Passes that are not settled get
- * `status`, or go on with this rank's values, behind nothing that its queues got since.
+ * `status`, or go on with this rank's values: those of narrow accumulators are copied already.
  */
 void sbn__passes_give_up(sbn_group *group, int status);
 

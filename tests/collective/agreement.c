@@ -153,6 +153,10 @@ static void check_calls(void)
             ALIKE " (" EPS("1") ", 1e-05 on ranks 0, 2, 3; affine 0 on rank 3, 1 on ranks 0, 1, "
                                 "2)"),
     };
+    const refusal two_alike[] = {
+        TOO(config.eps, 1e-3, 3),
+        ROW(config.eps, 1e-3, ALIKE " (eps 0.001 on ranks 1, 3, 1e-05 on ranks 0, 2, 4)"),
+    };
     /* Of a set that has ranks on both sides of another's. */
     const refusal between[] = {
         TOO(config.eps, 1e-3, 2),
@@ -169,6 +173,7 @@ static void check_calls(void)
             ONE("backward of layer \"odd\" with 1 channels in place 2") " in place 2"),
     };
     DISAGREE(4, 0, rows);
+    DISAGREE(5, 0, two_alike);
     DISAGREE(7, 0, between);
     DISAGREE(4, 1, later);
     const refusal all[] = {ROW(call.channels, 0, "", .odd = ~0u),

@@ -18,6 +18,7 @@ void checks(void)
 {
     static const cl_bool no = CL_FALSE;
     static const cl_device_type custom = CL_DEVICE_TYPE_CUSTOM;
+    static const size_t least[] = {64, 1, 1};
     static const char long_version[1024] = "OpenCL 3.0 with all that a driver could say";
 #define TEXT(text) text, sizeof text
     static const struct {
@@ -36,6 +37,7 @@ void checks(void)
         {CL_DEVICE_TYPE, &custom, sizeof custom, "custom device"},
         /* Success takes the sentence away. */
         {CL_DEVICE_VERSION, TEXT("OpenCL 1.2 old"), ""},
+        {CL_DEVICE_MAX_WORK_ITEM_SIZES, least, sizeof least, ""},
         {CL_DEVICE_VERSION, long_version, sizeof long_version, ""},
     };
     for (size_t i = 0; i < sizeof devices / sizeof *devices; ++i) {

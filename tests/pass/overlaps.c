@@ -1,7 +1,7 @@
 /*
- * Tensors that overlap, of two replicas, of two layers in a call, of views of one buffer: where one is written, both
- * are named. Pitches and buffers that are too small for views, halves, bfloat16s. What interleaves or only touches is
- * accepted. Dense buffers of one replica: arguments_buffers.c; the bits of what is in place: tests/pass/same.
+ * Tensors that overlap, of two replicas, of two layers in a call, of views of one buffer, are refused with both names
+ * where one is written; so are pitches below a row and buffers too small for a view. What interleaves or only touches
+ * is accepted. Dense buffers of one replica: arguments_buffers.c; the bits of what is in place: tests/pass/same.
  */
 #include <stdio.h>
 #include <string.h>

@@ -237,8 +237,11 @@ for world in 1, 2, 3, 4:
         tap.ok(len(set(counts)) == 1, what, counts)
         if world == 2:
             told = [results["uneven"] for results in ranks]
-            apart = all("nothing was raised" in each for each in told)
-            tap.ok(apart, "replicas that differ in number have a group of their own", *told)
+            tap.ok(
+                all("nothing was raised" in one for one in told),
+                "numbers of replicas differ",
+                *told,
+            )
         if world == 3:
             told = [results["faults"] for results in ranks]
             named = all(

@@ -103,8 +103,7 @@ with tap.part("convert"):
     back = revert_sync_batchnorm(layer.eval())
     tap.ok(torch.equal(back(x, z), y), "eval and revert with an activation and a residual")
     again = convert_sync_batchnorm(back)
-    kept = again.activation, again.slope
-    tap.ok(kept == ("leaky_relu", 0.25), "... which convert keeps", kept)
+    tap.ok((again.activation, again.slope) == ("leaky_relu", 0.25), "... which convert keeps")
     fused = convert_sync_batchnorm(nn.Sequential(nn.BatchNorm2d(4))).eval()
     fused[0].activation = "relu"
     y = fused(x)

@@ -64,5 +64,5 @@ int branch_set_digest(test_rank *m);
 /* The same of what a refused pass must leave alone; outputs have to be untouched. */
 uint64_t branch_set_state(test_rank *m);
 
-/* The first call since the opening keeps branch_set_digest's; later ones: a check for each rank that it is the same. */
+/* The first call since the opening keeps branch_set_digest's result; later ones check that each rank has the same. */
 void branch_sets_same_bits(test_ranks *all, const char *what);

@@ -1,4 +1,4 @@
-/* A small network for tests of models: three layers, of which "plain" has no weight, bias and running statistics. */
+/* A network of three layers for tests of models: "plain" has neither weight and bias nor running statistics. */
 #pragma once
 
 #include "support/vectors.h"

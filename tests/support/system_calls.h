@@ -1,4 +1,4 @@
-/* The system's calls that save a file, in their order, and made to fail: where the linker gets $(system_wraps). */
+/* The system's calls that save a file, in their order; they can be made to fail. LDFLAGS have $(system_wraps). */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* A test as an MPI job: every rank makes the same checks, rank 0 prints them, and one passes that does on all. */
+/* A test as an MPI job: all ranks make the same checks in the same order; one passes that passes on all of them. */
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-/* Calls into MPI. What fails is not called, so that no rank waits where all fail alike; a test of a request is. */
+/* Calls into MPI. What is to fail is not called, so that no rank waits where all fail alike; MPI_Test is, before. */
 #include <mpi.h>
 
 #include "support/wraps.h"

@@ -76,9 +76,9 @@ in_folder alone other CPPFLAGS="-I$work/mpi" MPI_LIBS=-lm > "$work/out" 2>&1
 check 'the libraries of an MPI without other flags are taken' grep -qx "MPI_LIBS='-lm'" "$work/alone/config.log"
 check 'and the MPI' grep -qx "MPI_KIND='openmpi'" "$work/alone/config.log"
 check 'and no flags of another one' grep -qx "MPI_CFLAGS=''" "$work/alone/config.log"
+known=/none
 in_folder asked other MPI_CFLAGS=-DGIVEN > "$work/out" 2>&1
 check 'beside flags without libraries a wrapper is asked' grep -qx "MPI_KIND='openmpi'" "$work/asked/config.log"
-known=/none
 check_run 'Open MPI is not taken for MPICH' eval '! in_folder mpich other --with-mpi=mpich'
 it_says '^configure: error: --with-mpi was given, but no MPI was found'
 check 'although it was found' grep -qx "MPI_CFLAGS='-I$work/mpi'" "$work/mpich/config.log"

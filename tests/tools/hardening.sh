@@ -19,7 +19,7 @@ guarded_stack() {
     readelf --dyn-syms -W "$1" | grep -q ' UND __stack_chk_fail'
 }
 checked_functions() {
-    readelf --dyn-syms -W "$1" | grep -qE ' UND __[a-z]+_chk'
+    readelf --dyn-syms -W "$1" | grep -qE ' UND __[a-z]+_chk(@| |$)'
 }
 position_independent() { # FILE: a program.
     readelf -hW "$1" | grep -q 'Type: *DYN' && readelf -dW "$1" | grep -q 'FLAGS_1.*PIE'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import os
 import queue
 import threading
@@ -16,8 +15,6 @@ from syncbn.torch._module import IGNORED, ReplicaThread, SyncBatchNorm
 
 # What PyTorch aligns memory to: its kernels' sums may depend on it.
 _ALIGNMENT = 64
-
-_numbers = itertools.count(1)
 
 
 class DataParallel(nn.Module):
@@ -38,9 +35,9 @@ class DataParallel(nn.Module):
     lost.
 
     Under DistributedDataParallel this is the module that it wraps. Processes may have different
-    numbers of replicas, and make their DataParallels in the same order. In which order autograd
-    runs the backward passes of parallel branches may depend on the number of replicas, and on what
-    else a process does in autograd: where processes differ, all get SBN_DISAGREEMENT.
+    numbers of replicas, each process one number in all its DataParallels. In which order autograd
+    runs the backward passes of parallel branches may depend on the number of replicas, and on what else
+    a process does in autograd: where processes differ, all get SBN_DISAGREEMENT.
 
     All replicas call the same layers in the same order: a RuntimeError says who did not. Passes
     outside of a replica's forward are errors, too, such as those that activation checkpointing
@@ -53,8 +50,6 @@ class DataParallel(nn.Module):
         if replicas < 1:
             raise ValueError(f"replicas: expected at least 1, got {replicas}")
         self.module, self.replicas, self.dim = module, replicas, dim
-        # The same on all processes, which make their DataParallels in one order.
-        self.number = next(_numbers)
         if hasattr(module, IGNORED):
             setattr(self, IGNORED, [f"module.{name}" for name in getattr(module, IGNORED)])
         # Gradients of replicas apart, of the parameters that are there, until they are averaged.
@@ -84,7 +79,7 @@ class DataParallel(nn.Module):
         try:
             ys: Sequence[Tensor | None] = [None] * self.replicas
             while _advance(replicas, ys):
-                ys = _pass_of(replicas, self.number)
+                ys = _pass_of(replicas)
         finally:
             for replica in replicas:
                 replica.stop()
@@ -250,8 +245,8 @@ def _advance(replicas: Sequence[_Replica], ys: Sequence[Tensor | None]) -> bool:
     return any(replica.wanted for replica in replicas)
 
 
-def _pass_of(replicas: Sequence[_Replica], number: int) -> Sequence[Tensor]:
-    """The forward pass that all replicas of a DataParallel wait for: y of each."""
+def _pass_of(replicas: Sequence[_Replica]) -> Sequence[Tensor]:
+    """The forward pass that all replicas wait for: y of each."""
     passes = [replica.wanted for replica in replicas if replica.wanted is not None]
     layer = passes[0].layer.original
     for replica in replicas:
@@ -270,7 +265,11 @@ def _pass_of(replicas: Sequence[_Replica], number: int) -> Sequence[Tensor]:
     biases = [own.layer.bias for own in passes]
     with torch.set_grad_enabled(passes[0].with_grad):
         return layer.train_replicas(
-            [own.input for own in passes], residuals, _stacked(weights), _stacked(biases), number
+            [own.input for own in passes],
+            residuals,
+            _stacked(weights),
+            _stacked(biases),
+            parallel=True,
         )
 
 

@@ -14,7 +14,7 @@ from syncbn._group import Group, Transport
 from syncbn.torch._distributed import DistributedTransport
 
 _lock = threading.RLock()
-_Key = tuple[Any, float, int, Optional[Device], int]
+_Key = tuple[Any, float, int, Optional[Device], bool]
 _groups: dict[_Key, Group] = {}
 # The world, held weakly: while its store lives, there can be no other one at the same address.
 _world: Any = None
@@ -26,18 +26,18 @@ def group_of(
     timeout: float,
     replicas: int = 1,
     device: Device | None = None,
-    number: int = 0,
+    parallel: bool = False,
 ) -> Group:
     """The group of a process group of torch.distributed or a communicator of syncbn.mpi, with so
-    many replicas on a device in this process; without one, on the CPU. Each DataParallel, which
-    has a number, has a group of its own: other processes may have other numbers of replicas.
+    many replicas on a device in this process; without one, on the CPU. DataParallels have groups
+    apart from layers that are alone: other processes may have other numbers of replicas.
 
     None is the world of torch.distributed once it is initialised, until then this process alone.
     Does not communicate, except when a group of several processes is made: then all of them come.
     """
     world = dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
     of_world = world is not None and (process_group is None or process_group is world)
-    key = _WORLD if of_world else process_group, timeout, replicas, device, number
+    key = _WORLD if of_world else process_group, timeout, replicas, device, parallel
     group = _groups.get(key) if world is (_world and _world()) else None
     return group or _made(key, world)
 

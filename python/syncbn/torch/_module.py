@@ -165,11 +165,11 @@ class SyncBatchNorm(_BatchNorm):
         residuals: Sequence[Tensor],
         weight: Tensor | None,
         bias: Tensor | None,
-        number: int = 0,
+        parallel: bool = False,
     ) -> Sequence[Tensor]:
-        """A forward pass in training of all replicas of this process, in the DataParallel of this
-        number, or in none: y of each. weight and bias have a row for each replica, or none."""
-        group = self.group(len(inputs), backend_of(inputs), number)
+        """A forward pass in training of all replicas of this process, in a DataParallel or not: y of
+        each. weight and bias have a row for each replica, or none."""
+        group = self.group(len(inputs), backend_of(inputs), parallel)
         running = self.running()
         self.check(inputs, residuals, weight, bias, running, group)
         affine, tracks = weight is not None, running is not None
@@ -178,7 +178,7 @@ class SyncBatchNorm(_BatchNorm):
         y = Node.apply(call, weight, bias, *inputs, *residuals)
         return (y,) if len(inputs) == 1 else y
 
-    def group(self, replicas: int, device: Device | None, number: int = 0) -> Group:
+    def group(self, replicas: int, device: Device | None, parallel: bool = False) -> Group:
         """The group that it synchronises over."""
         if isinstance(threading.current_thread(), ReplicaThread):
             raise RuntimeError(
@@ -187,7 +187,7 @@ class SyncBatchNorm(_BatchNorm):
             )
         # Before a group or a layer is made, which compiles kernels in threads of the driver.
         (device or cpu()).check_process()
-        return group_of(self.process_group, self.timeout, replicas, device, number)
+        return group_of(self.process_group, self.timeout, replicas, device, parallel)
 
     def layer(
         self,

@@ -19,7 +19,7 @@ scaling:
 	@$(MAKE) $(AM_MAKEFLAGS) tools/bench/scaling/scaling
 	@$(MKDIR_P) bench
 	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)'; . $(srcdir)/tools/bench/scaling/launch.sh; mpi_limit=0; \
-	{ echo "# cores `getconf _NPROCESSORS_ONLN`" && for ranks in $(sort 1 $(RANKS)); do \
+	{ echo "# cores `getconf _NPROCESSORS_ONLN`" && for ranks in 1 $(filter-out 1,$(RANKS)); do \
 	  mpi $$ranks tools/bench/scaling/scaling $(SCALING_SECONDS) $(CHANNELS) || exit 1; \
 	done; } > bench/scaling.columns
 	@$(PYTHON) $(srcdir)/tools/bench/scaling/model.py bench/scaling.columns
