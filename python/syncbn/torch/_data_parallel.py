@@ -36,8 +36,8 @@ class DataParallel(nn.Module):
 
     Under DistributedDataParallel this is the module that it wraps. Processes may have different
     numbers of replicas, each process one number in all its DataParallels. In which order autograd
-    runs the backward passes of parallel branches may depend on the number of replicas, and on what else
-    a process does in autograd: where processes differ, all get SBN_DISAGREEMENT.
+    runs the backward passes of parallel branches may depend on the number of replicas, and on what
+    else a process does in autograd: where processes differ, all get SBN_DISAGREEMENT.
 
     All replicas call the same layers in the same order: a RuntimeError says who did not. Passes
     outside of a replica's forward are errors, too, such as those that activation checkpointing
@@ -263,14 +263,9 @@ def _pass_of(replicas: Sequence[_Replica]) -> Sequence[Tensor]:
         )
     weights = [own.layer.weight for own in passes]
     biases = [own.layer.bias for own in passes]
+    inputs = [own.input for own in passes]
     with torch.set_grad_enabled(passes[0].with_grad):
-        return layer.train_replicas(
-            [own.input for own in passes],
-            residuals,
-            _stacked(weights),
-            _stacked(biases),
-            parallel=True,
-        )
+        return layer.train_replicas(inputs, residuals, _stacked(weights), _stacked(biases), True)
 
 
 def _described(replica: _Replica) -> str:
