@@ -294,7 +294,7 @@ def _replicated(
         # What torch.compile makes is bound to the module that it was made from.
         if hasattr(old, "_orig_mod") or getattr(old, "_compiled_call_impl", None):
             raise ValueError(f"module: expected no compiled part, got {path or 'all of it'}")
-        made[old] = new = old._replicate_for_data_parallel()  # type: ignore[no-untyped-call]
+        made[old] = new = old._replicate_for_data_parallel()
         if isinstance(new, SyncBatchNorm):
             new.replica = replica
             new.__dict__["original"] = old
