@@ -99,7 +99,8 @@
  * Terms. A replica is a copy of the network on one command queue. A rank is a process or thread
  * that drives 0 or more replicas; ranks count from 0. A group is the replicas, of one or more
  * ranks, that share statistics. A shard is the part of the batch that one replica holds. A pass is
- * one forward or backward computation of a layer over all its shards. doc/glossary.md has more.
+ * a forward, backward, evaluation or recomputation of one or several layers over all their shards.
+ * doc/glossary.md has more.
  *
  * Results. A function that can fail returns an int: SBN_SUCCESS (0) or a negative status. After a
  * failure sbn_last_error() has a sentence. Nothing is ever printed. A function that returns a
