@@ -1,15 +1,14 @@
 /*
- * A request: words that are added over all ranks. Only src/collective/request.c calls the
- * transport's start and missing.
+ * A request: words that are added over all ranks. Only src/collective/request.c calls the transport's start and
+ * missing.
  *
- * The request owns its words. If a timeout or an error ends what it was for while it is in flight,
- * it is abandoned: the communicator then keeps the words until the transport no longer writes to
- * them, if necessary until the process ends. The request is empty and can be used again.
+ * The request owns its words. If a timeout or an error ends what it was for while it is in flight, it is abandoned: the
+ * communicator then keeps the words until the transport no longer writes to them, if necessary until the process ends.
+ * The request is empty and can be used again.
  *
- * Deadline. A rank stops waiting when the communicator's timeout has passed without progress. The
- * time is counted anew from each completed request of the communicator and each wait for this
- * rank's own devices, and a second at most from one look to the next. Passes, splits and exchanges
- * of tensors all wait this way.
+ * Deadline. A rank stops waiting when the communicator's timeout has passed without progress. The time is counted anew
+ * from each completed request of the communicator and each wait for this rank's own devices, and a second at most from
+ * one look to the next. Passes, splits and exchanges of tensors all wait this way.
  */
 #pragma once
 

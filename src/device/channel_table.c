@@ -69,14 +69,6 @@ int sbn__channel_table_await(sbn_channel_table *table)
     return status;
 }
 
-void sbn__channel_table_told(sbn_channel_table *table, const sbn_replica *replica)
-{
-    cl_event *written = table->copies ? &table->copies[replica->index].written : NULL;
-    cl_int state = CL_COMPLETE;
-    if (written && *written && !sbn__event_state(replica, *written, &state) && state < 0)
-        sbn__release_event(written);
-}
-
 /*
  * For a last command that has failed it adds all before it. A queue in order needs no list, and is not
  * asked: a driver may have to do something to answer.

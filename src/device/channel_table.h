@@ -35,9 +35,6 @@ float *sbn__channel_table_rows(const sbn_channel_table *table, size_t replica);
 /* Waits for all writes still under way: the copies on the host are then free to be overwritten, also after an error. */
 int sbn__channel_table_await(sbn_channel_table *table);
 
-/* That a replica's write has failed has been told: nobody is to wait for it. */
-void sbn__channel_table_told(sbn_channel_table *table, const sbn_replica *replica);
-
 /* Enqueues the copy of a replica's host copy to its device. */
 int sbn__channel_table_write(sbn_channel_table *table, sbn_replica *replica);
 

@@ -73,9 +73,7 @@ int sbn__read_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buf
     return check_copy(replica, "clEnqueueReadBuffer", what, code);
 }
 
-/*
- * Intel's runtime for CPUs: under load, kernels of another queue may run before a blocking write has had its effect.
- */
+/* Intel's runtime for CPUs: under load, kernels of another queue may run before a blocking write has had its effect. */
 int sbn__write_now(const sbn_replica *replica, cl_command_queue queue, cl_mem buffer, size_t at,
                    size_t size, const void *in, const char *what)
 {

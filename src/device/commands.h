@@ -21,9 +21,8 @@ typedef struct sbn_wait {
 void sbn__wait_add(sbn_wait *wait, cl_event event);
 
 /*
- * The same for a command of the library's that `of` has enqueued, unless the order of the replica's
- * own queue has it over by then. Drivers may pay for each event that they are told of: AMD's enqueues
- * a barrier and writes caches back.
+ * The same for a command of the library's that `of` has enqueued, unless the order of the replica's own queue has it
+ * over by then. Drivers may pay for each event that they are told of: AMD's enqueues a barrier and writes caches back.
  */
 void sbn__wait_behind(sbn_wait *wait, const sbn_replica *replica, const sbn_replica *of,
                       cl_event event);

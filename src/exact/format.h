@@ -1,7 +1,6 @@
 /*
- * The order of summation and the fixed-point formats: which terms are added in floats, and which bits of a sum are
- * kept (cl/common/accumulator.cl says how terms enter them). The kernels get the same numbers as macros, from here
- * alone.
+ * The order of summation and the fixed-point formats: which terms are added in floats, and which bits of a sum are kept
+ * (cl/common/accumulator.cl says how terms enter them). The kernels get the same numbers as macros, from here alone.
  *
  * A pass has a narrow format, which holds what training produces. A block that does not fit it is added to the
  * channel's other accumulator, in the wide format, which holds every float. The order of summation, block size

@@ -33,9 +33,7 @@ typedef int sbn_combine_launch(sbn_layer_pass *lp, sbn_replica *replica,
 int sbn__combine_by(sbn_combine_launch *launch, sbn_layer_pass *lp, sbn_replica *replica,
                     sbn_wait *wait);
 
-/*
- * Of a reduction that does not combine, with another tail; `any`: a buffer in the place of all that it does not use.
- */
+/* Of a reduction that does not combine, with another tail; `any`: a buffer in the place of all that it does not use. */
 sbn_combining sbn__combining_none(cl_mem any, int tail);
 
 /* Appends what a reduction takes of it, behind its tensors; `fills`: one of the forward pass. */

@@ -103,10 +103,8 @@ int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp)
                                        "%s of layer \"%s\", which had only been enqueued, has "
                                        "failed on the device of replica %zu: %s",
                                        lp->enqueued, lp->enqueued_of, r, sbn_strerror(state));
-        if (!asked) {
+        if (!asked)
             sbn__release_event(last);
-            sbn__channel_table_told(&lp->gradients, &group->replicas[r]);
-        }
         lp->work[r].wide_is_clear = 0;
     }
     return status;

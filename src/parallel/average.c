@@ -60,9 +60,7 @@ sbn_range sbn__range_get(const int64_t *words)
     return range;
 }
 
-/*
- * The layout of a word. In blocks with NaN or Inf, two counts lie above the sum: of +Inf or NaN, and of -Inf or NaN.
- */
+/* The layout of a word. In blocks with NaN or Inf, two counts lie above the sum: of +Inf or NaN, and of -Inf or NaN. */
 typedef struct fields {
     double scale;   /* an element's integer is its product with this, rounded */
     int sum_bits;   /* of the sum with its sign, in blocks with NaN or Inf */

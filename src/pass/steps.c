@@ -62,9 +62,9 @@ static int prepare_host(sbn_layer_pass *lp)
     const size_t replicas = lp->group->replica_count;
     const sbn_batchnorm *layer = lp->layer;
     sbn__work_wait(lp->work, replicas);
+    /* A table that a device has failed to write is told with its pass, which may have been told already. */
     const int written = sbn__channel_table_await(&lp->gradients);
-    int status = lp->enqueued ? sbn__layer_pass_check_enqueued(lp) : SBN_SUCCESS;
-    status = status ? status : written;
+    int status = lp->enqueued ? sbn__layer_pass_check_enqueued(lp) : written;
     sbn__work_clear(lp->work, replicas);
     lp->enqueued = NULL;
     if (status)

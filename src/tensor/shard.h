@@ -19,8 +19,7 @@ static inline sbn_shard sbn__shard_at(const sbn_shard *shards, size_t r)
 unsigned sbn__needs_of(const sbn_batchnorm *layer, unsigned needs);
 
 /*
- * Checks all shards against the layer and fills a shape for each. Nothing is enqueued. `operation`
- * begins the sentence.
+ * Checks all shards against the layer and fills a shape for each. Nothing is enqueued. `operation` begins the sentence.
  */
 int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsigned needs,
                       const char *operation, sbn_shape *shapes);
