@@ -6,6 +6,7 @@ Each rank leaves its checks in a file.
 import os
 import re
 import signal
+import socket
 import sys
 import threading
 import time
@@ -238,10 +239,41 @@ def run_rank(folder, rank):
     os._exit(0)
 
 
+def run_stopped(port, folder, rank):
+    """Rank 0 stops, in which PyTorch keeps its store; rank 1 continues it."""
+    dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    layer, new = (
+        convert_sync_batchnorm(torch.nn.BatchNorm1d(8), dist.new_group(), timeout=LIMIT)
+        for _ in range(2)
+    )
+    x, first = torch.randn(4, 8), torch.tensor([os.getpid()])
+    layer(x)
+    dist.broadcast(first, 0)
+    time.sleep(0.5 * rank)
+    if rank == 0:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(0)
+    sys.stdout = open(f"{folder}/faults-{WORLD}", "w")
+    began = time.monotonic()
+    pattern = r"rank 1 waited 2 s in forward of layer .* for the other ranks \(SBN_TIMEOUT"
+    try:
+        expect("the process of the store has stopped", pattern, layer, x)
+        expect("... before a first pass", "PyTorch's store does not answer.*SBN_TIMEOUT", new, x)
+        tap.ok(time.monotonic() - began < 15, "... no wait is longer", time.monotonic() - began)
+    finally:
+        os.kill(int(first), signal.SIGCONT)
+    os._exit(0)
+
+
 folder = sys.argv[1]
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+statuses = launch.forked(2, run_stopped, port, folder)
+tap.ok(statuses == [0, 0], "both end", statuses)
 statuses = launch.forked(WORLD, run_rank, folder)
 tap.ok(statuses == [0, 7, 0], "all ranks end, rank 1 by dying", statuses)
-for rank in range(WORLD):
+for rank in range(WORLD + 1):
     for line in open(f"{folder}/faults-{rank}"):
         status, _, what = line.strip().partition(" - ")
         if line.startswith("#"):

@@ -124,6 +124,12 @@ with tap.part("modes"):
     with torch.autocast("cpu", dtype=torch.bfloat16):
         y = DataParallel(network()[:2], 2)(images)
     tap.ok(y.dtype is torch.bfloat16, "autocast")
+    model, numbers = DataParallel(layer, 2), []
+    layer.register_forward_pre_hook(lambda *_: numbers.append(torch.get_num_threads()))
+    for number in (3, 1):
+        torch.set_num_threads(number)
+        model(images)
+    tap.ok(numbers == [3, 3, 1, 1], "the number of threads", numbers)
 
 
 class Other(nn.Module):

@@ -315,8 +315,12 @@ def _in_context(
     """A call of the module in another thread, in the modes of this one."""
     with_grad, inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
     cast, dtype = _autocast()
+    threads = torch.get_num_threads()
 
     def call() -> Any:
+        # A thread takes the number when it first asks for it.
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
         with torch.inference_mode(inference), torch.set_grad_enabled(with_grad):
             with torch.autocast("cpu", dtype=dtype, enabled=cast):
                 return module(*arguments, **keywords)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import ctypes
 import datetime
 import itertools
+import queue
 import signal
 import threading
 import time
@@ -20,7 +22,9 @@ from syncbn._group import Transport
 
 # Seconds after which a rank that waits says so, for the sentence of a rank whose time is over.
 _ANNOUNCE_AFTER = 0.1
-# What gloo and datetime take for a wait without an end, in seconds.
+# The store has so many seconds to tell who is missing.
+_STORE_ANSWERS = 1.0
+# What gloo, datetime and futures take for a wait without an end, in seconds.
 _ENDLESS = 1e9
 # Gloo's own timeout is that much longer than the group's, which names the ranks that are missing;
 # until then a rank that comes late is told, or finds all sums.
@@ -55,6 +59,50 @@ class _Request:
         self.started = time.monotonic()
 
 
+class _Store:
+    """PyTorch's store, called by a thread of its own: a process that keeps a TCPStore may have
+    stopped, for which PyTorch waits half an hour."""
+
+    def __init__(self, store: Any) -> None:
+        self.own: Any = store
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        # A process may end while it waits.
+        self._thread = threading.Thread(target=self._serve, args=(self._jobs,), daemon=True)
+        self._thread.start()
+
+    def tell(self, call: Callable[..., Any], *arguments: Any) -> concurrent.futures.Future[Any]:
+        """Makes the call after all earlier ones."""
+        answer: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        self._jobs.put((answer, call, arguments))
+        return answer
+
+    def ask(self, seconds: float, call: Callable[..., Any], *arguments: Any) -> Any:
+        """The result, or what was raised."""
+        try:
+            return self.tell(call, *arguments).result(min(max(seconds, _STORE_ANSWERS), _ENDLESS))
+        except concurrent.futures.TimeoutError:
+            raise _c.SyncBatchNormError(
+                _c.CONSTANTS["SBN_TIMEOUT"],
+                "PyTorch's store does not answer: the process that keeps it may have stopped",
+            ) from None
+
+    def close(self) -> None:
+        """Lets go of the store, at once unless it does not answer."""
+        self._jobs.put(None)
+        self._thread.join(_STORE_ANSWERS)
+        self.own = None
+
+    @staticmethod
+    def _serve(jobs: queue.SimpleQueue[Any]) -> None:
+        while (job := jobs.get()) is not None:
+            answer, call, arguments = job
+            try:
+                answer.set_result(call(*arguments))
+            except BaseException as error:
+                answer.set_exception(error)
+            del job, answer, call, arguments
+
+
 class DistributedTransport(Transport):
     """A transport between the ranks of a process group.
 
@@ -82,15 +130,20 @@ class DistributedTransport(Transport):
         self._calls = False  # the library, which may call back
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         # PyTorch has no public way to it.
-        self._store: Any = dist.distributed_c10d._get_default_store()
+        self._store = _Store(dist.distributed_c10d._get_default_store())
         self._requests: dict[int, _Request] = {}
         self._numbers = itertools.count(1)  # a request is other than NULL
         # How many transports between these ranks this one has made: the same on all of them, which
         # make their groups in the same order. The number ends with the world, as its store does.
         between = f"syncbn/{'-'.join(map(str, _ranks_of(process_group)))}/"
         self._made = f"{between}made/{self._rank}"
-        self._path = f"{between}{self._store.add(self._made, 1)}/"
-        self._groups = self._make_groups(timeout)
+        try:
+            number = self._store.ask(timeout, self._store.own.add, self._made, 1)
+            self._path = f"{between}{number}/"
+            self._groups = self._make_groups(timeout)
+        except BaseException:
+            self._store.close()
+            raise
         self._started = {tag: itertools.count(1) for tag in _TAGS}
         self._announced = dict.fromkeys(_TAGS, 0)
         self._start = _c.Start(self.start)
@@ -118,10 +171,10 @@ class DistributedTransport(Transport):
         if self._whole is not self:
             kinds[_HEADER] = "headers"
         try:
-            with _waits_limited(self._store, limit):
+            with _waits_limited(self._store.own, limit):
                 made = {
                     kind: dist.ProcessGroupGloo(
-                        dist.distributed_c10d.PrefixStore(self._path + kind, self._store),
+                        dist.distributed_c10d.PrefixStore(self._path + kind, self._store.own),
                         self._rank,
                         self._size,
                         timeout=limit,
@@ -140,7 +193,10 @@ class DistributedTransport(Transport):
         absent = set(range(self._size))
         interrupt: BaseException | None = None
         try:
-            while "0" in (here := self._here("1")) and time.monotonic() < end:
+            while (
+                "0" in (here := self._store.ask(end - time.monotonic(), self._here, "1"))
+                and time.monotonic() < end
+            ):
                 # What `call` has kept, where this is a part.
                 if self._whole.interrupts:
                     raise self._whole.interrupts[0]
@@ -149,11 +205,14 @@ class DistributedTransport(Transport):
                 pause = min(2 * pause, 0.05)
         except BaseException as error:
             interrupt = error
-        here = self._here("0")
-        if "0" not in here:
-            return interrupt
-        # Whoever has skipped this pass and comes to the next finds its name free.
-        self._store.add(self._made, -1)
+        try:
+            here = self._store.ask(_STORE_ANSWERS, self._here, "0")
+            if "0" not in here:
+                return interrupt
+            # Whoever has skipped this pass and comes to the next finds its name free.
+            self._store.ask(_STORE_ANSWERS, self._store.own.add, self._made, -1)
+        except _c.SyncBatchNormError as error:
+            raise interrupt or error
         if interrupt:
             raise interrupt
         # Those that never came, or else that came and left.
@@ -171,7 +230,7 @@ class DistributedTransport(Transport):
         while True:
             if "0" in wanted:
                 wanted = wanted[: self._rank] + mark + wanted[self._rank + 1 :]
-            now: str = self._store.compare_set(f"{self._path}here", seen, wanted).decode()
+            now: str = self._store.own.compare_set(f"{self._path}here", seen, wanted).decode()
             if now == wanted:
                 return now
             seen = wanted = now
@@ -216,7 +275,8 @@ class DistributedTransport(Transport):
             if own._requests:
                 _unfinished.append(own)  # whose end would wait for them
             else:
-                own._groups, own._store = {}, None
+                own._groups = {}
+                own._store.close()
 
     # --- the library's callbacks -------------------------------------------------------------
     # None may raise: an error's text becomes part of the library's sentence.
@@ -254,7 +314,7 @@ class DistributedTransport(Transport):
         try:
             request = self._requests[number]
             self._announce(request)
-            absent = self._absent(request)
+            absent = self._store.ask(_STORE_ANSWERS, self._absent, request)
             for place, rank in enumerate(absent):
                 ranks[place] = rank
             return len(absent)
@@ -292,7 +352,7 @@ class DistributedTransport(Transport):
         more = request.place - self._announced[request.tag]
         if more > 0:
             self._announced[request.tag] = request.place
-            self._store.add(f"{self._path}{request.tag}/{self._rank}", more)
+            self._store.tell(self._store.own.add, f"{self._path}{request.tag}/{self._rank}", more)
 
     def _absent(self, request: _Request) -> list[int]:
         """The other ranks that have not announced it."""
@@ -300,7 +360,7 @@ class DistributedTransport(Transport):
             rank
             for rank in range(self._size)
             if rank != self._rank
-            and self._store.add(f"{self._path}{request.tag}/{rank}", 0) < request.place
+            and self._store.own.add(f"{self._path}{request.tag}/{rank}", 0) < request.place
         ]
 
 
