@@ -102,12 +102,18 @@ if [ -e /etc/debian_version ] && /usr/bin/python3 -c 'import sys; sys.exit(sys.v
         configure --without-mpi --with-python --prefix="$HOME/.local" PYTHON=/usr/bin/python3
     }
     check_run 'configure for a folder of the user' in_folder own own
+    it_says 'package for Python *yes, by /usr/bin/python3$'
     wanted=$(/usr/bin/python3 -c 'import site; print(site.USER_SITE)')
     check "Python finds its package there: $wanted" \
         [ "$(make -s -C "$work/own" -f Makefile -f - said << 'END'
 said: ; @echo $(pythondir)
 END
 )" = "$wanted" ]
+    elsewhere() {
+        configure --without-mpi --with-python --prefix="$work/elsewhere" PYTHON=/usr/bin/python3
+    }
+    check_run 'configure for a folder where it looks for nothing' in_folder elsewhere elsewhere
+    it_says "by /usr/bin/python3, which does not look into $work/elsewhere/lib/"
 fi
 
 # BSD's and macOS's secure_getenv is made of issetugid, which their <unistd.h> has.

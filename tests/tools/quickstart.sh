@@ -149,7 +149,7 @@ END
 made_up apt-get << END
 echo "\$*" >> '$work/apt'
 case \$* in
-    update) [ "\$LC_ALL" = C ] && cat '$work/lists' ;;
+    update) [ "\$LC_ALL" = C ] && cat '$work/lists' && [ ! -s '$work/lists' ] ;;
     *iproute2*) exit 100 ;;
     'install -y '*) [ ! -s '$work/lists' ] ;;
 esac
