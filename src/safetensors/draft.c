@@ -30,15 +30,17 @@ static int resolve(sbn_draft *d, const char *path)
     d->path = sbn__allocate(strlen(path) + PATH_MAX);
     if (!d->path)
         return sbn__fail_memory("a file's name");
-    if (realpath(path, d->path))
+    const int found = lstat(path, &info) == 0;
+    if (found ? !S_ISLNK(info.st_mode) : errno == ENOENT) {
+        strcpy(d->path, path);
         return SBN_SUCCESS;
-    if (errno != ENOENT)
-        return fail(path, "following its name");
-    strcpy(d->path, path);
-    if (lstat(path, &info) == 0)
-        return sbn__fail(SBN_IO_ERROR, "%s: expected a file or a free name, got a link to nothing",
-                         path);
-    return errno == ENOENT ? SBN_SUCCESS : fail(path, "asking whether it is there");
+    }
+    if (found && realpath(path, d->path))
+        return SBN_SUCCESS;
+    return errno != ENOENT
+               ? fail(path, "following its name")
+               : sbn__fail(SBN_IO_ERROR,
+                           "%s: expected a file or a free name, got a link to nothing", path);
 }
 
 static int open_folder(sbn_draft *d)

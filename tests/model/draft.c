@@ -280,6 +280,13 @@ static void check_owners(void)
                (unsigned)info.st_gid, (unsigned)info.st_mode & 07777);
     }
     must(chown(folder_root, 0, 0), folder_root);
+    char *here = getcwd(NULL, 0);
+    must(!here || mkdir(folder_path("own"), 0700) || chown(folder_path("own"), USER, USER) ||
+             chdir(folder_path("own")),
+         "a user's own folder");
+    tap_ok(save_as(USER, "relative") == 0, "below a folder that the user must not search");
+    must(unlink("relative") || chdir(here) || rmdir(folder_path("own")), "the end of it");
+    free(here);
 }
 
 int main(void)
