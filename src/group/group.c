@@ -230,6 +230,12 @@ int sbn_group_destroy(sbn_group *group)
                          "group: expected no sbn_data_parallel of it, got %zu; destroy them, then "
                          "the group",
                          group->data_parallels);
+    if (group->parts > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "group: expected no groups split from it, got %d; destroy them first",
+                         group->parts);
+    if (group->whole)
+        --group->whole->parts;
     sbn__group_free(group);
     return SBN_SUCCESS;
 }

@@ -30,6 +30,8 @@ struct sbn_group {
     char *build_options, *program_cache; /* its strings */
 
     int references;     /* handles that a split returned */
+    sbn_group *whole;   /* that it was split from, if its transport needs that one's; or NULL */
+    atomic_int parts;   /* of which it is the whole; each may end in a thread of its own */
     atomic_int aborted; /* by any thread */
 
     sbn_communicator communicator;

@@ -74,7 +74,7 @@ void stand_end(void)
         sbn_saved_destroy(at.saved[i]);
     for (size_t i = 0; i < LAYERS; ++i)
         sbn_batchnorm_destroy(at.layers[i]);
-    for (size_t i = 0; i < GROUPS; ++i)
+    for (size_t i = GROUPS; i-- > 0;)
         sbn_group_destroy(at.groups[i]);
     memset(at.groups, 0, sizeof at.groups);
     memset(at.layers, 0, sizeof at.layers);

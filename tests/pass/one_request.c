@@ -66,10 +66,14 @@ static int train_mixed(test_rank *m)
 static int split(test_rank *m)
 {
     const int colours[RANK_REPLICAS] = {INT32_MAX};
-    sbn_group *part = NULL;
+    sbn_group *part = NULL, *second = NULL;
     const int status = sbn_group_split(m->group, colours, &part);
-    if (!status)
+    if (!status) {
+        must(sbn_group_split(part, colours, &second), "a part of the part");
+        must(sbn_group_destroy(part) != SBN_INVALID_ARGUMENT, "a group whose part is there stays");
+        must(sbn_group_destroy(second), "sbn_group_destroy");
         must(sbn_group_destroy(part), "sbn_group_destroy");
+    }
     return rank_says(m, status);
 }
 
