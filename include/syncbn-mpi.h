@@ -82,8 +82,8 @@ SBN_API int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport);
  * Ends a transport whose group has been destroyed, before MPI_Finalize. Collective. Accepts NULL.
  *
  * Errors. SBN_TIMEOUT: a reduction that some rank never joined is pending, here or in what
- * sbn_group_split and sbn_data_parallel_create made of this transport. The duplicates are not
- * freed, and MPI_Finalize may not return: see above.
+ * sbn_group_split and sbn_data_parallel_create made of this transport, where it was pending a second
+ * after its end. The duplicates are not freed, and MPI_Finalize may not return: see above.
  */
 SBN_API int sbn_mpi_destroy(sbn_mpi *mpi);
 

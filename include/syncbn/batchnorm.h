@@ -34,7 +34,7 @@ typedef enum sbn_average {
 
 /*
  * The function that a pass applies last, to z: the result of batch norm, plus the residual. NaN
- * passes through. A result of 0 is +0.
+ * passes through. A result of 0 is +0; a negative one that rounds to 0 in the layer's type is -0.
  */
 typedef enum sbn_activation {
     SBN_IDENTITY = 0,  /* z */
@@ -51,9 +51,10 @@ typedef struct sbn_batchnorm_config {
     sbn_layout layout; /* of x, y, dy, dx and the residual: channels first or last */
     /*
      * >= 0 and finite. With 0, y and dx of a channel of variance 0 are NaN, in training and in
-     * evaluation. (PyTorch evaluates such a channel to +-Inf where x is not the mean, and has
-     * refused 0 in training since 2.15.) With 0, y and dx are also inaccurate or NaN where the
-     * standard deviation is below about 2^-64: squares of floats underflow (doc/order.md).
+     * evaluation; with less than 2^-256, NaN or Inf. (With 0, PyTorch evaluates such a channel to
+     * +-Inf where x is not the mean, and has refused it in training since 2.15.) With 0, y and dx
+     * are also inaccurate or NaN where the standard deviation is below about 2^-64: squares of
+     * floats underflow (doc/order.md).
      */
     double eps;
     sbn_eps_mode eps_mode;   /* eps is added to the variance, or is its least value */

@@ -131,7 +131,7 @@ SBN_API int sbn_broadcast(sbn_data_parallel *parallel, const size_t *counts, siz
  * processes and hosts, and whatever bucket_bytes is. The mean is off by at most 2^-43 of the
  * largest magnitude, over all replicas, in the element's block of 1024 (or by 2^-170), plus half a
  * unit in the last place of the float. (From 4097 replicas on, 2^-43 doubles with each doubling of
- * their number. In a block with NaN or Inf finite means are off by more from 8 replicas on:
+ * their number. In a block with NaN or Inf finite means are off by more from 9 replicas on:
  * doc/walkthrough.md.) No sum overflows. A mean is NaN where a replica has NaN, or Inf of both
  * signs, and Inf where it has Inf. Means of zeros are +0. The gradients of a single replica stay as
  * they are.

@@ -19,11 +19,12 @@
  * Device-combined, a pass returns before its statistics are known. What needs them waits for them:
  * sbn_saved_stats, sbn_batchnorm_running_stats, a checkpoint, sbn_evaluate, sbn_batchnorm_fold,
  * sbn_batchnorm_set_group, and host-combined passes. A command that fails on a device after its
- * pass has returned is an error, with OpenCL's code, of those calls and of the next pass in the
- * same working memory; the sentence names layer and pass. The running statistics are then those
- * without that pass, its outputs and `saved` are undefined, and later passes may have failed with
- * it. A later pass of the layer that had been enqueued already, and has not failed, counts the failed
- * one among the batches tracked, and so in the weight of SBN_AVERAGE_CUMULATIVE.
+ * pass has returned is an error, with OpenCL's code, of those calls and, if it has failed by then,
+ * of the next pass in the same working memory; the sentence names layer and pass. The running
+ * statistics are then those without that pass, its outputs and `saved` are undefined, and later
+ * passes may have failed with it. A later pass of the layer that had been enqueued already, and has
+ * not failed, counts the failed one among the batches tracked, and so in the weight of
+ * SBN_AVERAGE_CUMULATIVE.
  */
 #ifndef SYNCBN_PASS_H
 #define SYNCBN_PASS_H
@@ -84,9 +85,10 @@ typedef struct sbn_result {
  * enough, and result->count is this rank's own. It may wait for an earlier copy of the statistics.
  *
  * NaN and Inf in a channel make its mean NaN or Inf and its variance and y NaN. Other channels are
- * not affected. A spread whose squares overflow a float (|x - mean| beyond 2^58) gives variance
- * +Inf and y = bias, or NaN where x - mean overflows as well; weight_grad and dx of such a channel
- * are 0 or NaN.
+ * not affected. A spread whose squares overflow a float (a standard deviation from 2^60 on, with
+ * fewer than 256 elements in a plane from more on, with one from 2^64) gives variance +Inf and
+ * y = bias, or NaN where x - mean overflows as well; weight_grad and dx of such a channel are 0 or
+ * NaN.
  *
  * Errors. An error before the ranks have agreed is reported on all ranks and changes nothing: no
  * statistics, no outputs, no gradients.
@@ -134,9 +136,11 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * the gradients of weight and bias, and for an activation without a residual.
  *
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of that channel
- * NaN; with constant statistics dx is NaN where dy is. Without values in the whole group the
- * gradients are zero. On out-of-order queues, and in host memory that the driver copies, end a pass
- * that accumulates gradients before you begin another that adds to the same buffers.
+ * NaN; with constant statistics dx is NaN where dy is. If dy (x - mean), or its sum over up to 256
+ * elements, overflows a float, weight_grad and dx of that channel are NaN, too. Without values in
+ * the whole group the gradients are zero. On out-of-order queues, and in host memory that the
+ * driver copies, end a pass that accumulates gradients before you begin another that adds to the
+ * same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
  * layer's, and for other shapes than those of the forward pass. Where an error of sbn_forward

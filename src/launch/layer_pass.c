@@ -80,8 +80,9 @@ sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *repli
 
 int sbn__layer_pass_may_fail(const sbn_layer_pass *lp)
 {
+    const sbn_replica *replicas = lp->group->replicas;
     for (size_t r = 0; r < lp->group->replica_count; ++r)
-        if (!lp->group->replicas[r].in_order || lp->work[r].ready)
+        if (!replicas[r].in_order || replicas[r].queue != replicas->queue || lp->work[r].ready)
             return 1;
     return 0;
 }

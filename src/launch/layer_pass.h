@@ -92,7 +92,7 @@ int sbn__layer_pass_check_enqueued(sbn_layer_pass *lp);
  */
 sbn_wait sbn__layer_pass_wait(const sbn_layer_pass *lp, const sbn_replica *replica);
 
-/* 1 if commands of the pass may fail by an event: on a queue without order, or one of the caller's. */
+/* 1 if commands of the pass may fail by an event: of a queue without order, of another queue, or of the caller's. */
 int sbn__layer_pass_may_fail(const sbn_layer_pass *lp);
 
 /* 1 if it is combined with other ranks; 1 if it is combined with other ranks or replicas. */

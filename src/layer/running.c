@@ -108,8 +108,8 @@ int sbn__running_read(sbn_running *running, const sbn_group *group, const char *
 }
 
 /*
- * An update that has failed has counted nothing, and what waits for it would fail, too. Whoever made it
- * is told by others.
+ * An update that has failed has counted nothing, and what waits for it would fail, too. The next pass in the
+ * memory of the one that made it may have told it.
  */
 static int recount(sbn_running *running, const sbn_replica *replica)
 {

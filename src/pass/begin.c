@@ -37,13 +37,16 @@ static void open_layer_passes(sbn_pass *pass, sbn__choose *choose, const sbn_bra
 }
 
 /*
- * 1 if the devices combine whatever is to be combined. In an unsettled pass the host's turn comes later than
- * what would be enqueued now.
+ * 1 if the devices combine whatever is to be combined. In an unsettled pass, unless it is local, the host's turn
+ * comes later than what would be enqueued now.
  */
 static int devices_combine(const sbn_pass *pass)
 {
-    int can = !pass->error && pass->group->combines && !sbn__pass_is_joined(pass) &&
-              !sbn__pass_unsettled(pass->group);
+    const sbn_group *group = pass->group;
+    int can = !pass->error && group->combines && !sbn__pass_is_joined(pass);
+    for (size_t i = 0; i < group->passes_under_way; ++i)
+        can = can && (group->passes[i]->stage == SBN_STAGE_SETTLED ||
+                      sbn__pass_is_local(group->passes[i]));
     /* A backward pass reads what the forward pass has left there. */
     for (const sbn_layer_pass *lp = pass->layer_passes; lp && can; lp = lp->next)
         can = !lp->kind->reduce || lp->kind->fills || lp->saved->moments->on_device;

@@ -178,6 +178,7 @@ void checks(void)
     for (int on_host = 0; on_host < 2; ++on_host)
         with_training(&two, NULL, on_host, check_commands);
     with_training(&two, NULL, 0, check_refused_commands);
+    with_training(&two, NULL, 0, check_late_between_queues);
     /* The GPU form's reductions combine, in and out of order. */
     training_form = SBN_FORM_GPU;
     for (int kind = 0; kind < 2; ++kind) {

@@ -48,4 +48,4 @@ uint64_t training_digest(uint64_t digest, const training *t);
 typedef void training_check(training *t);
 training_check check_calls, check_commands, check_copies, check_late_errors, check_failed_updates,
     check_failed_forward, check_failed_evaluation, check_failed_on_host, check_loading,
-    check_refused_commands;
+    check_refused_commands, check_late_between_queues;

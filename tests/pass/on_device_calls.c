@@ -55,7 +55,7 @@ static calls calls_since(const calls *c)
  * store of the gradients of weight and bias, too. The wide accumulators of several are made 0 before. On queues in
  * order a command waits for those that other queues have, each of which is the last of one, and for what the caller
  * gave, for any replica where devices combine, except where it makes accumulators 0; nothing is asked for its state
- * unless the pass before was given an event, and each queue is flushed once. Where the host combines, it asks for
+ * unless there are several or the pass before was given an event, and each queue is flushed once. Where the host combines, it asks for
  * copies that it has waited for, and flushes for them.
  */
 static void check_pass(training *t, operation op, int given, int given_before)
@@ -79,7 +79,8 @@ static void check_pass(training *t, operation op, int given, int given_before)
     const long behind = made.launches * (1 + others) + replicas + made.copies / 2;
     const long expected = (t->apart ? (made.launches - least) * others : 0) + (given ? behind : 0);
     /* A forward pass asks for the last update of the running statistics, too. */
-    const long questions = on_host ? replicas : given_before ? replicas + (op == FORWARD) : 0;
+    const int asks = t->apart || given_before;
+    const long questions = on_host ? replicas : asks ? replicas + (op == FORWARD) : 0;
     tap_ok(made.launches <= most && made.fills == fills && made.markers == (given ? replicas : 0) &&
                made.copies == (on_host ? 2 * replicas : 0) &&
                made.flushes == replicas * (1 + on_host) && (on_host || made.waits == 0),
@@ -130,6 +131,27 @@ static void check_wider(training *t)
     fixture_end(l.layer, l.saved);
 }
 
+/* The host combines gradients of a frozen layer, for which passes of others do not wait. */
+static void check_beside_frozen(training *t)
+{
+    const life l = LIVE_WITH(t->group, .channels = t->p->channels);
+    cl_event gate = fixture_gate(&device);
+    sbn_pass *pass;
+    must(sbn_batchnorm_set_frozen(l.layer, 1), "frozen");
+    must(sbn_forward(l.layer, t->shards, l.saved, 0, NULL), "sbn_forward");
+    training_wait(t, &gate, 1);
+    must(sbn_backward_begin(l.layer, t->shards, l.saved, 0, &pass), "begin");
+    training_wait(t, NULL, 0);
+    const long before = wraps_calls[WRAP_WAIT];
+    must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "sbn_forward");
+    tap_ok(wraps_calls[WRAP_WAIT] == before, "%s: no wait for a frozen layer", t->p->what);
+    must(clSetUserEventStatus(gate, CL_COMPLETE), "clSetUserEventStatus");
+    must(sbn_pass_end(pass, NULL), "end");
+    must(clFinish(t->queues[0]), "clFinish");
+    must(clReleaseEvent(gate), "clReleaseEvent");
+    fixture_end(l.layer, l.saved);
+}
+
 void check_calls(training *t)
 {
     sbn_saved *other = fixture_saved(t->layer);
@@ -167,6 +189,7 @@ void check_calls(training *t)
     must(clFinish(t->queues[0]), "clFinish");
     must(sbn_saved_destroy(other), "sbn_saved_destroy");
     check_wider(t);
+    check_beside_frozen(t);
 }
 
 void check_copies(training *t)

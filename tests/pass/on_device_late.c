@@ -74,6 +74,19 @@ void check_late_errors(training *t)
     training_close(&fresh);
 }
 
+/* Commands wait for those of other queues: a pass that has failed is told, or all later ones would fail with it. */
+void check_late_between_queues(training *t)
+{
+    train(t, 0);
+    wraps_condemn_event(t->group->idle_layer_passes->work[1].last);
+    expect(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), CL_OUT_OF_RESOURCES, "backward of",
+           "the next pass");
+    const long waited = wraps_waited_for_condemned;
+    must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "the one after it");
+    tap_ok(wraps_waited_for_condemned == waited, "%s: nothing waits for it", t->p->what);
+    wraps_condemn(0);
+}
+
 /* A command is refused: the group stays usable; all queues are flushed, as what one has may wait for another's. */
 void check_refused_commands(training *t)
 {

@@ -175,6 +175,15 @@ static void check_apart(void)
     REFUSED(stage_pass(&a), "replica 1: y must not overlap x of replica 0");
     a.shards[0].y = in_common(DENSE);
     REFUSED(stage_pass(&a), "replica 1: y must not overlap x of replica 0");
+    a = stage.right;
+    a.saved = stage.empty;
+    for (size_t r = 0; r < REPLICAS; ++r) {
+        a.shards[r].running_mean = in_common(0);
+        a.shards[r].running_var = in_common(CHANNELS);
+    }
+    REFUSED(stage_pass(&a), "running_mean must not overlap running_mean of replica 0");
+    a.flags = SBN_KEEP_RUNNING_STATS;
+    RIGHT(stage_pass(&a));
 }
 
 /* Gradients of two layers in one call: the second adds to the first's, but on a queue with order. */
