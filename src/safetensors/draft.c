@@ -30,12 +30,9 @@ static int resolve(sbn_draft *d, const char *path)
     d->path = sbn__allocate(strlen(path) + PATH_MAX);
     if (!d->path)
         return sbn__fail_memory("a file's name");
-    const int found = lstat(path, &info) == 0;
-    if (found ? !S_ISLNK(info.st_mode) : errno == ENOENT) {
-        strcpy(d->path, path);
-        return SBN_SUCCESS;
-    }
-    if (found && realpath(path, d->path))
+    strcpy(d->path, path);
+    const int found = lstat(path, &info) == 0, is_link = found && S_ISLNK(info.st_mode);
+    if (is_link ? realpath(path, d->path) != NULL : found || errno == ENOENT)
         return SBN_SUCCESS;
     return errno != ENOENT
                ? fail(path, "following its name")
