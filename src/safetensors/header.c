@@ -169,15 +169,12 @@ static int parse_root(parsing *p)
 {
     sbn_tensor_header *header = p->header;
     sbn_json_reader *r = &p->parse.reader;
-    int more = 0, status;
-    while (!(status = sbn__parse_key(&p->parse, &more)) && more) {
+    int more = 0, status = SBN_SUCCESS;
+    while (!status && !(status = sbn__parse_key(&p->parse, &more)) && more)
         if (strcmp(r->string, metadata_name) == 0)
             status = parse_metadata(p);
         else
             status = sbn__parse_tensor(&p->parse, &header->tensors[header->count++]);
-        if (status)
-            return status;
-    }
     if (status)
         return status;
     while (r->at < r->end && *r->at == ' ')

@@ -140,9 +140,7 @@ int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor)
     int seen[3] = {0}, more = 0;
     *tensor = (sbn_tensor){.name = p->reader.string};
     int status = sbn__parse_expect(p, '{', tensor->name, fields);
-    if (status)
-        return status;
-    while (!(status = sbn__parse_key(p, &more)) && more) {
+    while (!status && !(status = sbn__parse_key(p, &more)) && more) {
         int which = 0;
         while (which < 3 && strcmp(p->reader.string, names[which]) != 0)
             ++which;
@@ -152,8 +150,6 @@ int sbn__parse_tensor(sbn_parse *p, sbn_tensor *tensor)
             return sbn__parse_fail(p->path, tensor->name,
                                    "expected each field once, got a duplicate");
         status = parsers[which](p, tensor);
-        if (status)
-            return status;
     }
     if (!status && !(seen[0] && seen[1] && seen[2]))
         return sbn__parse_fail(p->path, tensor->name, fields);
