@@ -15,21 +15,16 @@ static sbn_parameters parameters_at(const sbn_parameters *parameters, size_t r)
 int sbn__check_parameters(const char *name, const sbn_batchnorm *layer, const sbn_group *group,
                           const sbn_parameters *parameters)
 {
-    const int status = sbn__struct_check(parameters, group->replica_count,
-                                         SBN_STRUCT(sbn_parameters), "parameters");
-    if (status)
-        return status;
-    for (size_t r = 0; r < group->replica_count; ++r) {
+    int status = sbn__struct_check(parameters, group->replica_count, SBN_STRUCT(sbn_parameters),
+                                   "parameters");
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_parameters its = parameters_at(parameters, r);
         const sbn_buffer *buffers[] = {&its.weight, &its.bias};
-        for (int i = 0; i < 2; ++i) {
-            const int fits = sbn__check_buffer(buffers[i], layer->channels, &group->replicas[r],
-                                               name, i ? "bias" : "weight");
-            if (fits)
-                return fits;
-        }
+        for (int i = 0; i < 2 && !status; ++i)
+            status = sbn__check_buffer(buffers[i], layer->channels, &group->replicas[r], name,
+                                       i ? "bias" : "weight");
     }
-    return SBN_SUCCESS;
+    return status;
 }
 
 static int retain(const sbn_buffer *buffer, sbn_buffer *kept)

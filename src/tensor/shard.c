@@ -109,16 +109,13 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
     char who[128];
     snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d: shards", operation, layer->name,
              sbn_group_rank(group));
-    const int possible = sbn__struct_check(shards, group->replica_count, SBN_STRUCT(sbn_shard),
-                                           who);
-    if (possible)
-        return possible;
-    for (size_t r = 0; r < group->replica_count; ++r) {
+    int status = sbn__struct_check(shards, group->replica_count, SBN_STRUCT(sbn_shard), who);
+    for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_shard own = sbn__shard_at(shards, r), *shard = &own;
         snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d, replica %zu", operation,
                  layer->name, sbn_group_rank(group), r);
-        int status = sbn__shape_of(&shapes[r], shard, layer->channels, layer->config.layout,
-                                   layer->config.type, who);
+        status = sbn__shape_of(&shapes[r], shard, layer->channels, layer->config.layout,
+                               layer->config.type, who);
         if (!status)
             status = check_dimensions(layer, shard, who);
         if (!status && shard->num_wait > 0 && !shard->wait_list)
@@ -139,10 +136,8 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
         sbn_use uses[SBN_MAX_USES];
         const size_t count = sbn__list_uses(uses, shard, &shapes[r], needs, layer->affine);
         status = sbn__check_uses(uses, count, shard, &group->replicas[r], who);
-        if (status)
-            return status;
     }
-    return SBN_SUCCESS;
+    return status;
 }
 
 int sbn__shard_wait(const sbn_replica *replica, const sbn_shard *shard)
