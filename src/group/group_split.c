@@ -80,8 +80,11 @@ static int join_groups(splitting *s, int status)
     if (status && parent->alone)
         status = sbn__communicator_split(parent, &call, s->subsets, s->count, 0);
     for (size_t i = 0; i < s->count && !status; ++i) {
-        s->groups[i]->communicator = s->subsets[i].communicator;
-        s->groups[i]->communicator.abort_flag = &s->groups[i]->aborted;
+        sbn_group *part = s->groups[i];
+        part->communicator = s->subsets[i].communicator;
+        part->communicator.abort_flag = &part->aborted;
+        part->whole = part->communicator.transport.end ? s->group : NULL;
+        s->group->parts += part->whole != NULL;
     }
     return status;
 }
@@ -89,17 +92,12 @@ static int join_groups(splitting *s, int status)
 /* A handle for each replica of a colour, to be destroyed one by one. */
 static void give_groups(const splitting *s, sbn_group **subgroups)
 {
-    for (size_t i = 0; i < s->count; ++i) {
-        if (s->groups[i]->communicator.transport.end) {
-            s->groups[i]->whole = s->group;
-            ++s->group->parts;
-        }
+    for (size_t i = 0; i < s->count; ++i)
         for (size_t r = 0; r < s->group->replica_count; ++r)
             if (s->colours[r] == s->subsets[i].colour) {
                 subgroups[r] = s->groups[i];
                 ++s->groups[i]->references;
             }
-    }
 }
 
 int sbn_group_split(sbn_group *group, const int *colours, sbn_group **subgroups)
