@@ -44,9 +44,8 @@ static int devices_combine(const sbn_pass *pass)
 {
     const sbn_group *group = pass->group;
     int can = !pass->error && group->combines && !sbn__pass_is_joined(pass);
-    for (size_t i = 0; i < group->passes_under_way; ++i)
-        can = can && (group->passes[i]->stage == SBN_STAGE_SETTLED ||
-                      sbn__pass_is_local(group->passes[i]));
+    for (size_t i = 0; i < group->passes_under_way && can; ++i)
+        can = group->passes[i]->stage == SBN_STAGE_SETTLED || sbn__pass_is_local(group->passes[i]);
     /* A backward pass reads what the forward pass has left there. */
     for (const sbn_layer_pass *lp = pass->layer_passes; lp && can; lp = lp->next)
         can = !lp->kind->reduce || lp->kind->fills || lp->saved->moments->on_device;
@@ -147,13 +146,12 @@ static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begu
     status = sbn__check_handle(branches->layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return of_branch(status, 0, count);
-    const sbn_group *group = branches->layer->group;
     for (size_t i = 0; i < count; ++i) {
         const sbn_branch branch = branch_at(branches, i);
         if (!sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer"))
             sbn__forget_events(branch.layer->group, branch.shards);
     }
-    if (group->passes_under_way == SBN_MAX_PASSES)
+    if (branches->layer->group->passes_under_way == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",
                          SBN_MAX_PASSES);
     return SBN_SUCCESS;

@@ -135,14 +135,12 @@ static int give_results(const sbn_pass *pass, sbn_result *results)
     const int status = sbn__pass_check_results(results, count);
     for (sbn_layer_pass *lp = pass->layer_passes; lp && status; lp = lp->next)
         sbn__withdraw_events(pass->group, lp->shards);
-    if (!results || status)
-        return status;
     size_t i = 0;
-    for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
+    for (sbn_layer_pass *lp = pass->layer_passes; lp && results && !status; lp = lp->next) {
         lp->result.count = lp->count;
         sbn__struct_put(results, i++, &lp->result, sizeof lp->result);
     }
-    return SBN_SUCCESS;
+    return status;
 }
 
 int sbn_pass_end(sbn_pass *pass, sbn_result *results)
