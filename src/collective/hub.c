@@ -260,8 +260,7 @@ int sbn_hub_transport(sbn_hub *hub, int rank, sbn_transport *transport)
         return sbn__fail(SBN_INVALID_ARGUMENT, "rank: expected 0 to %d, got %d",
                          hub->world_size - 1, rank);
     const int status = sbn__struct_check_room(transport, 1, SBN_STRUCT(sbn_transport), "transport");
-    if (status)
-        return status;
-    fill_table(hub, rank, transport);
-    return SBN_SUCCESS;
+    if (!status)
+        fill_table(hub, rank, transport);
+    return status;
 }

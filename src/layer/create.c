@@ -153,10 +153,9 @@ int sbn_batchnorm_settings(const sbn_batchnorm *layer, sbn_batchnorm_config *con
         status = sbn__fail(SBN_INVALID_ARGUMENT, "config: expected room for settings, got NULL");
     if (!status)
         status = sbn__struct_check_room(config, 1, SBN_STRUCT(sbn_batchnorm_config), "config");
-    if (status)
-        return status;
-    sbn__struct_put(config, 0, &layer->config, sizeof layer->config);
-    return SBN_SUCCESS;
+    if (!status)
+        sbn__struct_put(config, 0, &layer->config, sizeof layer->config);
+    return status;
 }
 
 int sbn_batchnorm_destroy(sbn_batchnorm *layer)

@@ -150,9 +150,8 @@ int sbn__running_updated(sbn_running *running, const sbn_group *group, cl_event 
 
 void sbn__running_doubt(sbn_running *running)
 {
-    if (running->device_is_stale)
-        return;
-    running->host_is_stale = running->count_is_stale = 1;
+    if (!running->device_is_stale)
+        running->host_is_stale = running->count_is_stale = 1;
 }
 
 void sbn__running_count(sbn_running *running)

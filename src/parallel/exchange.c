@@ -40,12 +40,11 @@ int sbn__exchanges_prepare(sbn_data_parallel *parallel)
                            ? sbn__request_reserve(&e->header, sbn__exchange_header_words(parallel),
                                                   "an exchange of tensors")
                            : sbn__fail_memory("an exchange of tensors");
-    if (status) {
+    if (status)
         free_exchange(e);
-        return status;
-    }
-    keep(e);
-    return SBN_SUCCESS;
+    else
+        keep(e);
+    return status;
 }
 
 void sbn__exchanges_free(sbn_data_parallel *parallel)
