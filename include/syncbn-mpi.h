@@ -81,9 +81,9 @@ SBN_API int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport);
 /*
  * Ends a transport whose group has been destroyed, before MPI_Finalize. Collective. Accepts NULL.
  *
- * Errors. SBN_TIMEOUT: a reduction that some rank never joined is pending, here or in what
- * sbn_group_split and sbn_data_parallel_create made of this transport, where it was pending a second
- * after its end. The duplicates are not freed, and MPI_Finalize may not return: see above.
+ * Errors. SBN_TIMEOUT: a reduction that some rank never joined is pending. Those of parts
+ * (sbn_group_split, sbn_data_parallel_create) count if they were still pending a second after the
+ * part had ended. The duplicates are not freed, and MPI_Finalize may not return: see above.
  */
 SBN_API int sbn_mpi_destroy(sbn_mpi *mpi);
 

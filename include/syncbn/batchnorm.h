@@ -51,7 +51,7 @@ typedef struct sbn_batchnorm_config {
     sbn_layout layout; /* of x, y, dy, dx and the residual: channels first or last */
     /*
      * >= 0 and finite. With 0, y and dx of a channel of variance 0 are NaN, in training and in
-     * evaluation; with less than 2^-256, NaN or Inf. (With 0, PyTorch evaluates such a channel to
+     * evaluation; with 2^-256 or less, NaN or Inf. (With 0, PyTorch evaluates such a channel to
      * +-Inf where x is not the mean, and has refused it in training since 2.15.) With 0, y and dx
      * are also inaccurate or NaN where the standard deviation is below about 2^-64: squares of
      * floats underflow (doc/order.md).

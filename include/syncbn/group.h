@@ -136,8 +136,8 @@ SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
 /*
  * Ends a group. Waits for the group's commands that still run on its queues.
  *
- * End its passes, destroy its saved statistics, layers, sbn_data_parallels and the groups split from
- * it whose ranks are several first, or move the layers to another group. A group of sbn_group_split has several handles and ends with the last of
+ * End its passes first. Destroy its saved statistics, its sbn_data_parallels, the groups of several
+ * ranks that were split from it, and its layers, or move these to another group. A group of sbn_group_split has several handles and ends with the last of
  * them; the calls for the others succeed. A group that timed out or was aborted leaves the memory
  * of its unfinished requests allocated.
  *

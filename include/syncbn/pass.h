@@ -19,10 +19,11 @@
  * Device-combined, a pass returns before its statistics are known. What needs them waits for them:
  * sbn_saved_stats, sbn_batchnorm_running_stats, a checkpoint, sbn_evaluate, sbn_batchnorm_fold,
  * sbn_batchnorm_set_group, and host-combined passes. A command that fails on a device after its
- * pass has returned is an error, with OpenCL's code, of those calls and, if it has failed by then,
- * of the next pass in the same working memory; the sentence names layer and pass. The running
- * statistics are then those without that pass, its outputs and `saved` are undefined, and later
- * passes may have failed with it. A later pass of the layer that had been enqueued already, and has
+ * pass has returned is an error, with OpenCL's code, of those calls. The next pass in the same
+ * working memory tells it, too, if it has failed by then, unless all replicas have one in-order
+ * queue and no wait list was given. The sentence names layer and pass. The running statistics are
+ * then those without that pass, its outputs and `saved` are undefined, and later passes may have
+ * failed with it. A later pass of the layer that had been enqueued already, and has
  * not failed, counts the failed one among the batches tracked, and so in the weight of
  * SBN_AVERAGE_CUMULATIVE.
  */
@@ -85,10 +86,10 @@ typedef struct sbn_result {
  * enough, and result->count is this rank's own. It may wait for an earlier copy of the statistics.
  *
  * NaN and Inf in a channel make its mean NaN or Inf and its variance and y NaN. Other channels are
- * not affected. A spread whose squares overflow a float (a standard deviation from 2^60 on, with
- * fewer than 256 elements in a plane from more on, with one from 2^64) gives variance +Inf and
- * y = bias, or NaN where x - mean overflows as well; weight_grad and dx of such a channel are 0 or
- * NaN.
+ * not affected. A spread whose squares overflow a float (a standard deviation of 2^60 or more in
+ * planes of at least 256 elements; the limit rises to 2^64 for planes of one) gives variance +Inf
+ * and y = bias, or NaN where x - mean overflows as well; weight_grad and dx of such a channel are 0
+ * or NaN.
  *
  * Errors. An error before the ranks have agreed is reported on all ranks and changes nothing: no
  * statistics, no outputs, no gradients.

@@ -234,9 +234,10 @@ int sbn_group_destroy(sbn_group *group)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "group: expected no groups split from it, got %d; destroy them first",
                          group->parts);
-    if (group->whole)
-        --group->whole->parts;
+    sbn_group *whole = group->whole;
     sbn__group_free(group);
+    if (whole)
+        --whole->parts;
     return SBN_SUCCESS;
 }
 

@@ -18,7 +18,7 @@ struct sbn_running {
     int count_is_stale;       /* the host's: the device may have counted more batches, or fewer */
     sbn_device_buffer device; /* both rows, then the count of batches */
     cl_event last;            /* the last command that updates it */
-    int may_fail;             /* ... on a queue without order, or behind an event of the caller's */
+    int may_fail;             /* ... as sbn__layer_pass_may_fail of its pass */
     unsigned version;         /* how often the host's copy has changed, or lost the device's */
 };
 

@@ -145,7 +145,7 @@ int sbn__layer_pass_prepare(sbn_layer_pass *lp, int devices, int at_once)
             shard->x = needs & SBN_READS_Y ? shard->y : none;
         if (!(needs & SBN_NEEDS_BIAS))
             shard->bias = none;
-        if (lp->flags & SBN_KEEP_RUNNING_STATS)
+        if (lp->kind->needs & SBN_MAY_TRACK && lp->flags & SBN_KEEP_RUNNING_STATS)
             shard->running_mean = shard->running_var = none;
         /* Before the layers' buffers are compared. */
         if (shard->memory == SBN_MEMORY_HOST)

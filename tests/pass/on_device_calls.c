@@ -55,8 +55,8 @@ static calls calls_since(const calls *c)
  * store of the gradients of weight and bias, too. The wide accumulators of several are made 0 before. On queues in
  * order a command waits for those that other queues have, each of which is the last of one, and for what the caller
  * gave, for any replica where devices combine, except where it makes accumulators 0; nothing is asked for its state
- * unless there are several or the pass before was given an event, and each queue is flushed once. Where the host combines, it asks for
- * copies that it has waited for, and flushes for them.
+ * unless there are several or the pass before was given an event, and each queue is flushed once. Where the host
+ * combines, it asks for copies that it has waited for, and flushes for them.
  */
 static void check_pass(training *t, operation op, int given, int given_before)
 {

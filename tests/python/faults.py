@@ -6,7 +6,6 @@ Each rank leaves its checks in a file.
 import os
 import re
 import signal
-import socket
 import sys
 import threading
 import time
@@ -239,9 +238,14 @@ def run_rank(folder, rank):
     os._exit(0)
 
 
-def run_stopped(port, folder, rank):
+def run_stopped(folder, ends, rank):
     """Rank 0 stops, in which PyTorch keeps its store; rank 1 continues it."""
-    dist.init_process_group("gloo", f"tcp://127.0.0.1:{port}", rank=rank, world_size=2)
+    if rank == 0:
+        store = dist.TCPStore("127.0.0.1", 0, 2, True, wait_for_workers=False)
+        os.write(ends[1], f"{store.port}".encode())
+    else:
+        store = dist.TCPStore("127.0.0.1", int(os.read(ends[0], 9)), 2, False)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
     layer, new = (
         convert_sync_batchnorm(torch.nn.BatchNorm1d(8), dist.new_group(), timeout=LIMIT)
         for _ in range(2)
@@ -251,6 +255,11 @@ def run_stopped(port, folder, rank):
     dist.broadcast(first, 0)
     time.sleep(0.5 * rank)
     if rank == 0:
+        if os.fork() == 0:
+            os.closerange(0, 3)  # which the test's end waits for
+            time.sleep(60)
+            os.kill(os.getppid(), signal.SIGCONT)  # whatever has become of rank 1
+            os._exit(0)
         os.kill(os.getpid(), signal.SIGSTOP)
         os._exit(0)
     sys.stdout = open(f"{folder}/faults-{WORLD}", "w")
@@ -266,10 +275,7 @@ def run_stopped(port, folder, rank):
 
 
 folder = sys.argv[1]
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    port = free.getsockname()[1]
-statuses = launch.forked(2, run_stopped, port, folder)
+statuses = launch.forked(2, run_stopped, folder, os.pipe())
 tap.ok(statuses == [0, 0], "both end", statuses)
 statuses = launch.forked(WORLD, run_rank, folder)
 tap.ok(statuses == [0, 7, 0], "all ranks end, rank 1 by dying", statuses)

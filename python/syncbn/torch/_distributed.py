@@ -12,7 +12,7 @@ import signal
 import threading
 import time
 import weakref
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Sequence
 
 import torch
 import torch.distributed as dist
@@ -67,7 +67,9 @@ class _Store:
         self.own: Any = store
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         # A process may end while it waits.
-        self._thread = threading.Thread(target=self._serve, args=(self._jobs,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._serve, args=(self._jobs,), name="syncbn store", daemon=True
+        )
         self._thread.start()
 
     def tell(self, call: Callable[..., Any], *arguments: Any) -> concurrent.futures.Future[Any]:
@@ -76,21 +78,35 @@ class _Store:
         self._jobs.put((answer, call, arguments))
         return answer
 
-    def ask(self, seconds: float, call: Callable[..., Any], *arguments: Any) -> Any:
-        """The result, or what was raised."""
-        try:
-            return self.tell(call, *arguments).result(min(max(seconds, _STORE_ANSWERS), _ENDLESS))
-        except concurrent.futures.TimeoutError:
-            raise _c.SyncBatchNormError(
-                _c.CONSTANTS["SBN_TIMEOUT"],
-                "PyTorch's store does not answer: the process that keeps it may have stopped",
-            ) from None
+    def ask(
+        self,
+        seconds: float,
+        call: Callable[..., Any],
+        *arguments: Any,
+        interrupts: Sequence[BaseException] = (),
+    ) -> Any:
+        """The result, or what was raised, in the call or, while it waits, as an interrupt."""
+        answer, end = self.tell(call, *arguments), time.monotonic() + max(seconds, _STORE_ANSWERS)
+        while not concurrent.futures.wait([answer], 0.1).done:
+            if interrupts:
+                raise interrupts[0]
+            if time.monotonic() > end:
+                raise _c.SyncBatchNormError(
+                    _c.CONSTANTS["SBN_TIMEOUT"],
+                    "PyTorch's store does not answer: the process that keeps it may have stopped",
+                )
+        return answer.result()
 
     def close(self) -> None:
         """Lets go of the store, at once unless it does not answer."""
         self._jobs.put(None)
-        self._thread.join(_STORE_ANSWERS)
-        self.own = None
+        if self._thread is not threading.current_thread():
+            self._thread.join(_STORE_ANSWERS)
+        if not self._thread.is_alive():
+            self.own = None
+
+    def __del__(self) -> None:
+        self._jobs.put(None)
 
     @staticmethod
     def _serve(jobs: queue.SimpleQueue[Any]) -> None:
@@ -138,8 +154,7 @@ class DistributedTransport(Transport):
         between = f"syncbn/{'-'.join(map(str, _ranks_of(process_group)))}/"
         self._made = f"{between}made/{self._rank}"
         try:
-            number = self._store.ask(timeout, self._store.own.add, self._made, 1)
-            self._path = f"{between}{number}/"
+            self._path = f"{between}{self._number(timeout)}/"
             self._groups = self._make_groups(timeout)
         except BaseException:
             self._store.close()
@@ -160,6 +175,14 @@ class DistributedTransport(Transport):
             split=self._split,
             end=self._end,
         )
+
+    def _number(self, timeout: float) -> int:
+        try:
+            return int(self._store.ask(timeout, self._store.own.add, self._made, 1))
+        except BaseException:
+            # It may be added yet.
+            self._store.tell(self._store.own.add, self._made, -1)
+            raise
 
     def _make_groups(self, timeout: float) -> dict[int, Any]:
         """The process group of each tag. new_group() would have all ranks of the world come, or else
@@ -193,26 +216,25 @@ class DistributedTransport(Transport):
         absent = set(range(self._size))
         interrupt: BaseException | None = None
         try:
-            while (
-                "0" in (here := self._store.ask(end - time.monotonic(), self._here, "1"))
-                and time.monotonic() < end
-            ):
-                # What `call` has kept, where this is a part.
-                if self._whole.interrupts:
-                    raise self._whole.interrupts[0]
+            # What `call` has kept, where this is a part.
+            kept = self._whole.interrupts
+            while time.monotonic() < end:
+                here = self._store.ask(end - time.monotonic(), self._here, "1", interrupts=kept)
+                if "0" not in here:
+                    break
+                if kept:
+                    raise kept[0]
                 absent -= _those("1", here)
                 time.sleep(pause)
                 pause = min(2 * pause, 0.05)
         except BaseException as error:
             interrupt = error
         try:
-            here = self._store.ask(_STORE_ANSWERS, self._here, "0")
-            if "0" not in here:
-                return interrupt
-            # Whoever has skipped this pass and comes to the next finds its name free.
-            self._store.ask(_STORE_ANSWERS, self._store.own.add, self._made, -1)
-        except _c.SyncBatchNormError as error:
+            here = self._store.ask(_STORE_ANSWERS, self._leave)
+        except BaseException as error:
             raise interrupt or error
+        if "0" not in here:
+            return interrupt
         if interrupt:
             raise interrupt
         # Those that never came, or else that came and left.
@@ -223,9 +245,18 @@ class DistributedTransport(Transport):
             f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, sorted(absent)))}",
         )
 
+    def _leave(self) -> str:
+        """Which ranks are here, all of them or without this one, which finds its name free when it
+        comes to the next pass."""
+        here = self._here("0")
+        if "0" in here:
+            self._store.own.add(self._made, -1)
+        return here
+
     def _here(self, mark: str) -> str:
         """Which ranks are here, a digit of each, after this one's has become `mark`. Once all are
-        here the digits stay, so that nobody leaves while another goes on."""
+        here the digits stay, so that nobody leaves while another goes on. (PyTorch 1.13 makes what
+        compare_set returns without the interpreter's lock: this thread's caller waits for it.)"""
         seen, wanted = "", "0" * self._size
         while True:
             if "0" in wanted:
@@ -314,7 +345,7 @@ class DistributedTransport(Transport):
         try:
             request = self._requests[number]
             self._announce(request)
-            absent = self._store.ask(_STORE_ANSWERS, self._absent, request)
+            absent = self._absent(request)
             for place, rank in enumerate(absent):
                 ranks[place] = rank
             return len(absent)
@@ -359,9 +390,12 @@ class DistributedTransport(Transport):
         return [
             rank
             for rank in range(self._size)
-            if rank != self._rank
-            and self._store.own.add(f"{self._path}{request.tag}/{rank}", 0) < request.place
+            if rank != self._rank and self._begun(request.tag, rank) < request.place
         ]
+
+    def _begun(self, tag: int, rank: int) -> int:
+        key = f"{self._path}{tag}/{rank}"
+        return int(self._store.ask(_STORE_ANSWERS, self._store.own.add, key, 0))
 
 
 @contextlib.contextmanager
