@@ -159,25 +159,19 @@ static void check_order(void)
 static void check_none(void)
 {
     const sbn_load_config lenient = {sizeof lenient, 0, NULL, NULL};
-    sbn_transport transport = SBN_TRANSPORT_INIT;
-    sbn_hub *hub;
     sbn_model *model;
     int64_t batches = 0;
-    must(sbn_hub_create(2, &hub), "sbn_hub_create");
-    must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
-    sbn_group *one_rank = GROUP_WITH(NULL, .transport = &transport);
-    sbn_batchnorm *layer = fixture_layer(one_rank, file_network_channels[0]);
+    const life l = LIVE_WITH(GROUP_WITH(NULL, .transport = &fixture_unanswered),
+                             .channels = file_network_channels[0]);
     must(sbn_model_create(&model), "sbn_model_create");
-    must(sbn_model_add(model, file_network_names[0], layer, NULL), "sbn_model_add");
+    must(sbn_model_add(model, file_network_names[0], l.layer, NULL), "sbn_model_add");
     expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient), SBN_SUCCESS, "",
            "loaded without a replica");
-    must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "get");
+    must(sbn_batchnorm_running_stats(l.layer, NULL, NULL, &batches), "get");
     tap_ok(batches == 3, "its statistics are");
     REFUSED(sbn_model_save(model, file_network_path, NULL), "\"1\"|this rank has no replica");
     sbn_model_destroy(model);
-    sbn_batchnorm_destroy(layer);
-    sbn_group_destroy(one_rank);
-    sbn_hub_destroy(hub);
+    fixture_die(&l);
 }
 
 /* --- keys that do not fit --- */

@@ -25,7 +25,7 @@ static void check_set(sbn_group *group)
                !sbn_model_find(n.model, "block", NULL) && !sbn_model_find(n.model, NULL, NULL),
            "there are no others");
 
-    sbn_batchnorm *other = fixture_layer(group, CHANNELS),
+    sbn_batchnorm *other = LAYER_WITH(group, .channels = CHANNELS),
                   *plain = LAYER_WITH(group, .channels = 1000, .affine = OFF);
     sbn_parameters bad[] = {n.parameters[0][0]};
     REFUSED(sbn_model_add(n.model, "stem", other, NULL), "name|got \"stem\"");
@@ -234,8 +234,6 @@ static void check_moves(sbn_group *one)
 {
     sbn_group *three = fixture_group(queue, REPLICAS, SBN_FORM_AUTO),
               *again = fixture_group(queue, 1, SBN_FORM_AUTO);
-    sbn_transport transport = SBN_TRANSPORT_INIT;
-    sbn_hub *hub;
     network still, moved;
     sbn_saved *of_still, *of_moved;
     network_open(&still, &device, queue, one, 1);
@@ -279,14 +277,11 @@ static void check_moves(sbn_group *one)
     tap_ok(step(&still, 1, of_still, 4) == step(&moved, 1, of_moved, 4),
            "back on one, the same bits");
     tap_ok(sbn_batchnorm_is_frozen(moved.layers[1]), "the second is frozen still");
-    must(sbn_hub_create(2, &hub), "sbn_hub_create");
-    must(sbn_hub_transport(hub, 0, &transport), "sbn_hub_transport");
-    sbn_group *none = GROUP_WITH(NULL, .transport = &transport);
+    sbn_group *none = GROUP_WITH(NULL, .transport = &fixture_unanswered);
     expect(sbn_model_set_group(moved.model, none, replicate, &e), SBN_SUCCESS, "", "to none");
     const int status = sbn_model_set_group(moved.model, again, replicate, &e);
     expect(status, SBN_SUCCESS, "", "and back from there");
     sbn_group_destroy(none);
-    sbn_hub_destroy(hub);
     tap_ok(!status && step(&still, 1, of_still, 5) == step(&moved, 1, of_moved, 5),
            "by what its new buffers hold, the same bits");
     sbn_saved_destroy(of_still);

@@ -118,14 +118,9 @@ static void check_values(const char *example, sbn_type type, int turned)
 /* A rank that only takes part has nothing to fold, and needs nobody to know that. */
 static void check_none(void)
 {
-    sbn_transport transport = SBN_TRANSPORT_INIT;
-    sbn_hub *hub;
-    must(sbn_hub_create(2, &hub), "sbn_hub_create");
-    must(sbn_hub_transport(hub, 1, &transport), "sbn_hub_transport");
-    const life l = LIVE_WITH(GROUP_WITH(NULL, .transport = &transport), .channels = 4);
+    const life l = LIVE_WITH(GROUP_WITH(NULL, .transport = &fixture_unanswered), .channels = 4);
     RIGHT(sbn_batchnorm_fold(l.layer, NULL));
     fixture_die(&l);
-    sbn_hub_destroy(hub);
 }
 
 void checks(void)

@@ -27,28 +27,10 @@ static uint64_t digest_of_buffer(const sbn_buffer *buffer)
     return digest_buffer(SBN_DIGEST_START, &data, buffer, data.elements);
 }
 
-/* A transport that nobody answers. */
-static int calls;
-
-static int start(void *context, int tag, int64_t *words, size_t count, void **request)
-{
-    (void)context, (void)tag, (void)words, (void)count, (void)request;
-    ++calls;
-    return -1;
-}
-
-static int test(void *context, void *request, int *done)
-{
-    (void)context, (void)request, (void)done;
-    ++calls;
-    return -1;
-}
-
 /* A rank of two whose other never comes; weight and bias trained, or not. */
 static void check_alone(void)
 {
-    const sbn_transport two = {sizeof two, .world_size = 2, .start = start, .test = test};
-    const life l = make_frozen(GROUP_WITH(&queue, .transport = &two));
+    const life l = make_frozen(GROUP_WITH(&queue, .transport = &fixture_unanswered));
     const sbn_shard all = data.shard;
     sbn_shard without = all, few = all;
     sbn_result result = SBN_RESULT_INIT;
@@ -76,7 +58,7 @@ static void check_alone(void)
         RIGHT(sbn_forward(l.layer, &few, l.saved, 0, NULL));
         RIGHT(sbn_backward(l.layer, &few, l.saved, 0, NULL));
     }
-    tap_ok(calls == 0, "the transport was not called");
+    tap_ok(fixture_unanswered_calls == 0, "the transport was not called");
 
     /* The group fails: frozen passes go on, and so does evaluation. */
     must(sbn_batchnorm_set_frozen(l.layer, 0), "release");

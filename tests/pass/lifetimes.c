@@ -166,7 +166,7 @@ static void check_split(void)
     tap_ok(!parts[0] && !parts[1] && parts[2] == whole,
            "no parts, and no place behind the replicas");
     must(sbn_group_split(whole, colours, parts), "sbn_group_split");
-    sbn_batchnorm *layer = fixture_layer(parts[0], CHANNELS);
+    sbn_batchnorm *layer = LAYER_WITH(parts[0], .channels = CHANNELS);
     ENDED(sbn_group_destroy(parts[0]));
     for (int i = 0; i < 2; ++i)
         REFUSED(sbn_group_destroy(parts[1]), "group: expected no layers in it, got 1");

@@ -33,7 +33,7 @@ void training_open(training *t, const problem *p, cl_command_queue on, int on_ho
     t->group->combines = !on_host;
     t->given = fixture_gate(&device);
     must(clSetUserEventStatus(t->given, CL_COMPLETE), "clSetUserEventStatus");
-    t->layer = fixture_layer(t->group, p->channels);
+    t->layer = LAYER_WITH(t->group, .channels = p->channels);
     t->saved = fixture_saved(t->layer);
     for (size_t r = 0; r < t->replicas; ++r) {
         slice *s = &t->slices[r];

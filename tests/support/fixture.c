@@ -75,6 +75,25 @@ sbn_group *fixture_group_with(const cl_command_queue *queues, sbn_group_config s
     return made;
 }
 
+int fixture_unanswered_calls;
+
+static int start(void *context, int tag, int64_t *words, size_t count, void **request)
+{
+    (void)context, (void)tag, (void)words, (void)count, (void)request;
+    ++fixture_unanswered_calls;
+    return -1;
+}
+
+static int test(void *context, void *request, int *done)
+{
+    (void)context, (void)request, (void)done;
+    ++fixture_unanswered_calls;
+    return -1;
+}
+
+const sbn_transport fixture_unanswered = {sizeof fixture_unanswered, .world_size = 2,
+                                          .start = start, .test = test};
+
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form)
 {
     enum { MOST = 16 };
@@ -102,11 +121,6 @@ sbn_batchnorm *fixture_layer_with(sbn_group *group, sbn_batchnorm_config setting
     sbn_batchnorm *made;
     must(fixture_make_layer(&made, group, settings), "sbn_batchnorm_create");
     return made;
-}
-
-sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels)
-{
-    return LAYER_WITH(group, .channels = channels);
 }
 
 const char *const operation_names[OPERATIONS] = {"forward", "backward", "evaluation",

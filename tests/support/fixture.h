@@ -35,11 +35,14 @@ int fixture_make_layer(sbn_batchnorm **made, sbn_group *group, sbn_batchnorm_con
 #define GROUP_WITH(queues, ...) fixture_group_with(queues, (sbn_group_config){__VA_ARGS__})
 sbn_group *fixture_group_with(const cl_command_queue *queues, sbn_group_config settings);
 
+/* Of a rank of two whose other one never comes: calls of it are counted, and fail. */
+extern const sbn_transport fixture_unanswered;
+extern int fixture_unanswered_calls;
+
 /* A group of up to 16 replicas on one queue, alone. */
 sbn_group *fixture_group(cl_command_queue queue, size_t replicas, sbn_kernel_form form);
 
-/* A layer with the usual settings, or with those of MAKE_LAYER. */
-sbn_batchnorm *fixture_layer(sbn_group *group, size_t channels);
+/* A layer with the settings of MAKE_LAYER. */
 #define LAYER_WITH(group, ...) fixture_layer_with(group, (sbn_batchnorm_config){__VA_ARGS__})
 sbn_batchnorm *fixture_layer_with(sbn_group *group, sbn_batchnorm_config settings);
 

@@ -9,11 +9,6 @@ int refusal_status(const refusal *row)
     return row->status || !*row->words ? row->status : SBN_INVALID_ARGUMENT;
 }
 
-int refusal_heard(const refusal *row)
-{
-    return !row->heard ? refusal_status(row) : *row->heard ? SBN_REMOTE_ERROR : SBN_SUCCESS;
-}
-
 int refusal_is_odd(const refusal *row, int rank)
 {
     const unsigned odd = row->odd ? row->odd : 1u << 1;

@@ -29,9 +29,8 @@ typedef struct refusal {
 /* The same where a test calls the struct of its arguments `arguments`. */
 #define ROW(field, value, ...) ROW_OF(arguments, field, value, __VA_ARGS__)
 
-/* What the odd rank's status is, and the others'. */
+/* What the odd rank's status is. */
 int refusal_status(const refusal *row);
-int refusal_heard(const refusal *row);
 
 /* Is a rank's call changed? No one's is whose number is -1. */
 int refusal_is_odd(const refusal *row, int rank);

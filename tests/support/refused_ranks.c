@@ -65,7 +65,8 @@ void ranks_refuse(test_ranks *all, const ranks_call *call, const refusal *rows, 
         ranks_do(all, call_wrongly);
         for (int rank = 0; rank < all->count; ++rank) {
             const int own = !row->heard || refusal_is_odd(row, rank);
-            rank_expect(&all->of[rank], own ? refusal_status(row) : refusal_heard(row),
+            const int others = row->heard && *row->heard ? SBN_REMOTE_ERROR : SBN_SUCCESS;
+            rank_expect(&all->of[rank], own ? refusal_status(row) : others,
                         own ? row->words : row->heard, what);
             tap_ok(all->of[rank].digest == 1 || row->changes, "%s: rank %d: nothing has changed",
                    what, rank);
