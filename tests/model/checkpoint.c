@@ -53,7 +53,7 @@ static void check_loaded(const char *name, double fraction, int64_t batches)
     for (size_t i = 0; i < 2; ++i)
         must(sbn_batchnorm_set_running_stats(n.layers[i], NULL, NULL, &tracked[i]), "set");
     expect(sbn_model_load(n.model, data_path(name), NULL), SBN_SUCCESS, "", name);
-    vectors_open(&file, "network_f32.safetensors");
+    must(sbn__tensor_file_open(&file, data_path("network_f32.safetensors")), "open");
     for (size_t i = 0; i < LAYERS; ++i) {
         float got[4][MOST] = {{0}};
         buffer_read(&file_network_slice, &n.parameters[i][REPLICAS - 1].weight,

@@ -90,18 +90,12 @@ static const struct {
     {"a million brackets in a shape", "{\"a\":{\"shape\":", "[", MILLION, NULL, "", 0, "shape"},
 };
 
-/* The address space of this process. */
-static size_t occupied(void)
+/* This process may take twice the header's size more, and a MB; a sanitizer takes far more. */
+static int limit_memory(size_t size)
 {
     char pages[64] = "";
     folder_read("/proc/self/statm", pages, sizeof pages - 1);
-    return strtoul(pages, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* Twice the header's size, and a MB; a sanitizer takes far more. */
-static int limit_memory(size_t size)
-{
-    const size_t now = occupied();
+    const size_t now = strtoul(pages, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
     struct rlimit limit = {now + 2 * size + MILLION, RLIM_INFINITY};
     return !*tool() && (now == 0 || setrlimit(RLIMIT_AS, &limit) != 0);
 }

@@ -1,6 +1,4 @@
-/*
- * The distributed sampler: lengths and padding as PyTorch's, each sample once, the order that was written down once.
- */
+/* The distributed sampler: lengths and padding as PyTorch's, each sample once, the order that was written down once. */
 #include <math.h>
 #include <string.h>
 

@@ -33,7 +33,7 @@ static void check_absent(void)
 /* --- a transport that breaks ------------------------------------------------------- */
 
 /* Between rank 1 and the hub: the n-th start or test of the subgroup fails, and all calls behind it. */
-static struct {
+static struct breaking {
     sbn_transport real;
     int fail_start, fail_test, failed;
 } breaking;
@@ -69,10 +69,7 @@ static void check_breaking(int fail_start, int fail_test)
     test_ranks all;
     ranks_open_waits(&all, &device, 2, NULL, 0.3, SBN_TIMEOUT_FAIL);
     sbn_transport *transport = &all.of[1].group->communicator.transport;
-    breaking.real = *transport;
-    breaking.failed = 0;
-    breaking.fail_start = fail_start;
-    breaking.fail_test = fail_test;
+    breaking = (struct breaking){*transport, fail_start, fail_test, 0};
     transport->split = split;
     ranks_do(&all, exchange_join);
     transport->split = breaking.real.split;

@@ -108,6 +108,7 @@ static void pass(size_t op, size_t layer, size_t batch, kept *on)
 {
     const unsigned keep = below(4) ? 0 : SBN_KEEP_RUNNING_STATS;
     const unsigned gradients = (unsigned)below(4) * SBN_ACCUMULATE_GRADIENTS;
+    const unsigned flags = op == BACKWARD ? gradients : keep;
     if ((op == BACKWARD || op == RECOMPUTE) && on->batch == BATCHES)
         return;
     if (op == BACKWARD || op == RECOMPUTE)
@@ -120,9 +121,8 @@ static void pass(size_t op, size_t layer, size_t batch, kept *on)
     call own, *c = begins ? &under_way : &own;
     prepare(c, layer, batch, on);
     if (begins) {
-        must(op == BACKWARD
-                 ? sbn_backward_begin(layers[layer], c->shards, on->saved, gradients, &c->pass)
-                 : sbn_forward_begin(layers[layer], c->shards, on->saved, keep, &c->pass),
+        must((op == BACKWARD ? sbn_backward_begin : sbn_forward_begin)(layers[layer], c->shards,
+                                                                       on->saved, flags, &c->pass),
              "begin");
         return;
     }
@@ -131,7 +131,7 @@ static void pass(size_t op, size_t layer, size_t batch, kept *on)
         shard->dx.mem = shard->weight_grad.mem = shard->bias_grad.mem = NULL;
     }
     must(fixture_pass(op < OPERATIONS ? (operation)op : FORWARD, layers[layer], c->shards,
-                      on->saved, op == BACKWARD ? gradients : keep, NULL),
+                      on->saved, flags, NULL),
          "a pass");
     settle(c);
 }
@@ -226,20 +226,12 @@ static uint64_t train(uint64_t digest)
     return digest;
 }
 
-/* What evaluations before do not see. */
-static void set_running(sbn_batchnorm *layer)
-{
-    float mean[CHANNELS];
-    for (int c = 0; c < CHANNELS; ++c)
-        mean[c] = (float)below(9);
-    must(sbn_batchnorm_set_running_stats(layer, mean, NULL, NULL), "set");
-}
-
 static void step(uint64_t *digest)
 {
     const size_t layer = below(LAYERS), batch = below(BATCHES);
     kept *on = &saved[layer][below(SAVED)];
     const size_t what = below(17);
+    float mean[CHANNELS];
     /* Of what a pass under way uses, nothing is touched; nor of the second layer, whose events are to come. */
     if (under_way.pass && (what < 6 || layer + under_way.layer == 2 || under_way.batch == batch ||
                            under_way.batch == on->batch))
@@ -258,7 +250,11 @@ static void step(uint64_t *digest)
         for (size_t k = 0; k < SAVED; ++k)
             saved[0][k].batch = BATCHES; /* What is saved does not go with the layer. */
         break;
-    case 5: set_running(layers[layer]); break;
+    case 5: /* What evaluations before do not see. */
+        for (int c = 0; c < CHANNELS; ++c)
+            mean[c] = (float)below(9);
+        must(sbn_batchnorm_set_running_stats(layers[layer], mean, NULL, NULL), "set");
+        break;
     case 6: fold(batch); break;
     case 7: exchange(batch); break;
     case 8: produce(under_way.pass ? batch : latest); break;

@@ -125,7 +125,7 @@ static void check_none(void)
 
 void checks(void)
 {
-    vectors_open(&file, "folded.safetensors");
+    must(sbn__tensor_file_open(&file, data_path("folded.safetensors")), "open");
     group = fixture_group(queue, REPLICAS, SBN_FORM_AUTO);
     for (int turned = 0; turned < 2; ++turned) {
         check_values("conv", SBN_F32, turned);

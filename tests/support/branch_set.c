@@ -23,13 +23,6 @@ static int start(void *context, int tag, int64_t *words, size_t count, void **re
     return set->inner.start(context, tag, words, count, request);
 }
 
-static sbn_batchnorm *make_layer(const test_rank *m, const branch_shape *shape)
-{
-    sbn_batchnorm *layer = LAYER_WITH(m->group, .name = shape->name, .channels = shape->channels);
-    must(sbn_batchnorm_set_training(layer, !shape->fixed), "sbn_batchnorm_set_training");
-    return layer;
-}
-
 /* A few values of one channel. */
 static void put(const slice *s, branch_values values, int rank)
 {
@@ -43,7 +36,10 @@ static void put(const slice *s, branch_values values, int rank)
 static void open_branch(const test_rank *m, const fixture *f, const branch_shape *shape, size_t i)
 {
     branch_set *set = branch_set_of(m);
-    set->layers[i] = shape->again ? set->layers[i - 1] : make_layer(m, shape);
+    set->layers[i] = shape->again
+                         ? set->layers[i - 1]
+                         : LAYER_WITH(m->group, .name = shape->name, .channels = shape->channels);
+    must(sbn_batchnorm_set_training(set->layers[i], !shape->fixed), "sbn_batchnorm_set_training");
     set->saved[i] = fixture_saved(set->layers[i]);
     for (size_t r = 0; r < m->replicas; ++r) {
         const size_t place = (size_t)m->rank + r + 2 * i;

@@ -61,8 +61,7 @@ int stage_two_layers(const void *of)
     sbn_branch branches[] = {a->branches[0], a->branches[1]};
     branches[0].shards = a->shards[0];
     branches[1].shards = a->shards[1];
-    const int status = a->back ? sbn_backward_branches(branches, 2, NULL)
-                               : sbn_forward_branches(branches, 2, NULL);
+    const int status = (a->back ? sbn_backward_branches : sbn_forward_branches)(branches, 2, NULL);
     if (!status)
         stage_reset();
     return status;

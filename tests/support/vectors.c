@@ -14,11 +14,6 @@ void vectors_write(const char *path, const char *header, uint64_t length, int by
     fclose(file);
 }
 
-void vectors_open(sbn_tensor_file *file, const char *name)
-{
-    must(sbn__tensor_file_open(file, data_path(name)), name);
-}
-
 float *vectors_get(const sbn_tensor_file *file, const char *group, const char *name, size_t *count)
 {
     char key[128];

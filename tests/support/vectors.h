@@ -7,7 +7,5 @@
 /* Writes a file of a header, said to have `length` bytes, and of `data` bytes of data that are all `byte`. */
 void vectors_write(const char *path, const char *header, uint64_t length, int byte, size_t data);
 
-void vectors_open(sbn_tensor_file *file, const char *name);
-
 /* The tensor "group.name" as floats, to be freed; `count` may be NULL. NULL where it is not there. */
 float *vectors_get(const sbn_tensor_file *file, const char *group, const char *name, size_t *count);

@@ -21,17 +21,15 @@ WRAP_MADE(MPI_Group_incl, WRAP_MPI_INCL, MPI_GROUP_NULL, part,
 WRAP_MADE(MPI_Comm_create_group, WRAP_MPI_CREATE_GROUP, MPI_COMM_NULL, part,
           (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *part), (comm, group, tag, part))
 
-WRAP(int, MPI_Group_free, (MPI_Group * group))
-{
-    --wraps_held[WRAPS_REFERENCES];
-    return __real_MPI_Group_free(group);
-}
+#define WRAP_FREED(f, type) \
+    WRAP(int, f, (type * object)) \
+    { \
+        --wraps_held[WRAPS_REFERENCES]; \
+        return __real_##f(object); \
+    }
 
-WRAP(int, MPI_Comm_free, (MPI_Comm * comm))
-{
-    --wraps_held[WRAPS_REFERENCES];
-    return __real_MPI_Comm_free(comm);
-}
+WRAP_FREED(MPI_Group_free, MPI_Group)
+WRAP_FREED(MPI_Comm_free, MPI_Comm)
 
 WRAP(int, MPI_Test, (MPI_Request * request, int *done, MPI_Status *status))
 {

@@ -11,22 +11,20 @@ WRAP(void, sbn__free, (void *block))
     __real_sbn__free(block);
 }
 
-#define WRAP_INFO(f, type, function) \
+#define WRAP_INFO(f, type, function, asked) \
     WRAP_CALL(cl_int, f, function, CL_OUT_OF_HOST_MEMORY, \
               (type object, cl_uint what, size_t size, void *value, size_t *needed), \
-              (object, what, size, value, needed))
-WRAP_INFO(clGetPlatformInfo, cl_platform_id, WRAP_PLATFORM_INFO)
-WRAP_INFO(clGetCommandQueueInfo, cl_command_queue, WRAP_QUEUE_INFO)
-WRAP_INFO(clGetMemObjectInfo, cl_mem, WRAP_BUFFER_INFO)
+              (asked, what, size, value, needed))
+WRAP_INFO(clGetPlatformInfo, cl_platform_id, WRAP_PLATFORM_INFO, object)
+WRAP_INFO(clGetCommandQueueInfo, cl_command_queue, WRAP_QUEUE_INFO, object)
+WRAP_INFO(clGetMemObjectInfo, cl_mem, WRAP_BUFFER_INFO, object)
+WRAP_INFO(clGetProgramInfo, cl_program, WRAP_PROGRAM_INFO, wraps_program_of(object))
 WRAP_CALL(cl_int, clGetPlatformIDs, WRAP_PLATFORM_IDS, CL_OUT_OF_HOST_MEMORY,
           (cl_uint room, cl_platform_id *platforms, cl_uint *count), (room, platforms, count))
 WRAP_CALL(cl_int, clGetDeviceIDs, WRAP_DEVICE_IDS, CL_OUT_OF_HOST_MEMORY,
           (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
            cl_uint *count),
           (platform, type, room, devices, count))
-WRAP_CALL(cl_int, clGetProgramInfo, WRAP_PROGRAM_INFO, CL_OUT_OF_HOST_MEMORY,
-          (cl_program program, cl_program_info what, size_t size, void *value, size_t *needed),
-          (wraps_program_of(program), what, size, value, needed))
 WRAP_CALL(cl_int, clGetProgramBuildInfo, WRAP_BUILD_INFO, CL_OUT_OF_HOST_MEMORY,
           (cl_program program, cl_device_id device, cl_program_build_info what, size_t size,
            void *value, size_t *needed),
