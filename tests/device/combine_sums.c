@@ -1,14 +1,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "check/mix.h"
 #include "device/combine.h"
-
-static uint64_t next(void)
-{
-    static uint64_t place;
-    return mix(1, place++);
-}
+#include "support/random.h"
 
 static double uniform(void)
 {

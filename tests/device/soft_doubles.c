@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/float_bits.h"
-#include "check/mix.h"
 #include "program/program_text.h"
 #include "support/main.h"
+#include "support/random.h"
 #include "support/trial.h"
 
 enum { PAIRS = 1 << 17, ROUNDS = 64, ROUNDS_OF_SAMPLE = 4 };
@@ -30,12 +30,6 @@ static const char kernel_text[] =
     "    results[6 * count + i] = soft_of_float(as_float((uint)a));\n"
     "    results[7 * count + i] = OF_COUNT(a);\n"
     "}\n";
-
-static uint64_t next(void)
-{
-    static uint64_t place;
-    return mix(1, place++);
-}
 
 static uint64_t bits_of(double v)
 {

@@ -10,7 +10,7 @@
 #include <syncbn-mpi.h>
 
 #include "check/compare.h"
-#include "support/fixture.h"
+#include "support/main.h"
 #include "support/tap_mpi.h"
 #include "support/trial.h"
 
@@ -39,9 +39,9 @@ static int join_ranks(void *context, float *data, size_t values)
 }
 
 /* On the first PoCL device, for all ranks alike. */
-static queues *open_queues(const fixture *f, const runner_ranks *ranks)
+static queues *open_queues(const runner_ranks *ranks)
 {
-    const runner_config config = {.devices = &f->device, .num_devices = 1, .ranks = ranks};
+    const runner_config config = {.devices = &device.device, .num_devices = 1, .ranks = ranks};
     char error[RUNNER_ERROR];
     queues *made;
     must(queues_open(&config, &made, error), error);
@@ -112,20 +112,14 @@ static void run_file(const char *name, queues *job, queues *single)
     fclose(file);
 }
 
-int main(int argc, char **argv)
+void checks(void)
 {
-    tap_mpi_begin(&argc, &argv);
     alarm(300);
     const runner_ranks ranks = {mpi_job_rank(), mpi_job_size(), NULL, take_transport, join_ranks};
-    fixture device;
-    if (fixture_open(&device))
-        return mpi_job_end(fixture_missing());
-    queues *job = open_queues(&device, &ranks), *single = open_queues(&device, NULL);
-    run_file(argv[1], job, single);
+    queues *job = open_queues(&ranks), *single = open_queues(NULL);
+    run_file(main_arguments[1], job, single);
     queues_close(job);
     queues_close(single);
     for (size_t i = 0; i < count; ++i)
         tap_ok(sbn_mpi_destroy(taken[i]) == SBN_SUCCESS, "transport %zu ends", i);
-    fixture_close(&device);
-    return mpi_job_end(tap_done());
 }

@@ -12,25 +12,19 @@
 
 #include <syncbn/group.h>
 
-#include "check/mix.h"
+#include "support/random.h"
 #include "support/tap.h"
 
 enum { COUNT = SBN_AVERAGE_BLOCK, MOST = 300 };
 
 static float values[MOST + 1][COUNT], means[COUNT], again[COUNT];
 
-static uint64_t random_bits(void)
-{
-    static uint64_t place;
-    return mix(1, place++);
-}
-
 /* A sign, 24 bits, and a power of two between the two. */
 static float random_float(int low, int high)
 {
-    const float magnitude = ldexpf((float)(random_bits() >> 41 | 1u << 22),
-                                   low + (int)(random_bits() % (unsigned)(high - low + 1)) - 22);
-    return random_bits() & 1 ? -magnitude : magnitude;
+    const float magnitude = ldexpf((float)(next() >> 41 | 1u << 22),
+                                   low + (int)(next() % (unsigned)(high - low + 1)) - 22);
+    return next() & 1 ? -magnitude : magnitude;
 }
 
 /* The replicas in an order that begins with `first`, in ranks of `each` replicas. */

@@ -3,8 +3,8 @@ check_LIBRARIES = tests/support/libsupport.a tests/support/libthreads.a
 tests_support_libsupport_a_SOURCES = tests/support/address_space.c tests/support/address_space.h \
 	tests/support/branch_set.c tests/support/branch_set.h tests/support/exchanges.c tests/support/exchanges.h \
 	tests/support/file_network.c tests/support/file_network.h tests/support/fixture.c tests/support/fixture.h \
-	tests/support/folder.c tests/support/folder.h tests/support/main.c tests/support/main.h \
-	tests/support/network.c tests/support/network.h tests/support/ranks.c tests/support/ranks.h \
+	tests/support/folder.c tests/support/folder.h tests/support/main.c tests/support/main.h tests/support/network.c \
+	tests/support/network.h tests/support/random.h tests/support/ranks.c tests/support/ranks.h \
 	tests/support/refused.c tests/support/refused.h tests/support/refused_ranks.c tests/support/refused_ranks.h \
 	tests/support/slice.c tests/support/slice.h tests/support/stage.c tests/support/stage.h \
 	tests/support/stalls.c tests/support/stalls.h tests/support/tap.c tests/support/tap.h tests/support/trial.c \
