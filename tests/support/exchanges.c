@@ -98,16 +98,13 @@ uint64_t tensors_digest(const exchange_tensors *t, float *to)
     return digest;
 }
 
-int tensors_untouched(const exchange_tensors *t, size_t first)
+uint64_t tensors_state(const exchange_tensors *t)
 {
-    static _Thread_local float whole[WHOLE], expected[WHOLE];
-    for (size_t r = 0; r < t->replicas; ++r) {
-        compose(expected, first + r);
-        buffer_read(&(slice){.queue = t->queue}, &(sbn_buffer){t->mem[r], 0}, WHOLE, whole);
-        if (memcmp(whole, expected, sizeof whole) != 0)
-            return 0;
-    }
-    return 1;
+    const slice on = {.queue = t->queue};
+    uint64_t digest = SBN_DIGEST_START;
+    for (size_t r = 0; r < t->replicas; ++r)
+        digest = digest_buffer(digest, &on, &(sbn_buffer){t->mem[r], 0}, WHOLE);
+    return digest;
 }
 
 exchange_tensors exchange_of[RANKS_MAX];

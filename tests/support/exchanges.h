@@ -32,6 +32,9 @@ void tensors_close(exchange_tensors *t);
  */
 uint64_t tensors_digest(const exchange_tensors *t, float *to);
 
+/* A digest of all that their buffers hold, patterns too. */
+uint64_t tensors_state(const exchange_tensors *t);
+
 /* One check: all ranks ended well and with one digest, which is returned, or 0. */
 uint64_t exchanges_digest(const test_ranks *all, const char *what);
 
@@ -45,6 +48,3 @@ extern size_t exchange_bucket_bytes; /* of the handle */
 int exchange_join(test_rank *m);
 int exchange_average(test_rank *m); /* in between */
 int exchange_leave(test_rank *m);
-
-/* Do they hold what tensors_fill wrote? */
-int tensors_untouched(const exchange_tensors *t, size_t first);
