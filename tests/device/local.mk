@@ -3,7 +3,6 @@
 asan_programs += tests/device/cache tests/device/device_memory tests/device/embedded tests/device/shared_programs \
 	tests/device/tuned_plans tests/device/tuning
 plain_programs += tests/device/combine tests/device/host_queue tests/device/programs tests/device/soft_doubles
-tests_device_combine_SOURCES = tests/device/combine.c tests/device/combine.h tests/device/combine_sums.c
 tests_device_device_memory_LDFLAGS = $(wraps)
 tests_device_embedded_LDFLAGS = $(wraps)
 tests_device_host_queue_SOURCES = tests/device/host_queue.c tests/support/wraps_queries.c
@@ -18,6 +17,5 @@ test_scripts += tests/device/source.sh tests/device/syntax.sh
 
 # Options that compilers are asked for; devices that break the contract.
 plain_programs += tests/device/compiler_options tests/device/self_test
-tests_device_self_test_SOURCES = tests/device/self_test.c tests/device/self_test_faults.h
 tests_device_compiler_options_LDFLAGS = $(wraps)
 tests_device_self_test_LDFLAGS = $(wraps)

@@ -10,7 +10,6 @@
 #include "check/compare.h"
 #include "check/problem.h"
 #include "program/program_text.h"
-#include "device/self_test_faults.h"
 #include "support/folder.h"
 #include "support/main.h"
 #include "support/trial.h"
@@ -57,6 +56,83 @@ static void plant(sbn_kernel_form form, sbn_type type, const char *options, cons
     wraps_replace(NULL, NULL);
     wraps_build_with = NULL;
 }
+
+/*
+ * Faults of a device's arithmetic, as edits of cl/common/self_test.cl, in the order of the rules: what is in the
+ * source, in one place, what instead, and words of the sentence. A fourth text: for the CPU form alone.
+ */
+enum { IS, INSTEAD, WORDS, CPU_ONLY, FAULT_TEXTS };
+static const char *const self_test_faults[][FAULT_TEXTS] = {
+    {"fma(REALS(0, 0), REALS(0, 1), REALS(0, 2))", "REALS(0, 0) * REALS(0, 1) + REALS(0, 2)",
+     "fma(a, b, c) rounds once: a 0x1.000002p+0, b 0x1.000002p+0, c -0x1.000004p+0: expected "
+     "0x1p-46, got 0x0p+0"},
+    {"REALS(1, 0) * REALS(1, 1) + REALS(1, 2)", "fma(REALS(1, 0), REALS(1, 1), REALS(1, 2))",
+     "a * b + c rounds twice: |got 0x1p-46"},
+    {"REALS(2, 0) + REALS(2, 1)", "nextafter(REALS(2, 0) + REALS(2, 1), (real)10.0f)",
+     "a + b is rounded to the nearest, ties to even: "},
+    {"REALS(3, 0) * REALS(3, 1)", "nextafter(REALS(3, 0) * REALS(3, 1), (real)0.0f)",
+     "a * b is rounded to the nearest, ties to even: "},
+    {"REALS(4, 0) + REALS(4, 1) - REALS(4, 0) - REALS(4, 1)", "REALS(4, 0) - REALS(4, 0)",
+     "a + b - a - b is computed in this order: |expected -0x1p+0, got 0x0p+0"},
+    {"sum += term", "sum = i ? sum : first + term * (float)terms",
+     "a sum adds its terms in order|: expected 0x1p+0, got 0x1.000008p+0"},
+    {"REALS(6, 0) - REALS(6, 0)", "(real)0.0f", "a - a is 0, and NaN of an infinity or NaN: |inf"},
+    {"INTEGERS(0, 0) << INTEGERS(0, 1)",
+     "CONVERT(ulong, CONVERT(uint, INTEGERS(0, 0))) << INTEGERS(0, 1)", "a << b of 64 bits: "},
+    {"INTEGERS(1, 0) >> INTEGERS(1, 1)", "AS(ulong, AS(long, INTEGERS(1, 0)) >> INTEGERS(1, 1))",
+     "a >> b of 64 bits: "},
+    {"AS(long, INTEGERS(2, 0)) >> INTEGERS(2, 1)", "INTEGERS(2, 0) >> INTEGERS(2, 1)",
+     "a >> b of signed 64 bits: "},
+    {"INTEGERS(3, 0) + INTEGERS(3, 1)",
+     "(INTEGERS(3, 0) & 0xffffffff00000000UL) + ((INTEGERS(3, 0) + INTEGERS(3, 1)) & 0xffffffffUL)",
+     "a + b of 64 bits: |expected 0x100000000, got 0x0"},
+    {"INTEGERS(4, 0) * INTEGERS(4, 1)", "(INTEGERS(4, 0) * INTEGERS(4, 1)) & 0xffffffffUL",
+     "a * b of 64 bits: |expected 0xfffffffe00000001, got 0x1"},
+    {"CONVERT(long, AS(int, CONVERT(uint, INTEGERS(5, 0))))",
+     "CONVERT(ulong, CONVERT(uint, INTEGERS(5, 0)))",
+     "conversion of a signed integer to 64 bits: "},
+    {"CONVERT(ulong, CONVERT(uint, INTEGERS(6, 0)))",
+     "CONVERT(long, AS(int, CONVERT(uint, INTEGERS(6, 0))))",
+     "conversion of an unsigned integer to 64 bits: "},
+    {"quotient(operand[14 * CASES], operand[15 * CASES])",
+     "(operand[14 * CASES] + 2) / operand[15 * CASES]",
+     "a / b of 32 bits: a 0xfffffffe, b 0xffffffff: expected 0x0, got 0x1"},
+    {"quotient_long(operand[16 * CASES], operand[17 * CASES])",
+     "(ulong)(uint)(operand[16 * CASES] / operand[17 * CASES])", "a / b of 64 bits: "},
+    {"isnan(v) ? 1 : 0", "0", "NaN and infinities are recognised: a 0x7fc00000|got 0x0"},
+    {"mul_hi(operand[20 * CASES], operand[21 * CASES])", "operand[20 * CASES] >> 32",
+     "the high half of a * b of 64 bits: "},
+    {"clz(INTEGERS(11, 0))", "CONVERT(ulong, clz(CONVERT(uint, INTEGERS(11, 0))) + 32)",
+     "leading zeros of 64 bits: a 0xffffffffffffffff|expected 0x0, got 0x20"},
+    {"plus_zero(product)", "product", "a zero is stored as +0: |got 0x80000000"},
+    {"convert_double16(REALS(7, 0)) * convert_double16(REALS(7, 1))",
+     "convert_double16(REALS(7, 0) * REALS(7, 1))",
+     "a product of floats is exact in double precision: ", "CPU form"},
+    {"as_long16(sum) - as_long16(splitter)", "convert_long16(REALS(8, 0))",
+     "a + b in double precision, less b as integers: |expected 0x4, got 0x3", "CPU form"},
+    {"- (other_sum - splitter)", "- convert_double16(REALS(9, 0))",
+     "a - (a + b - b) in double precision is computed in this order: ", "CPU form"},
+    {"convert_long16(convert_double16(REALS(10, 0)))",
+     "convert_long16(convert_int16_sat(REALS(10, 0)))",
+     "conversion of double precision to integers: |expected 0x10000000000, got 0x7fffffff",
+     "CPU form"},
+    {"divide_exactly(DOUBLES_OF(11, 0), DOUBLES_OF(11, 1))",
+     "DOUBLES_OF(11, 0) * divide_exactly(ONE, DOUBLES_OF(11, 1))",
+     "a / b in double precision is rounded to the nearest, ties to even: "},
+    {"root(DOUBLES_OF(12, 0))", "OF_FLOATS(TO_FLOATS(root(DOUBLES_OF(12, 0))))",
+     "a square root in double precision is rounded to the nearest: a 0x1p+1, b 0x0p+0: "
+     "expected 0x3ff6a09e667f3bcd, got 0x3ff6a09e60000000"},
+    {"MINUS(square, PLUS(sum13, b13))", "fma(sum13, sum13, -PLUS(sum13, b13))",
+     "(a + b)^2 - (a + b + b) in double precision rounds the square: |expected 0x0, got 0x3c3"},
+    {"round_words(abs(sum14), 0, 0, -64)", "round_words(abs(sum14) & ~511UL, 0, 0, -64)",
+     "conversion of a 2^38 + b of 64 bits to double precision is rounded to the nearest: "},
+    {"TO_FLOATS(sum15)", "TO_FLOATS(sum15 * (1.0 - 0x1p-40))",
+     "conversion of a + b in double precision to single is rounded to the nearest, ties to even: "},
+    {"fma(REALS(0, 0), REALS(0, 1), REALS(0, 2))",
+     "convert_float16_rtp(fma(convert_double16(REALS(0, 0)), convert_double16(REALS(0, 1)), "
+     "convert_double16(REALS(0, 2))))",
+     "fma(a, b, c) rounds once: a 0x1.fffffcp-13, b 0x1.000002p-12, c 0x1.000002p+0", "CPU form"},
+};
 
 /* Faults of the source are in unoptimised kernels, too, which are soon compiled. */
 static void planted(sbn_kernel_form form)

@@ -7,7 +7,7 @@ tests_model_draft_SOURCES = tests/model/draft.c tests/support/system_calls.c tes
 tests_model_draft_LDFLAGS = $(system_wraps) $(file_wraps)
 tests_model_model_SOURCES = tests/model/model.c tests/support/wraps_queries.c
 tests_model_model_LDFLAGS = $(wraps) $(query_wraps)
-tests_model_safetensors_SOURCES = tests/model/safetensors.c tests/model/safetensors_liars.h tests/support/wraps_files.c
+tests_model_safetensors_SOURCES = tests/model/safetensors.c tests/support/wraps_files.c
 tests_model_safetensors_LDFLAGS = $(file_wraps)
 
 EXTRA_DIST += tests/model/data

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "model/safetensors_liars.h"
 #include "support/vectors.h"
 #include "support/wraps.h"
 
@@ -24,6 +23,129 @@ static int look(void)
         sbn__tensor_file_close(&file);
     return status;
 }
+
+/* A tensor, and a header of one. */
+#define T(name, type, shape, places) \
+    "\"" name "\":{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":" places "}"
+#define A(type, shape, places) "{" T("a", type, shape, places) "}"
+
+/* Tensors of 9 bytes, in the order neither of their places nor of their names. */
+#define CB T("c", "U8", "[4]", "[5,9]") "," T("b", "U8", "[1]", "[0,1]")
+#define CBA "{" CB "," T("a", "U8", "[4]", "[1,5]") "}"
+
+/* Headers, each of which is refused. */
+static const struct {
+    const char *what, *header;
+    size_t data;       /* bytes behind it */
+    const char *words; /* of the sentence */
+} liars[] = {
+    {"no JSON", "{\"a\"", 0, "no JSON"},
+    {"an array", "[]", 0, "begin with {"},
+    {"a space first", " {}", 0, "begin with {"},
+    {"two objects", "{}{}", 0, "no JSON"},
+    {"NaN", "{\"a\":NaN}", 0, "dtype, shape"},
+    {"infinity", A("U8", "[1e999]", "[0,1]"), 1, "\"a\"|shape: expected integers from 0"},
+    {"too long an integer", A("U8", "[99999999999999999999]", "[0,1]"), 1,
+     "\"a\"|shape: expected integers from 0"},
+    {"bad UTF-8", "{\"\x80\":{}}", 0, "no JSON|UTF-8"},
+    {"a NUL in a name", "{\"a\\u0000b\":{}}", 0, "no JSON"},
+    {"a key twice", "{" T("a", "U8", "[0]", "[0,0]") "," T("a", "U8", "[0]", "[0,0]") "}", 0,
+     "\"a\"|duplicate key"},
+    {"a key twice, once escaped",
+     "{" T("ab", "U8", "[0]", "[0,0]") "," T("\\u0061\\u0062", "U8", "[0]", "[0,0]") "}", 0,
+     "\"ab\"|duplicate key"},
+    {"a field twice", "{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[0]}}", 0, "duplicate"},
+    {"no object", "{\"a\":7}", 0, "\"a\"|dtype, shape and data_offsets"},
+    {"no dtype", "{\"a\":{\"shape\":[0],\"data_offsets\":[0,0]}}", 0, "dtype, shape"},
+    {"no shape", "{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,0]}}", 0, "dtype, shape"},
+    {"no place", "{\"a\":{\"dtype\":\"U8\",\"shape\":[0]}}", 0, "dtype, shape"},
+    {"a field more", "{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0],\"more\":1}}",
+     0, "nothing else"},
+    {"an unknown type", A("F31", "[0]", "[0,0]"), 0, "dtype|not known"},
+    {"a number as type", "{\"a\":{\"dtype\":32,\"shape\":[0],\"data_offsets\":[0,0]}}", 0,
+     "dtype|not known"},
+    {"a number as shape", A("U8", "0", "[0,0]"), 0, "shape|array"},
+    {"a real as extent", A("U8", "[1.0]", "[0,1]"), 1, "shape|integers"},
+    {"a negative extent", A("U8", "[-1]", "[0,1]"), 1, "shape|integers from 0"},
+    {"elements that overflow", A("U8", "[4294967296,4294967296]", "[0,0]"), 0, "too many"},
+    {"bytes that overflow", A("F64", "[18446744073709551615]", "[0,0]"), 0, "number of bytes"},
+    {"half a byte", A("F4", "[3]", "[0,2]"), 2, "number of bytes"},
+    {"a size that is not the shape's", A("F32", "[2,3]", "[4,24]"), 24,
+     "24 bytes|F32 of [2, 3]|got 20"},
+    {"one offset", A("U8", "[0]", "[0]"), 0, "expected two integers"},
+    {"three offsets", A("U8", "[0]", "[0,0,0]"), 0, "expected two integers"},
+    {"a negative offset", A("U8", "[1]", "[-1,0]"), 1, "expected two integers from 0"},
+    {"offsets in reverse", A("U8", "[1]", "[1,0]"), 1, "within 1 bytes of data, got [1, 0]"},
+    {"no data", CBA, 0, "truncated|9 bytes of data, got 0|\"b\" is the first"},
+    {"data cut before the second", CBA, 1, "truncated|9 bytes of data, got 1|\"a\" is the first"},
+    {"data cut in the second", CBA, 4, "truncated|9 bytes of data, got 4|\"a\" is the first"},
+    {"data cut in the third", CBA, 8, "truncated|9 bytes of data, got 8|\"c\" is the first"},
+    {"a size that is not the shape's, beyond the end", A("F32", "[4]", "[0,4000]"), 16,
+     "\"a\"|within 16 bytes of data, got [0, 4000]"},
+    {"an offset near 2^63", A("U8", "[1]", "[9223372036854775806,9223372036854775807]"), 1,
+     "within 1 bytes of data, got ["},
+    {"an overlap", "{" T("a", "U8", "[4]", "[0,4]") "," T("b", "U8", "[4]", "[3,7]") "}", 7,
+     "\"b\"|overlaps"},
+    {"a gap", "{" T("a", "U8", "[4]", "[0,4]") "," T("b", "U8", "[4]", "[5,9]") "}", 9,
+     "\"b\"|gap"},
+    {"a gap at the start", A("U8", "[1]", "[1,2]"), 2, "gap"},
+    {"data behind the last", A("U8", "[1]", "[0,1]"), 2, "1 bytes of data|got 2"},
+    {"data and no tensor", "{}", 1, "0 bytes of data|got 1"},
+    {"metadata of numbers", "{\"__metadata__\":{\"a\":1}}", 0, "__metadata__|strings"},
+    {"metadata of an array", "{\"__metadata__\":[]}", 0, "__metadata__|strings"},
+    {"control characters in a name", "{\"a\\u001b[2J\":7}", 0, "\"a?[2J\""},
+    {"a C1 control character in a name", "{\"a\xc2\x9b[2J\":7}", 0, "\"a?[2J\""},
+    {"an override of direction in a name", "{\"a\xe2\x80\xae[2J\":7}", 0, "\"a?[2J\""},
+    {"an isolate and a mark in a name", "{\"a\\u2066\\u200Fb\":7}", 0, "\"a??b\""},
+    {"marks of direction and separators in a name",
+     "{\"a\\u061c\\u200e\\u2028\\u2029\\u202a\\u202e\\u2069b\":7}", 0, "\"a???????b\""},
+    {"the characters beside them in a name", "{\"\\u200d\\u2010\\u2027\\u202f\\u2065\\u206a\":7}",
+     0, "\"\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\""},
+    {"metadata twice", "{\"__metadata__\":{},\"__metadata__\":{}}", 0, "__metadata__|duplicate"},
+    {"a key of metadata twice", "{\"__metadata__\":{\"a\":\"1\",\"\\u0061\":\"2\"}}", 0,
+     "__metadata__|\"a\"|duplicate"},
+    {"metadata that ends", "{\"__metadata__\":{\"a\":\"1\"", 0, "no JSON|its end"},
+    {"padding with a line", "{}\n", 0, "no JSON|spaces"},
+    {"a comma too many", "{\"__metadata__\":{},}", 0, "no JSON|expected a key"},
+    {"a comma too many in a shape", A("U8", "[1,]", "[0,1]"), 1, "integers from 0"},
+    {"no comma", "{\"__metadata__\":{} \"a\":{}}", 0, "no JSON|byte 22|comma"},
+    {"no colon", "{\"a\" {}}", 0, "no JSON|colon"},
+    {"a zero in front", A("U8", "[01]", "[0,1]"), 1, "no JSON|comma or ]"},
+    {"minus zero", A("U8", "[-0]", "[0,0]"), 0, "shape|integers from 0"},
+    {"an exponent in a shape", A("U8", "[1e0]", "[0,1]"), 1, "shape|integers"},
+    {"a zero and the end", "{\"a\":0", 0, "dtype, shape"},
+    {"a word where a key was expected", "{a:7}", 0, "no JSON|byte 1: expected a key"},
+    {"a control character", "{\"a\nb\":7}", 0, "no JSON|control character"},
+    {"an unknown escape", "{\"\\x\":7}", 0, "no JSON|escape"},
+    {"an escape that ends", "{\"\\", 0, "no JSON|escape"},
+    {"three digits", "{\"\\u00e\":7}", 0, "no JSON|four hexadecimal"},
+    {"two digits and the end", "{\"\\u00", 0, "no JSON|four hexadecimal"},
+    {"four digits and the end", "{\"\\u00e9", 0, "no JSON|string to end"},
+    {"a sign among digits", "{\"\\u00@0\":7}", 0, "no JSON|four hexadecimal"},
+    {"a letter among digits", "{\"\\u00G0\":7}", 0, "no JSON|four hexadecimal"},
+    {"half a pair and the end", "{\"\\ud83d", 0, "no JSON|surrogate"},
+    {"half a pair and a sign", "{\"\\ud83d/u\":7}", 0, "no JSON|surrogate"},
+    {"half a pair, a sign and digits", "{\"\\ud83d/ude00\":7}", 0, "no JSON|surrogate"},
+    {"half a pair and a line", "{\"\\ud83d\\n\":7}", 0, "no JSON|surrogate"},
+    {"half a pair and no digits", "{\"\\ud83d\\uDG00\":7}", 0, "no JSON|surrogate"},
+    {"half a pair and what follows them", "{\"\\ud83d\\uE000\":7}", 0, "no JSON|surrogate"},
+    {"a character above the pairs", "{\"\\uE000\":7}", 0, "dtype, shape"},
+    {"a DEL in a name", "{\"a\x7f\":7}", 0, "\"a?\""},
+    {"half a pair", "{\"\\ud83d\":7}", 0, "no JSON|surrogate"},
+    {"half a pair and another character", "{\"\\ud83d\\u0041\":7}", 0, "no JSON|surrogate"},
+    {"a second half", "{\"\\udc00\":7}", 0, "no JSON|no second half of a surrogate"},
+    {"UTF-8 whose last bytes are letters", "{\"\xe2zz\":7}", 0, "no JSON|UTF-8"},
+    {"UTF-8 in too many bytes", "{\"\xc0\xaf\":7}", 0, "no JSON|UTF-8"},
+    {"a surrogate in UTF-8", "{\"\xed\xa0\x80\":7}", 0, "no JSON|UTF-8"},
+    {"UTF-8 beyond the last character", "{\"\xf4\x90\x80\x80\":7}", 0, "no JSON|UTF-8"},
+    {"UTF-8 that ends", "{\"\xe2\x82", 0, "no JSON|UTF-8"},
+    {"a string that ends", "{\"a", 0, "no JSON|string to end"},
+    {"a tensor that ends", "{\"a\":{\"dtype\":\"U8\"", 0, "no JSON|its end"},
+    {"an offset of 2^64", A("U8", "[1]", "[0,18446744073709551616]"), 1,
+     "expected two integers from 0"},
+    {"an offset of 2^64 - 1", A("U8", "[1]", "[0,18446744073709551615]"), 1,
+     "got [0, 18446744073709551615]"},
+};
 
 static void check_liars(void)
 {
