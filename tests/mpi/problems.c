@@ -101,10 +101,7 @@ static void run_file(const char *name, queues *job, queues *single)
 {
     char line[PROBLEM_LINE];
     FILE *file = fopen(name, "r");
-    if (!file) {
-        fprintf(stderr, "%s cannot be read\n", name);
-        MPI_Abort(MPI_COMM_WORLD, 99);
-    }
+    must(!file, name);
     while (fgets(line, sizeof line, file)) {
         line[strcspn(line, "\n")] = 0;
         run_problem(line, job, single);

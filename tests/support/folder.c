@@ -11,27 +11,19 @@
 
 char folder_root[96];
 
-static void bail_out(const char *path)
-{
-    printf("Bail out! %s cannot be made or removed\n", path);
-    exit(99);
-}
-
 void folder_begin(void)
 {
     const char *temporary = getenv("TMPDIR");
     snprintf(folder_root, sizeof folder_root, "%.60s/syncbn-XXXXXX",
              temporary ? temporary : "/tmp");
-    if (!mkdtemp(folder_root))
-        bail_out(folder_root);
+    must(!mkdtemp(folder_root), folder_root);
 }
 
 void folder_end(void)
 {
     char command[128];
     snprintf(command, sizeof command, "rm -rf '%s'", folder_root);
-    if (system(command) != 0)
-        bail_out(folder_root);
+    must(system(command), command);
 }
 
 const char *folder_path(const char *name)
@@ -61,8 +53,7 @@ int folder_names(const char *folder, char last[512])
 void folder_write(const char *path, const void *bytes, size_t size)
 {
     FILE *file = fopen(path, "wb");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
-        bail_out(path);
+    must(!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0, path);
 }
 
 size_t folder_read(const char *path, void *bytes, size_t most)

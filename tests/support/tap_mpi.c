@@ -19,14 +19,12 @@ int mpi_job_size(void)
 /* By MPI's second names: tests stand between the library and the first ones. */
 void mpi_job_wait(MPI_Request *request)
 {
-    const long longest = 1000000;
     struct timespec sleep = {0, 10000};
     int done = 0;
-    PMPI_Test(request, &done, MPI_STATUS_IGNORE);
-    while (!done) {
+    for (PMPI_Test(request, &done, MPI_STATUS_IGNORE); !done;
+         PMPI_Test(request, &done, MPI_STATUS_IGNORE)) {
         nanosleep(&sleep, NULL);
-        sleep.tv_nsec = sleep.tv_nsec < longest ? sleep.tv_nsec * 2 : longest;
-        PMPI_Test(request, &done, MPI_STATUS_IGNORE);
+        sleep.tv_nsec = sleep.tv_nsec < 1000000 ? sleep.tv_nsec * 2 : 1000000;
     }
 }
 
