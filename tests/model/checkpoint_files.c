@@ -1,5 +1,4 @@
 /* What is saved leaves all other tensors as they were, and appears whole or not at all. */
-
 #include <float.h>
 #include <math.h>
 #include <stdio.h>

@@ -359,28 +359,26 @@ static void check_types(void)
     arguments a = stage.right;
     sbn_shard *const shard = &a.shards[1];
     const sbn_buffer own = {stage.right.shards[1].x.mem, 58}, late = {own.mem, 59};
+    static const char *const beyond[] =
+        {"x: expected 42 halves from offset 59 for shape (2,3,7), got a buffer of 100",
+         "x: expected 42 bfloat16s from offset 59 for shape (2,3,7), got a buffer of 100"};
     shard->x = in_common(0);
     shard->y = in_common(DENSE);
     shard->weight = in_common(DENSE);
     shard->bias = in_common(DENSE + CHANNELS);
-    const refusal halves[] = {
-        VIEWED(y.offset, DENSE - 1, "y is written and must not overlap x"),
-        VIEWED(y.offset, DENSE + 1, "y is written and must not overlap weight"),
-        VIEWED(weight.offset, DENSE - 1, "y is written and must not overlap weight"),
-        VIEWED(x, own, ""),
-        VIEWED(x, late,
-               "x: expected 42 halves from offset 59 for shape (2,3,7), got a buffer of 100"),
-    };
-    const refusal bfloat16s[] = {
-        VIEWED(x, late,
-               "x: expected 42 bfloat16s from offset 59 for shape (2,3,7), got a buffer of 100")};
-    a.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .type = SBN_F16);
     a.op = EVALUATE;
-    REFUSE_PASS(a, halves);
-    must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
-    a.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .type = SBN_BF16);
-    REFUSE_PASS(a, bfloat16s);
-    must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
+    for (sbn_type type = SBN_F16; type <= SBN_BF16; ++type) {
+        const refusal rows[] = {
+            VIEWED(y.offset, DENSE - 1, "y is written and must not overlap x"),
+            VIEWED(y.offset, DENSE + 1, "y is written and must not overlap weight"),
+            VIEWED(weight.offset, DENSE - 1, "y is written and must not overlap weight"),
+            VIEWED(x, own, ""),
+            VIEWED(x, late, beyond[type == SBN_BF16]),
+        };
+        a.layer = LAYER_WITH(stage.group, .channels = CHANNELS, .type = type);
+        REFUSE_PASS(a, rows);
+        must(sbn_batchnorm_destroy(a.layer), "sbn_batchnorm_destroy");
+    }
 }
 
 void checks(void)

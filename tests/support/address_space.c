@@ -28,7 +28,6 @@ void address_space_close(address_space *space)
         clReleaseMemObject(space->mem);
     if (space->at)
         munmap(space->at, space->bytes);
-    *space = (address_space){NULL, 0, NULL};
 }
 
 void run_kernel(sbn_replica *replica, sbn_kernel *kernel, const sbn_arguments *arguments,
