@@ -304,9 +304,9 @@ static void check_two_layers(void)
     }
     put(&bad, 0.0f, 0.0f);
     const refusal rows[] = {
-        ROW_OF(
-            two_layers, shards[1][0].weight, bad.weight,
-            "branches[1]: forward of layer \"second\", rank 0, replica 0: weight: |in channel 2"),
+        ROW_OF(two_layers, shards[1][0].weight, bad.weight,
+               "branches[1]: forward of layer \"second\", rank 0, replica 0: "
+               "weight: |in channel 2"),
     };
     stage.watched = good.branches[0].layer;
     REFUSE("two layers", stage_two_layers, good, stage_state, rows);

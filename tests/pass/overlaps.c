@@ -250,10 +250,9 @@ static void check_views(void)
         VIEWED(y_pitch, far,
                "y: expected 4294967359 floats from offset 21 for shape (3,3,7) and pitch "
                "2147483669, got"),
-        VIEWED(
-            y.offset, COMMON - VIEW + 1,
-            "y: expected 107 floats from offset 294 for shape (3,3,7) and pitch 43, got a buffer "
-            "of 400"),
+        VIEWED(y.offset, COMMON - VIEW + 1,
+               "y: expected 107 floats from offset 294 for shape (3,3,7) and pitch 43, "
+               "got a buffer of 400"),
         VIEWED(shape[0], 1, NULL),
         VIEWED(x, own, NULL),
         VIEWED(y.offset, COMMON - ROW_SIZE, ""),
