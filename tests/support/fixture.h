@@ -35,7 +35,7 @@ int fixture_make_layer(sbn_batchnorm **made, sbn_group *group, sbn_batchnorm_con
 #define GROUP_WITH(queues, ...) fixture_group_with(queues, (sbn_group_config){__VA_ARGS__})
 sbn_group *fixture_group_with(const cl_command_queue *queues, sbn_group_config settings);
 
-/* Of a rank of two whose other one never comes: calls of it are counted, and fail. */
+/* A transport between two ranks of which the other never comes: its calls are counted, and fail. */
 extern const sbn_transport fixture_unanswered;
 extern int fixture_unanswered_calls;
 
