@@ -1,6 +1,6 @@
 /*
  * A model of two layers: added, set, read, reset, moved to three replicas and back. Its files: looked
- * into, loaded, saved to a new file, over another file and over themselves.
+ * into, loaded, saved to a new file, over another file by a link, and over themselves.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -165,6 +165,7 @@ static void begin_files(void)
     must(make(), "sbn_model_add");
     folder_begin();
     snprintf(path, sizeof path, "%s/file", folder_root);
+    must(symlink("file", folder_path("link")), "symlink");
 }
 
 static void end_files(void)
@@ -182,7 +183,7 @@ static int is_left(const char *name)
 {
     const char *draft = folder_path(name);
     struct stat info;
-    if (name[0] == '.' || strcmp(name, "file") == 0)
+    if (name[0] == '.' || strcmp(name, "file") == 0 || strcmp(name, "link") == 0)
         return 0;
     if (stat(draft, &info) != 0 || (info.st_size > 0 && wraps_failed_again < 0))
         return 1;
@@ -218,7 +219,7 @@ static int look_load_save(int number)
     case LOAD: return sbn_model_load(model, data_path(file_of_model), &lenient);
     case 4: return sbn_model_save(model, path, NULL);
     case 5: return sbn_model_save(model, path, path);
-    default: return sbn_model_save(model, path, data_path(file_of_model));
+    default: return sbn_model_save(model, folder_path("link"), data_path(file_of_model));
     }
 }
 
