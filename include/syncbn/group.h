@@ -136,10 +136,11 @@ SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
 /*
  * Ends a group. Waits for the group's commands that still run on its queues.
  *
- * End its passes first. Destroy its saved statistics, its sbn_data_parallels, the groups of several
- * ranks that were split from it, and its layers, or move these to another group. A group of sbn_group_split has several handles and ends with the last of
- * them; the calls for the others succeed. A group that timed out or was aborted leaves the memory
- * of its unfinished requests allocated.
+ * End its passes first. Destroy what was made of it: saved statistics, sbn_data_parallels, groups of
+ * several ranks that were split from it. Destroy its layers, or move them to another group. A group
+ * of sbn_group_split has several handles and ends with the last of them; the calls for the others
+ * succeed. A group that timed out or was aborted leaves the memory of its unfinished requests
+ * allocated.
  *
  * Errors. SBN_INVALID_ARGUMENT, while passes are under way or something belongs to the group; it
  * then stays as it was.

@@ -440,9 +440,12 @@ static cl_int CL_API_CALL event_info(cl_event event, cl_event_info what, size_t 
 LAYER_FUNCTION clGetLayerInfo(cl_layer_info what, size_t size, void *value, size_t *needed)
 {
     const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    if (what != CL_LAYER_API_VERSION || size < sizeof version || needed)
+    if (what != CL_LAYER_API_VERSION || (value && size < sizeof version))
         return CL_INVALID_VALUE;
-    memcpy(value, &version, sizeof version);
+    if (value)
+        memcpy(value, &version, sizeof version);
+    if (needed)
+        *needed = sizeof version;
     return CL_SUCCESS;
 }
 

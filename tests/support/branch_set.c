@@ -39,7 +39,8 @@ static void open_branch(const test_rank *m, const fixture *f, const branch_shape
     set->layers[i] = shape->again
                          ? set->layers[i - 1]
                          : LAYER_WITH(m->group, .name = shape->name, .channels = shape->channels);
-    must(sbn_batchnorm_set_training(set->layers[i], !shape->fixed), "sbn_batchnorm_set_training");
+    if (shape->fixed)
+        must(sbn_batchnorm_set_training(set->layers[i], 0), "sbn_batchnorm_set_training");
     set->saved[i] = fixture_saved(set->layers[i]);
     for (size_t r = 0; r < m->replicas; ++r) {
         const size_t place = (size_t)m->rank + r + 2 * i;

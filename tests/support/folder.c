@@ -16,7 +16,7 @@ void folder_begin(void)
     const char *temporary = getenv("TMPDIR");
     snprintf(folder_root, sizeof folder_root, "%.60s/syncbn-XXXXXX",
              temporary ? temporary : "/tmp");
-    must(!mkdtemp(folder_root), folder_root);
+    must(!mkdtemp(folder_root), "mkdtemp");
 }
 
 void folder_end(void)
@@ -53,7 +53,7 @@ int folder_names(const char *folder, char last[512])
 void folder_write(const char *path, const void *bytes, size_t size)
 {
     FILE *file = fopen(path, "wb");
-    must(!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0, path);
+    must(!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0, "a file is written");
 }
 
 size_t folder_read(const char *path, void *bytes, size_t most)

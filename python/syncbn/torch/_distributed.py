@@ -22,9 +22,10 @@ from syncbn._group import Transport
 
 # Seconds after which a rank that waits says so, for the sentence of a rank whose time is over.
 _ANNOUNCE_AFTER = 0.1
-# The store has so many seconds to tell who is missing.
+# The store has so many seconds for an answer, and for those that tell who is missing.
 _STORE_ANSWERS = 1.0
-# What gloo, datetime and futures take for a wait without an end, in seconds.
+_NAMES_COME = 5.0
+# What gloo, datetime and locks take for a wait without an end, in seconds.
 _ENDLESS = 1e9
 # Gloo's own timeout is that much longer than the group's, which names the ranks that are missing;
 # until then a rank that comes late is told, or finds all sums.
@@ -83,19 +84,22 @@ class _Store:
         seconds: float,
         call: Callable[..., Any],
         *arguments: Any,
-        interrupts: Sequence[BaseException] = (),
+        interrupts: Sequence[BaseException] | None = None,
     ) -> Any:
-        """The result, or what was raised, in the call or, while it waits, as an interrupt."""
+        """The result, or what was raised, in the call or, while it waits, as one of `interrupts`."""
         answer, end = self.tell(call, *arguments), time.monotonic() + max(seconds, _STORE_ANSWERS)
-        while not concurrent.futures.wait([answer], 0.1).done:
+        pause = _ENDLESS if interrupts is None else 0.1
+        while True:
+            left = end - time.monotonic()
+            if concurrent.futures.wait([answer], max(0, min(left, pause))).done:
+                return answer.result()
             if interrupts:
                 raise interrupts[0]
-            if time.monotonic() > end:
+            if left <= 0:
                 raise _c.SyncBatchNormError(
                     _c.CONSTANTS["SBN_TIMEOUT"],
                     "PyTorch's store does not answer: the process that keeps it may have stopped",
                 )
-        return answer.result()
 
     def close(self) -> None:
         """Lets go of the store, at once unless it does not answer."""
@@ -178,7 +182,8 @@ class DistributedTransport(Transport):
 
     def _number(self, timeout: float) -> int:
         try:
-            return int(self._store.ask(timeout, self._store.own.add, self._made, 1))
+            add, kept = self._store.own.add, self._whole.interrupts
+            return int(self._store.ask(timeout, add, self._made, 1, interrupts=kept))
         except BaseException:
             # It may be added yet.
             self._store.tell(self._store.own.add, self._made, -1)
@@ -218,20 +223,22 @@ class DistributedTransport(Transport):
         try:
             # What `call` has kept, where this is a part.
             kept = self._whole.interrupts
-            while time.monotonic() < end:
+            while True:
                 here = self._store.ask(end - time.monotonic(), self._here, "1", interrupts=kept)
                 if "0" not in here:
-                    break
+                    return None
                 if kept:
                     raise kept[0]
                 absent -= _those("1", here)
+                if time.monotonic() > end:
+                    break
                 time.sleep(pause)
                 pause = min(2 * pause, 0.05)
         except BaseException as error:
             interrupt = error
         try:
             here = self._store.ask(_STORE_ANSWERS, self._leave)
-        except BaseException as error:
+        except Exception as error:
             raise interrupt or error
         if "0" not in here:
             return interrupt
@@ -256,7 +263,7 @@ class DistributedTransport(Transport):
     def _here(self, mark: str) -> str:
         """Which ranks are here, a digit of each, after this one's has become `mark`. Once all are
         here the digits stay, so that nobody leaves while another goes on. (PyTorch 1.13 makes what
-        compare_set returns without the interpreter's lock: this thread's caller waits for it.)"""
+        compare_set returns without the interpreter's lock: the caller waits meanwhile.)"""
         seen, wanted = "", "0" * self._size
         while True:
             if "0" in wanted:
@@ -387,15 +394,16 @@ class DistributedTransport(Transport):
 
     def _absent(self, request: _Request) -> list[int]:
         """The other ranks that have not announced it."""
-        return [
-            rank
-            for rank in range(self._size)
-            if rank != self._rank and self._begun(request.tag, rank) < request.place
-        ]
-
-    def _begun(self, tag: int, rank: int) -> int:
-        key = f"{self._path}{tag}/{rank}"
-        return int(self._store.ask(_STORE_ANSWERS, self._store.own.add, key, 0))
+        absent, end = [], time.monotonic() + _NAMES_COME
+        for rank in range(self._size):
+            if time.monotonic() > end:
+                raise TimeoutError
+            key = f"{self._path}{request.tag}/{rank}"
+            kept = self._whole.interrupts
+            begun = self._store.ask(_STORE_ANSWERS, self._store.own.add, key, 0, interrupts=kept)
+            if rank != self._rank and begun < request.place:
+                absent.append(rank)
+        return absent
 
 
 @contextlib.contextmanager
