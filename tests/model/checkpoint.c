@@ -164,6 +164,7 @@ static void check_none(void)
     const life l = LIVE_WITH(GROUP_WITH(NULL, .transport = &fixture_unanswered),
                              .channels = file_network_channels[0]);
     must(sbn_model_create(&model), "sbn_model_create");
+    RIGHT(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient)); /* no layers */
     must(sbn_model_add(model, file_network_names[0], l.layer, NULL), "sbn_model_add");
     expect(sbn_model_load(model, data_path("network_f32.safetensors"), &lenient), SBN_SUCCESS, "",
            "loaded without a replica");

@@ -8,6 +8,7 @@ import gc
 import os
 import pickle
 import sys
+import time
 from types import SimpleNamespace
 
 import torch
@@ -162,6 +163,7 @@ def threads():
         average_exactly(parallel, timeout=100)
         parallel(torch.ones(2, 3)).sum().backward()
         del parallel
+        time.sleep(0.2)  # a thread that has been joined is listed a little longer
         counts.append(len(os.listdir("/proc/self/task")))
     gc.enable()
     return counts
