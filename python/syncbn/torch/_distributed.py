@@ -395,11 +395,11 @@ class DistributedTransport(Transport):
     def _absent(self, request: _Request) -> list[int]:
         """The other ranks that have not announced it."""
         absent, end = [], time.monotonic() + _NAMES_COME
+        kept = self._whole.interrupts
         for rank in range(self._size):
             if time.monotonic() > end:
                 raise TimeoutError
             key = f"{self._path}{request.tag}/{rank}"
-            kept = self._whole.interrupts
             begun = self._store.ask(_STORE_ANSWERS, self._store.own.add, key, 0, interrupts=kept)
             if rank != self._rank and begun < request.place:
                 absent.append(rank)
