@@ -109,7 +109,7 @@ function link(line)
 {
     gsub(/\\f[A-Z]|"|\(\*|\).*/, "", line)
     sub(/^\.SS #define /, "", line)
-    sub(/   .*| $/, "", line)
+    sub(/\(.*|   .*| $/, "", line)
     sub(/.* /, "", line)
     page = out "/" line ".3"
     print ".so man3/" (enumeration == "" ? file_name(title) : enumeration) ".3" > page

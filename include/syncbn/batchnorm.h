@@ -42,12 +42,12 @@ typedef enum sbn_activation {
     SBN_LEAKY_RELU = 2 /* z > 0 ? z : slope z; gradient slope where not z > 0 */
 } sbn_activation;
 
-/* The settings of a layer. All ranks give the same, except `layout`. */
+/* The settings of a layer. All ranks give the same, except `layout` and `dimensions`. */
 typedef struct sbn_batchnorm_config {
     size_t size; /* sizeof(sbn_batchnorm_config) */
     /* For error sentences alone; checkpoints use that of sbn_model_add. NULL: "batchnorm" */
     const char *name;
-    size_t channels;   /* >= 1 */
+    size_t channels;   /* 1 to 2^31 - 1 */
     sbn_layout layout; /* of x, y, dy, dx and the residual: channels first or last */
     /*
      * >= 0 and finite. With 0, y and dx of a channel of variance 0 are NaN, in training and in

@@ -138,7 +138,8 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  *
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of that channel
  * NaN; with constant statistics dx is NaN where dy is. If dy (x - mean), or its sum over up to 256
- * elements, overflows a float, weight_grad and dx of that channel are NaN, too. Without values in
+ * elements, overflows a float, weight_grad and dx of that channel are NaN, too. If
+ * weight invstd^3 sum(dy (x - mean)) / n does, dx of that channel is NaN. Without values in
  * the whole group the gradients are zero. On out-of-order queues, and in host memory that the
  * driver copies, end a pass that accumulates gradients before you begin another that adds to the
  * same buffers.
@@ -202,8 +203,8 @@ typedef struct sbn_pass sbn_pass;
  * until sbn_pass_end has returned.
  *
  * Errors. Those of sbn_forward; *pass is then NULL and there is no pass. The other ranks are told,
- * except of a handle that is no layer, of a wrong size of a branch, and of more than SBN_MAX_PASSES
- * or SBN_MAX_BRANCHES.
+ * except of NULL for `pass`, of a handle that is no layer, of no branches, of a wrong size of a
+ * branch, and of more than SBN_MAX_PASSES or SBN_MAX_BRANCHES: they wait for this rank then.
  */
 SBN_API int sbn_forward_begin(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved,
                               unsigned flags, sbn_pass **pass);
@@ -268,7 +269,8 @@ typedef struct sbn_branch {
  * branches succeed or fail together: an error before the ranks have agreed, in whichever layer,
  * changes nothing in any. (A device-combined group may have updated the running statistics of some
  * layers when a device refuses a command.) SBN_DISAGREEMENT names the first place that differs, or
- * how many layers a rank gave.
+ * how many layers a rank gave. Of no branches and the like the other ranks are not told
+ * (sbn_forward_begin).
  */
 SBN_API int sbn_forward_branches(const sbn_branch *branches, size_t count, sbn_result *results);
 

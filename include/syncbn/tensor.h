@@ -51,7 +51,7 @@ typedef enum sbn_type {
  * yours. This struct is a part of others and never grows: it has no `size`.
  */
 typedef struct sbn_buffer {
-    struct _cl_mem *mem; /* a cl_mem, or what SBN_HOST_BUFFER makes; NULL: no buffer */
+    struct _cl_mem *mem; /* a cl_mem; with SBN_MEMORY_HOST what SBN_HOST_BUFFER makes; NULL: none */
     size_t offset;       /* of the first element, in elements */
 } sbn_buffer;
 
@@ -60,7 +60,7 @@ typedef struct sbn_buffer {
         NULL, 0 \
     }
 
-/* A buffer in memory of the host: shard.x = (sbn_buffer)SBN_HOST_BUFFER(values); */
+/* A shard's buffer in memory of the host: shard.x = (sbn_buffer)SBN_HOST_BUFFER(values); */
 #define SBN_HOST_BUFFER(address) \
     { \
         (struct _cl_mem *)(address), 0 \

@@ -135,7 +135,7 @@ class Layer:
         config.residual, config.track_running_stats = settings.residual, settings.track
         if settings.momentum is None:
             config.average = _c.CONSTANTS["SBN_AVERAGE_CUMULATIVE"]
-        else:
+        elif settings.track:
             config.momentum = settings.momentum
         handle = c_void_p()
         _c.check(_c.sbn_batchnorm_create(group.handle, byref(config), byref(handle)))

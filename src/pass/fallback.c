@@ -51,9 +51,9 @@ void sbn__passes_give_up(sbn_group *group, int status)
 /*
  * Tells ranks that join the pass after this rank has given it up: the header reports an error, and the mismatch says
  * that it is this rank's SBN_TIMEOUT or SBN_ABORTED. They then need not wait for their own timeout, and no request of
- * the pass stays incomplete: this rank abandons them with the header. Not after sums that went with the header: other
- * ranks may have them all, and their next request with SBN_TAG_REPEAT may be another one. An error of the transport
- * is returned.
+ * the pass stays incomplete, but for the sums where they make another call: this rank abandons them with the header.
+ * Not after sums that went with the header: other ranks may have them all, and their next request with SBN_TAG_REPEAT
+ * may be another one. An error of the transport is returned.
  */
 static int leave_word(sbn_pass *pass)
 {

@@ -149,9 +149,23 @@ static void check_refusals(test_ranks *all)
     RANKS_REFUSE(all, &pass, failed);
 }
 
+static void check_split_without_memory(void)
+{
+    const int both[] = {0, 1};
+    sbn_hub *hub;
+    sbn_transport whole = {.size = sizeof whole}, part = {.size = sizeof part};
+    must(sbn_hub_create(2, &hub), "sbn_hub_create");
+    must(sbn_hub_transport(hub, 0, &whole), "sbn_hub_transport");
+    tap_ok(WITH_FAILURE(WRAP_ALLOCATE, 1, whole.split(whole.context, both, 2, 0, &part)) ==
+               SBN_OUT_OF_MEMORY,
+           "a split without memory: %s", sbn_last_error());
+    sbn_hub_destroy(hub);
+}
+
 void checks(void)
 {
     test_ranks all;
+    check_split_without_memory();
     check_bits();
     ranks_open(&all, &device, 3, NULL, NULL, NULL);
     ranks_do(&all, rank_train);

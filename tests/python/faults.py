@@ -218,6 +218,29 @@ def run_rank(folder, rank):
         dist.all_reduce(two := torch.ones(8), group=half)
         tap.ok(two.eq(2).all(), "... the user's group goes on")
 
+    # Groups of the same ranks, which each come to another one first.
+    halves = [dist.new_group([0, 1]) for _ in range(2)]
+    if rank < 2:
+        layers = [convert_sync_batchnorm(torch.nn.BatchNorm1d(8), half) for half in halves]
+        threads = [threading.Thread(target=layer, args=(x * 0 + i,)) for i, layer in enumerate(layers)]
+        threads[rank].start()
+        time.sleep(0.5)
+        threads[1 - rank].start()
+        for thread in threads:
+            thread.join()
+        means = [layer.running_mean.mean().item() for layer in layers]
+        tap.ok(means[0] == 0 and abs(means[1] - 0.1) < 1e-6, "two groups of the same ranks", means)
+    open_files = []
+    for _ in range(3):
+        half = dist.new_group([0, 1])
+        if rank < 2:
+            convert_sync_batchnorm(torch.nn.BatchNorm1d(8), half)(x)
+            dist.barrier(half)
+            dist.destroy_process_group(half)
+        del half
+        open_files.append(len(os.listdir("/proc/self/fd")))
+    tap.ok(open_files[1] == open_files[2], "a group that is destroyed leaves no file", open_files)
+
     # Rank 1 dies in the first pass of another group, once it has told the others that it is there.
     two, other = model(), model(timeout=LIMIT)
     two(x)

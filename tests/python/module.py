@@ -58,6 +58,9 @@ with tap.part("state"):
     tap.ok(True, "state_dict of BatchNorm2d, and to nn.SyncBatchNorm, strictly")
     tap.ok("4, eps=1e-05" in repr(ours), "repr", repr(ours))
     x = torch.randn(shape)
+    none = dict(eps=0.0, track_running_stats=False)
+    same = torch.equal(SyncBatchNorm(4, affine=False, **none)(x), SyncBatchNorm(4, **none)(x))
+    tap.ok(same, "without eps, weight and running statistics")
     copies = {"deepcopy": copy.deepcopy(ours), "pickle": pickle.loads(pickle.dumps(ours))}
     for name, made in copies.items():
         tap.ok(tap.equal(step(copy.deepcopy(ours), x), step(made, x)), f"{name}: the same bits")

@@ -122,6 +122,11 @@ replaces() { # PATH
     echo old > "$work/file"
     of 0 --json "$1" && is_json "$work/file"
 }
+appends() {
+    echo old > "$work/file"
+    of 0 --json /dev/fd/3 3>> "$work/file" && grep -q '^old$' "$work/file" && sed -i 1d "$work/file" &&
+        is_json "$work/file"
+}
 permissions() {
     ls -l "$1" | cut -c 1-10
 }
@@ -137,7 +142,10 @@ for command in $commands; do
     check 'and the text as ever' is_text
     touch "$work/new"
     check 'with the permissions of a new file' [ "$(permissions "$work/file")" = "$(permissions "$work/new")" ]
+    chmod 600 "$work/file"
     check 'an earlier file is replaced' replaces "$work/file"
+    check 'and keeps its permissions' [ "$(permissions "$work/file")" = -rw------- ]
+    check 'an open file is added to' appends
     ln -sf file "$work/link"
     check 'and behind a link' replaces "$work/link"
     check 'which stays one' [ -L "$work/link" ]

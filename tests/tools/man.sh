@@ -90,7 +90,7 @@ no_faults 'every field and every constant has a text' "$(silent "$work"/man3/s*.
 printf '.SH "FIELDS"\n.SS "int a"\n\n.PP\ntext\n.SS "int b"\n\n.SS "int c"\n\n.PP\ntext\n.SH "X"\n' > "$work/bare.3"
 no_faults 'one without is found' "$([ "$(silent "$work/bare.3")" = "$work/bare.3: .SS \"int b\"" ] ||
     silent "$work/bare.3")"
-constants=$(sed -n 's/^    \(SBN_[A-Z0-9_]*\) = .*/\1/p; s/^#define \(SBN_[A-Z_]*\) [^_]*$/\1/p' \
+constants=$(sed -n 's/^    \(SBN_[A-Z0-9_]*\) = .*/\1/p; s/^#define \(SBN_[A-Z_]*\)[ (][^_]*$/\1/p' \
     "$srcdir"/include/syncbn/*.h)
 no_faults 'every constant and macro leads to a page' "$(for name in $constants; do
     grep -q '^\.so man3/s[a-z_.]*\.3$' "$work/man3/$name.3" 2> /dev/null || echo "$name"

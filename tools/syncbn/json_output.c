@@ -76,8 +76,9 @@ int json_output_open(json_output *out, const char *path)
         return 0;
     }
     int exists = stat(path, &found) == 0, failed;
-    if (exists && !S_ISREG(found.st_mode)) {
-        out->to = fopen(path, "w"); /* a device, a pipe: nothing to be renamed over */
+    /* A device, a pipe, a descriptor by its name in /dev/fd: nothing to be renamed over. */
+    if (exists && (!S_ISREG(found.st_mode) || strncmp(path, "/dev/", 5) == 0)) {
+        out->to = fopen(path, "a");
         failed = !out->to;
     } else {
         failed = (exists && access(path, W_OK)) || try_temporary(out);
@@ -92,7 +93,7 @@ int json_output_open(json_output *out, const char *path)
 
 int json_output_is_stdout(const json_output *out)
 {
-    return out->path && strcmp(out->path, "-") == 0;
+    return out->path && (strcmp(out->path, "-") == 0 || strcmp(out->path, "/dev/stdout") == 0);
 }
 
 int json_output_write(json_output *out, json_t *report)
@@ -107,6 +108,9 @@ int json_output_write(json_output *out, json_t *report)
     errno = 0;
     FILE *to = out->to ? out->to : fopen(out->temporary, "wx");
     int failed = !to;
+    struct stat replaced;
+    if (to && !out->to && stat(out->target, &replaced) == 0)
+        fchmod(fileno(to), replaced.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO));
     if (to) {
         unfinished = out->to ? NULL : out->temporary;
         failed = incomplete || json_dumpf(value, to, JSON_INDENT(2) | JSON_ENSURE_ASCII) ||

@@ -153,9 +153,10 @@ class DistributedTransport(Transport):
         self._store = _Store(dist.distributed_c10d._get_default_store())
         self._requests: dict[int, _Request] = {}
         self._numbers = itertools.count(1)  # a request is other than NULL
-        # How many transports between these ranks this one has made: the same on all of them, which
-        # make their groups in the same order. The number ends with the world, as its store does.
-        between = f"syncbn/{'-'.join(map(str, _ranks_of(process_group)))}/"
+        # How many transports of this process group this rank has made: the same on all, which make
+        # them in the same order. The number ends with the world, as its store does. All ranks know
+        # the process group by the same name, by which PyTorch connects them.
+        between = f"syncbn/{dist.distributed_c10d._pg_names[process_group]}/"
         self._made = f"{between}made/{self._rank}"
         try:
             self._path = f"{between}{self._number(timeout)}/"
@@ -420,13 +421,3 @@ def _waits_limited(store: Any, limit: datetime.timedelta) -> Iterator[None]:
 def _those(mark: str, here: str) -> set[int]:
     """The ranks with this digit."""
     return {rank for rank, own in enumerate(here) if own == mark}
-
-
-def _ranks_of(process_group: dist.ProcessGroup) -> list[int]:
-    """The group's ranks, by their numbers in the world."""
-    if dist.get_world_size(process_group) == dist.get_world_size():
-        return list(range(dist.get_world_size()))
-    return [
-        dist.get_global_rank(process_group, rank)
-        for rank in range(dist.get_world_size(process_group))
-    ]

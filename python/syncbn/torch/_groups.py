@@ -13,12 +13,22 @@ from syncbn._device import Device, cpu
 from syncbn._group import Group, Transport
 from syncbn.torch._distributed import DistributedTransport
 
+
+class _Place:
+    """Of a group, which one thread makes, while others may make those of other places."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.group: Group | None = None
+
+
 _lock = threading.RLock()
+# By process group, held weakly, timeout, replicas, device, and whether it is a DataParallel's.
 _Key = tuple[Any, float, int, Optional[Device], bool]
-_groups: dict[_Key, Group] = {}
+_places: dict[_Key, _Place] = {}
 # The world, held weakly: while its store lives, there can be no other one at the same address.
 _world: Any = None
-_WORLD = "the world"  # in its place in _groups
+_WORLD = "the world"  # in its place in a key
 
 
 def group_of(
@@ -36,21 +46,30 @@ def group_of(
     Does not communicate, except when a group of several processes is made: then all of them come.
     """
     world = dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
-    of_world = world is not None and (process_group is None or process_group is world)
-    key = _WORLD if of_world else process_group, timeout, replicas, device, parallel
-    group = _groups.get(key) if world is (_world and _world()) else None
-    return group or _made(key, world)
+    of = process_group
+    if world is not None and (process_group is None or process_group is world):
+        of, process_group = _WORLD, world
+    elif world is not None and isinstance(process_group, dist.ProcessGroup):
+        of = weakref.ref(process_group)
+    key = of, timeout, replicas, device, parallel
+    place = _places.get(key) if world is (_world and _world()) else None
+    return (place and place.group) or _made(key, process_group, world)
 
 
-def _made(key: _Key, world: Any) -> Group:
+def _made(key: _Key, process_group: Any, world: Any) -> Group:
+    of, timeout, replicas, device, _ = key
     with _lock:
         _forget_former_world(world)
-        group = _groups.get(key)
-        if group is None:
-            process_group, timeout, replicas, device, _ = key
-            transport = transport_of(world if process_group is _WORLD else process_group, timeout)
-            group = _groups[key] = Group(device or cpu(), replicas, transport, timeout)
-    return group
+        place = _places.get(key)
+        if place is None:
+            if isinstance(of, weakref.ref):
+                key = weakref.ref(process_group, _end_groups), *key[1:]
+            place = _places[key] = _Place()
+    with place.lock:
+        if place.group is None:
+            transport = transport_of(process_group, timeout)
+            place.group = Group(device or cpu(), replicas, transport, timeout)
+        return place.group
 
 
 def transport_of(process_group: Any, timeout: float) -> Transport | None:
@@ -81,9 +100,12 @@ def _forget_former_world(world: Any) -> None:
         _end_groups(_world)
 
 
-def _end_groups(world: Any) -> None:
-    """Ends the groups before this world, or those in it once it is gone."""
+def _end_groups(ended: Any) -> None:
+    """Ends the groups of a process group that is gone; those before this world, or in it once it is
+    gone."""
     with _lock:
-        for key in list(_groups) if world is _world else ():
-            if not isinstance(key[0], (type(None), mpi.Communicator)):
-                _groups.pop(key).close()
+        for key in list(_places):
+            in_world = not isinstance(key[0], (type(None), mpi.Communicator))
+            if in_world and (ended is _world or ended is key[0]):
+                if group := _places.pop(key).group:
+                    group.close()
