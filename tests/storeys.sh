@@ -1,6 +1,6 @@
 #!/bin/sh
-# The order of the folders of src/ and what follows from it. Each rule is also tried on a copy of
-# the tree into which a violation was planted, and has to refuse it.
+# The order of the folders of src/ and what follows from it. Each rule is also tried on a copy of the tree into which a
+# violation was planted, and has to refuse it. Environment: srcdir.
 #
 #   up          a file of src/ includes only its own folder and the folders before it
 #   tools       src/ includes nothing of tools/ and tests/; tools/ nothing of tests/; check comes
@@ -10,8 +10,6 @@
 #   home        what a header declares, the C file of its name defines
 #   mpi         MPI is seen by src/mpi, tools/bench/scaling, the tests and the examples only
 #   opencl      src/base, src/safetensors, src/exact and src/collective call nothing of OpenCL
-#
-# Environment: srcdir.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 

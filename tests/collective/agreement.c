@@ -88,7 +88,7 @@ static void disagree(int world_size, size_t place, const refusal *rows, size_t c
 #define DIFFERENT "the ranks made different calls: "
 #define ONE(called) DIFFERENT "rank 1 called " called "; ranks 0, 2, 3 called " LAYER
 #define TOO(field, value, rank) ROW(field, value, NULL, .odd = 1u << (rank))
-#define EPS(rank) "eps 0.001 on rank " rank
+#define EPS(rank, others) "eps 0.001 on rank " rank ", 1e-05 on ranks " others
 #define SET(field, value, odd, others) \
     ROW(config.field, value, ALIKE " (" odd " on rank 1, " others " on ranks 0, 2, 3)")
 
@@ -150,8 +150,7 @@ static void check_calls(void)
             .odd = 3u << 2),
         TOO(config.affine, 0, 3),
         ROW(config.eps, 1e-3,
-            ALIKE " (" EPS("1") ", 1e-05 on ranks 0, 2, 3; affine 0 on rank 3, 1 on ranks 0, 1, "
-                                "2)"),
+            ALIKE " (" EPS("1", "0, 2, 3") "; affine 0 on rank 3, 1 on ranks 0, 1, 2)"),
     };
     const refusal two_alike[] = {
         TOO(config.eps, 1e-3, 3),
@@ -161,13 +160,12 @@ static void check_calls(void)
     const refusal between[] = {
         TOO(config.eps, 1e-3, 2),
         ROW(call.code, SBN_CODE_FORWARD,
-            DIFFERENT "ranks 0, 2, 3 called " LAYER
-                      " (" EPS("2") ", 1e-05 on ranks 0, 3); ranks "
-                                    "1, 4, 5, 6 called forward of layer \"odd\" with 3 channels",
+            DIFFERENT "ranks 0, 2, 3 called " LAYER " (eps 0.001 on rank 2, 1e-05 on ranks 0, 3); "
+                      "ranks 1, 4, 5, 6 called forward of layer \"odd\" with 3 channels",
             .odd = 0x72),
     };
     const refusal later[] = {
-        ROW(config.eps, 1e-3, ALIKE " in place 2 (" EPS("1") ", 1e-05 on ranks 0, 2, 3)"),
+        ROW(config.eps, 1e-3, ALIKE " in place 2 (" EPS("1", "0, 2, 3") ")"),
         ROW(call.channels, 0, ONE("backward of 1 layer") " in place 2"),
         ROW(call.channels, 1,
             ONE("backward of layer \"odd\" with 1 channels in place 2") " in place 2"),
@@ -227,7 +225,7 @@ static void check_room(void)
                       "called " SHORTENED "4474\" with 3 channels"),
     };
     const refusal many[] = {
-        ROW(config.eps, 1e-3, ALIKE " (" EPS("1") ", 1e-05 on ranks " MOST ")"),
+        ROW(config.eps, 1e-3, ALIKE " (" EPS("1", MOST) ")"),
         ROW(call.name, LONG,
             DIFFERENT "rank 1 called backward of layer \"" LONG "\" with 3 channels; ranks " MOST
                       " called " LAYER),

@@ -1,7 +1,6 @@
 /*
- * Groups split by colour over replicas and ranks: subgroups of several ranks and of one, all in use
- * at once, each with the statistics of its own samples; and ranks that disagree about a split. Layers that
- * move: tests/model/model.c.
+ * Groups split by colour over replicas and ranks: subgroups of several ranks and of one, all in use at once, each with
+ * the statistics of its own samples; and ranks that disagree about a split. Layers that move: tests/model/model.c.
  */
 #include "group/group.h"
 #include "support/main.h"

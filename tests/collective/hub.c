@@ -1,7 +1,6 @@
 /*
- * Groups of several ranks, threads over the in-memory transport or ranks over MPI: the same bits as one
- * group of as many replicas; and when ranks do not agree, each learns who did what, nothing has changed,
- * and the same groups go on.
+ * Groups of several ranks, threads over the in-memory transport or ranks over MPI: the same bits as one group of as many
+ * replicas; and when ranks do not agree, each learns who did what, nothing has changed, and the same groups go on.
  */
 #include "support/main.h"
 #include "support/refused_ranks.h"

@@ -171,11 +171,9 @@ void checks(void)
     options(intel, SBN_PROGRAM_BACKWARD, 0, "", "-D SUB_GROUP=16 ");
     options(intel, SBN_PROGRAM_FORWARD, 1, "-cl-nv-maxrregcount=255", "-D SUB_GROUP=16 ");
 
-    const sbn_program fenceless = {.form = SBN_FORM_GPU,
-                                   .without = SBN_WITHOUT_FENCE,
-                                   .options = ""};
+    const sbn_program bare = {.form = SBN_FORM_GPU, .without = SBN_WITHOUT_FENCE, .options = ""};
     sbn_program_text dense;
-    sbn__program_text(&dense, &fenceless, SBN_PROGRAM_BACKWARD);
+    sbn__program_text(&dense, &bare, SBN_PROGRAM_BACKWARD);
     tap_ok(strstr(dense.options, "-D VIEWS=0 ") != NULL, "dense tensors pay for no gaps");
     tap_ok(strstr(dense.options, "-D HALF_BY_BITS=0 -D WITHOUT_FENCE=1 ") != NULL,
            "no fence alone");

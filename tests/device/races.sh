@@ -1,9 +1,8 @@
 #!/bin/sh
-# Small problems on Oclgrind's device: the recorded bits, for its compiler is another one; and it reports races
-# between work-items, accesses out of bounds and barriers that not all work-items reach. Each barrier of cl/gpu
-# that is taken out is reported. Its --uninitialized stays off: 21.10 crashes on vectors and reports fma() of values
-# that the host has written.
-# Environment: srcdir, SYNCBN (the command), OCLGRIND. Runs in the build directory.
+# Small problems on Oclgrind's device: the recorded bits, for its compiler is another one; and it reports races between
+# work-items, accesses out of bounds and barriers that not all work-items reach. Each barrier of cl/gpu that is taken
+# out is reported. Its --uninitialized stays off: 21.10 crashes on vectors and reports fma() of values that the host has
+# written. Environment: srcdir, SYNCBN (the command), OCLGRIND. Runs in the build directory.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${SYNCBN:=tools/syncbn/syncbn}" "${OCLGRIND:=oclgrind}"

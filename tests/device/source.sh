@@ -1,12 +1,9 @@
 #!/bin/sh
-# The kernels' source: what would make results depend on the device is not in it. OpenCL leaves
-# the rounding of / and of square roots to the device, and contraction to the compiler.
-#
-# Comments aside, there is no / and no % but for two of integers and one of doubles, and no function whose rounding is
-# the device's but the root of doubles. (Products beside sums are not looked for: FP_CONTRACT OFF opens each program,
-# and no option that would undo it is given.) Planted faults must be found.
-#
-# Environment: srcdir.
+# The kernels' source: what would make results depend on the device is not in it. OpenCL leaves the rounding of / and of
+# square roots to the device, and contraction to the compiler. Comments aside, there is no / and no % but for two of
+# integers and one of doubles, and no function whose rounding is the device's but the root of doubles. (Products beside
+# sums are not looked for: FP_CONTRACT OFF opens each program, and no option that would undo it is given.) Planted
+# faults must be found. Environment: srcdir.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 

@@ -1,9 +1,7 @@
 #!/bin/sh
 # Every program of the kernels, as tools/offline/library writes it to be read alone, is OpenCL C 1.2 to clang's front
 # end, without warnings: in all variants, for a CPU and for devices whose instructions are unknown. Every file of cl/
-# belongs to a program, and every function is called in one. Planted faults must be found.
-#
-# Environment: srcdir, CLANG.
+# belongs to a program, and every function is called in one. Planted faults must be found. Environment: srcdir, CLANG.
 
 . "${srcdir:=.}/tests/support/tap.sh"
 

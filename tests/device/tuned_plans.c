@@ -174,9 +174,8 @@ static void plans(void)
     for (size_t i = 0; i < 2 * sizeof shapes / sizeof *shapes; ++i) {
         const sbn_shape shape = shape_of(shapes[i / 2], i % 2 ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW);
         for (size_t k = 0; k < 2 * sizeof units / sizeof *units; ++k) {
-            sbn_replica replica = {.form = k % 2 ? SBN_FORM_GPU : SBN_FORM_CPU,
-                                   .compute_units = units[k / 2],
-                                   .cache_size = 1 << 24};
+            sbn_replica replica = {.compute_units = units[k / 2], .cache_size = 1 << 24};
+            replica.form = k % 2 ? SBN_FORM_GPU : SBN_FORM_CPU;
             const sbn_reduce_plan reduce = sbn__plan_reduce(&shape, &replica, 8);
             const sbn_apply_plan apply = sbn__plan_apply(&shape, &replica);
             for (int n = 0; n < (SBN_TUNED + 1) * PERCENTS; ++n, ++count) {

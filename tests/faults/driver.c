@@ -279,13 +279,6 @@ static int try_steps(totals *t, const scenario *s, record *right, int n, int sec
     return points;
 }
 
-static void try_pairs(totals *t, const scenario *s, record *right, int n, int all)
-{
-    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; ++i)
-        if (all || seconds[i] == 1 || seconds[i] == WRAPS_ALL)
-            try_steps(t, s, right, n, seconds[i]);
-}
-
 totals try_scenario(const scenario *s, int pairs, int part, int parts)
 {
     totals t = {.points = 0};
@@ -297,8 +290,9 @@ totals try_scenario(const scenario *s, int pairs, int part, int parts)
         t.calls = right.calls[step] > t.calls ? (int)right.calls[step] : t.calls;
     const int stride = pairs > 0 && t.calls > pairs ? t.calls / pairs : 1;
     for (int n = 1 + part; !*t.why && try_steps(&t, s, &right, n, 0) > 0; n += parts)
-        if ((n - 1) % stride == 0)
-            try_pairs(&t, s, &right, n, pairs == 0);
+        for (size_t i = 0; i < sizeof seconds / sizeof *seconds && (n - 1) % stride == 0; ++i)
+            if (pairs == 0 || seconds[i] == 1 || seconds[i] == WRAPS_ALL)
+                try_steps(&t, s, &right, n, seconds[i]);
     stalls_end();
     return t;
 }

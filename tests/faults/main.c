@@ -99,21 +99,15 @@ static void check_scenarios(const report *reports, int parts)
     tap_note("%d points, and %d of two failures", all.points, all.pairs);
 }
 
-/* What waits keeps no processor busy; a sample is too short for the cost of many processes. */
-static int parts_of_work(void)
-{
-    if (pairs > 0)
-        return waits ? 4 : 1;
-    return waits ? 16 : (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 int main(int argc, char **argv)
 {
     if (argc > 1)
         wanted = argv[1];
     pairs = fault_points();
     choose_scenarios();
-    const int parts = parts_of_work();
+    /* What waits keeps no processor busy; a sample is too short for the cost of many processes. */
+    const int most = waits ? 16 : (int)sysconf(_SC_NPROCESSORS_ONLN), few = waits ? 4 : 1;
+    const int parts = pairs > 0 ? few : most;
     const report *reports = work_in_parts(parts);
     if (reports[0].is_missing)
         return fixture_missing();

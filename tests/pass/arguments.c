@@ -39,9 +39,6 @@ static int create_group(const void *of)
 static void check_groups(void)
 {
     const cl_command_queue none[] = {queue, NULL};
-    char long_options[1200];
-    memset(long_options, ' ', sizeof long_options - 1);
-    long_options[sizeof long_options - 1] = '\0';
     making_group good = {.config = SBN_GROUP_CONFIG_INIT, .table = SBN_TRANSPORT_INIT};
     good.config.queues = &queue;
     good.config.replicas = 1;
@@ -69,7 +66,6 @@ static void check_groups(void)
               OPTIONS "the compiler of device|does not take|error:"),
         GROUP(config.build_options, "-w -cl-fast-relaxed-math",
               OPTIONS "\"-cl-fast-relaxed-math\" is refused: it lets the compiler re-associate"),
-        GROUP(config.build_options, long_options, "build_options|got 1199"),
     };
     REFUSE("group", create_group, good, state, rows);
     const refusal of_table[] = {

@@ -4,13 +4,12 @@
 # flushed; and without doubles. Then that other digests are refused. PoCL and rusticl are asked for as in
 # tests/tools/check.sh; with CI=true one that is missing is a failure.
 #
-# Optimised kernels take long to compile. Unless CHECK=full is set, the whole list is compared with
-# kernels that are not optimised, and optimised ones, of the form that is chosen, have a part of it: every
-# third of the floats without a fusion. Beside llvmpipe, on which each takes several times as long, devices of the GPU
-# form have a third of these.
-# OPTIMISED=cpu: only the whole list with optimised kernels of the CPU form.
-# Environment: srcdir, SYNCBN (the command), CHECK, OPTIMISED; UNOPTIMISED: a build option by which a
-# driver other than PoCL does not optimise either. Runs in the build directory.
+# Optimised kernels take long to compile. Unless CHECK=full is set, the whole list is compared with kernels that are not
+# optimised, and optimised ones, of the form that is chosen, have a part of it: every third of the floats without a
+# fusion. Beside llvmpipe, on which each takes several times as long, devices of the GPU form have a third of these.
+# Environment: srcdir, SYNCBN (the command), CHECK; OPTIMISED=cpu: only the whole list with optimised kernels of the CPU
+# form; UNOPTIMISED: a build option by which a driver other than PoCL does not optimise either. Runs in the build
+# directory.
 
 export POCL_DEVICES="${POCL_DEVICES-pthread}" POCL_EXTRA_BUILD_FLAGS=
 . "${srcdir:=.}/tests/support/on_devices.sh"

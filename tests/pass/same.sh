@@ -1,9 +1,8 @@
 #!/bin/sh
-# The bits of a problem are the same however it is computed: tests/pass/same names problems and, behind
-# each paragraph of them, what must not change their bits. Digests are those that PoCL's device computes,
-# by one replica in the CPU form; they must come out there and, of what || stands before, on each other usable
-# device alone and on all of them as one group.
-# Environment: as of tests/support/on_devices.sh. Runs in the build directory.
+# The bits of a problem are the same however it is computed: tests/pass/same names problems and, behind each paragraph
+# of them, what must not change their bits. Digests are those that PoCL's device computes, by one replica in the CPU
+# form; they must come out there and, of what || stands before, on each other usable device alone and on all of them as
+# one group. Environment: as of tests/support/on_devices.sh. Runs in the build directory.
 
 # Under a tool, one device.
 [ -z "${SBN_TEST_UNDER-}" ] || export POCL_DEVICES=pthread RUSTICL_ENABLE= CI=

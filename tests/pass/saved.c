@@ -313,13 +313,10 @@ void checks(void)
     slice_open(&data, &device, queue, 0, SAMPLES, 1, 1, 1);
     check_variance();
     for (int option = 0; option < 16; ++option) {
-        const setting as = {
-            .of = {.channels = 1,
-                   .activation = option & 1 ? SBN_RELU : SBN_IDENTITY,
-                   .layout = option & 2 ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW},
-            .on_host = option & 4,
-            .form = option & 8 ? SBN_FORM_GPU : SBN_FORM_CPU,
-        };
+        setting as = {.of.channels = 1, .on_host = option & 4};
+        as.of.activation = option & 1 ? SBN_RELU : SBN_IDENTITY;
+        as.of.layout = option & 2 ? SBN_LAYOUT_NHWC : SBN_LAYOUT_NCHW;
+        as.form = option & 8 ? SBN_FORM_GPU : SBN_FORM_CPU;
         check_eps(as);
         check_clamped(as);
     }

@@ -33,9 +33,8 @@ void tensors_open(exchange_tensors *t, const test_rank *m)
                 t->buffers[r][i] = (sbn_buffer){t->mem[r], at};
             at += exchange_counts[i] + GAP;
         }
-        t->of[r] = (sbn_tensors){.size = sizeof(sbn_tensors),
-                                 .buffers = t->buffers[r],
-                                 .event = &t->events[r]};
+        t->of[r] = (sbn_tensors){.size = sizeof(sbn_tensors), .buffers = t->buffers[r]};
+        t->of[r].event = &t->events[r];
     }
 }
 

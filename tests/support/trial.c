@@ -30,11 +30,9 @@ void trial_free(trial *t)
     placement_free(&t->g);
 }
 
-static int make_queues(cl_device_id device, const char *build_options, queues **made, char *error)
+static int make_queues(cl_device_id device, const char *options, queues **made, char *error)
 {
-    const runner_config config = {.devices = &device,
-                                  .num_devices = 1,
-                                  .build_options = build_options};
+    const runner_config config = {.devices = &device, .num_devices = 1, .build_options = options};
     return queues_open(&config, made, error);
 }
 

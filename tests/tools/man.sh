@@ -18,8 +18,7 @@ complaints() {
         case $first in
         '.so '*)
             [ -s "$work/${first#.so }" ] || echo "$file: leads nowhere"
-            continue
-            ;;
+            continue ;;
         esac
         MANPATH=$work MANWIDTH=1000 man --warnings -l "$file" 2>&1 > "$file.text" | sed "s,^,$file: ,"
         [ -s "$file.text" ] || echo "$file: empty"
