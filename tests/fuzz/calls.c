@@ -40,8 +40,14 @@ static void destroy(fuzz_input *in)
     fuzz_must(!status || status == SBN_INVALID_ARGUMENT || (ends && status < 0));
 }
 
-#define CALL(name) call_##name,
-static void (*const calls[])(fuzz_input *in) = {CALLS(CALL) destroy};
+/* The corpus knows them by their places. */
+static fuzz_call *const calls[] = {call_group_create,   call_group_split,     call_group_ask,
+                                   call_group_abort,    call_layer_create,    call_layer_set,
+                                   call_layer_ask,      call_saved_create,    call_pass_at_once,
+                                   call_pass_begin,     call_pass_branches,   call_pass_go_on,
+                                   call_model_make,     call_model_call,      call_model_file,
+                                   call_checkpoint_ask, call_parallel_create, call_exchange_begin,
+                                   call_exchange_go_on, call_sample,          destroy};
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -6,27 +6,10 @@
 /* A handle comes with success alone. */
 void keep(handle_kind kind, int status, void *handle);
 
-/* call_group_create and the others. */
-#define CALLS(X) \
-    X(group_create) \
-    X(group_split) \
-    X(group_ask) \
-    X(group_abort) \
-    X(layer_create) \
-    X(layer_set) \
-    X(layer_ask) \
-    X(saved_create) \
-    X(pass_at_once) \
-    X(pass_begin) \
-    X(pass_branches) \
-    X(pass_go_on) \
-    X(model_make) \
-    X(model_call) \
-    X(model_file) \
-    X(checkpoint_ask) \
-    X(parallel_create) \
-    X(exchange_begin) \
-    X(exchange_go_on) \
-    X(sample)
-#define DECLARE_CALL(name) void call_##name(fuzz_input *in);
-CALLS(DECLARE_CALL)
+/* One of them. */
+typedef void fuzz_call(fuzz_input *in);
+fuzz_call call_group_create, call_group_split, call_group_ask, call_group_abort, call_layer_create,
+    call_layer_set, call_layer_ask, call_saved_create, call_pass_at_once, call_pass_begin,
+    call_pass_branches, call_pass_go_on, call_model_make, call_model_call, call_model_file,
+    call_checkpoint_ask, call_parallel_create, call_exchange_begin, call_exchange_go_on,
+    call_sample;

@@ -20,9 +20,7 @@ int mpi_job_size(void)
 void mpi_job_wait(MPI_Request *request)
 {
     struct timespec sleep = {0, 10000};
-    int done = 0;
-    for (PMPI_Test(request, &done, MPI_STATUS_IGNORE); !done;
-         PMPI_Test(request, &done, MPI_STATUS_IGNORE)) {
+    for (int done = 0; PMPI_Test(request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done;) {
         nanosleep(&sleep, NULL);
         sleep.tv_nsec = sleep.tv_nsec < 1000000 ? sleep.tv_nsec * 2 : 1000000;
     }
