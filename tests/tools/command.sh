@@ -123,9 +123,9 @@ replaces() { # PATH
     of 0 --json "$1" && is_json "$work/file"
 }
 appends() {
-    echo old > "$work/file"
-    of 0 --json /dev/fd/3 3>> "$work/file" && grep -q '^old$' "$work/file" && sed -i 1d "$work/file" &&
-        is_json "$work/file"
+    { echo old >&3 && of 0 --json /dev/fd/3 && echo new >&3; } 3> "$work/file" &&
+        [ "$(sed -n '1p;$p' "$work/file" | paste -s -)" = "$(printf 'old\tnew')" ] &&
+        sed '1d;$d' "$work/file" > "$work/rest" && is_json "$work/rest"
 }
 permissions() {
     ls -l "$1" | cut -c 1-10

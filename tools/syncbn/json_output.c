@@ -65,6 +65,15 @@ static int try_temporary(json_output *out)
     return !to || fclose(to) || unlink(out->temporary);
 }
 
+/* The open one that a path names; -1: it names none. */
+static int descriptor_of(const char *path)
+{
+    int descriptor, end = 0;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    return sscanf(path, "/dev/fd/%d%n", &descriptor, &end) == 1 && !path[end] ? descriptor : -1;
+}
+
 int json_output_open(json_output *out, const char *path)
 {
     struct stat found;
@@ -76,9 +85,12 @@ int json_output_open(json_output *out, const char *path)
         return 0;
     }
     int exists = stat(path, &found) == 0, failed;
-    /* A device, a pipe, a descriptor by its name in /dev/fd: nothing to be renamed over. */
-    if (exists && (!S_ISREG(found.st_mode) || strncmp(path, "/dev/", 5) == 0)) {
-        out->to = fopen(path, "a");
+    const int descriptor = descriptor_of(path);
+    if (descriptor >= 0) {
+        out->to = fdopen(dup(descriptor), "w"); /* goes on where it is */
+        failed = !out->to;
+    } else if (exists && !S_ISREG(found.st_mode)) {
+        out->to = fopen(path, "w"); /* a device, a pipe: nothing to be renamed over */
         failed = !out->to;
     } else {
         failed = (exists && access(path, W_OK)) || try_temporary(out);

@@ -50,6 +50,10 @@ _TAGS = _HEADER, _WORDS, _REPEAT = (
 )
 
 _unfinished: list[DistributedTransport] = []
+# Of _waits_limited.
+_limiting = threading.Lock()
+_limits: list[datetime.timedelta] = []
+_usual_limit = datetime.timedelta()
 
 
 class _Request:
@@ -154,9 +158,10 @@ class DistributedTransport(Transport):
         self._requests: dict[int, _Request] = {}
         self._numbers = itertools.count(1)  # a request is other than NULL
         # How many transports of this process group this rank has made: the same on all, which make
-        # them in the same order. The number ends with the world, as its store does. All ranks know
-        # the process group by the same name, by which PyTorch connects them.
-        between = f"syncbn/{dist.distributed_c10d._pg_names[process_group]}/"
+        # them in the same order. The number ends with the world, as its store does. Between the same
+        # ranks PyTorch's name for it, which is the same on all, tells it from others.
+        ranks = "-".join(map(str, _ranks_of(process_group)))
+        between = f"syncbn/{ranks}/{dist.distributed_c10d._pg_names[process_group]}/"
         self._made = f"{between}made/{self._rank}"
         try:
             self._path = f"{between}{self._number(timeout)}/"
@@ -409,15 +414,31 @@ class DistributedTransport(Transport):
 
 @contextlib.contextmanager
 def _waits_limited(store: Any, limit: datetime.timedelta) -> Iterator[None]:
-    """Limits PyTorch's waits in the store, as for a rank that has died and does not connect."""
-    usual = store.timeout
-    store.set_timeout(min(limit, usual))
+    """Limits PyTorch's waits in the store, as for a rank that has died and does not connect. Threads
+    that connect at the same time have the least limit; the last one takes it back."""
+    global _usual_limit
+    with _limiting:
+        _usual_limit = _usual_limit if _limits else store.timeout
+        _limits.append(limit)
+        store.set_timeout(min(_usual_limit, *_limits))
     try:
         yield
     finally:
-        store.set_timeout(usual)
+        with _limiting:
+            _limits.remove(limit)
+            store.set_timeout(min([_usual_limit, *_limits]))
 
 
 def _those(mark: str, here: str) -> set[int]:
     """The ranks with this digit."""
     return {rank for rank, own in enumerate(here) if own == mark}
+
+
+def _ranks_of(process_group: dist.ProcessGroup) -> list[int]:
+    """The group's ranks, by their numbers in the world."""
+    if dist.get_world_size(process_group) == dist.get_world_size():
+        return list(range(dist.get_world_size()))
+    return [
+        dist.get_global_rank(process_group, rank)
+        for rank in range(dist.get_world_size(process_group))
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Optional
+from typing import Any, Iterable, Optional
 
 import torch.distributed as dist
 
@@ -23,7 +23,7 @@ class _Place:
 
 
 _lock = threading.RLock()
-# By process group, held weakly, timeout, replicas, device, and whether it is a DataParallel's.
+# By process group, timeout, replicas, device, and whether it is a DataParallel's.
 _Key = tuple[Any, float, int, Optional[Device], bool]
 _places: dict[_Key, _Place] = {}
 # The world, held weakly: while its store lives, there can be no other one at the same address.
@@ -46,28 +46,23 @@ def group_of(
     Does not communicate, except when a group of several processes is made: then all of them come.
     """
     world = dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
-    of = process_group
-    if world is not None and (process_group is None or process_group is world):
-        of, process_group = _WORLD, world
-    elif world is not None and isinstance(process_group, dist.ProcessGroup):
-        of = weakref.ref(process_group)
-    key = of, timeout, replicas, device, parallel
+    of_world = world is not None and (process_group is None or process_group is world)
+    key = _WORLD if of_world else process_group, timeout, replicas, device, parallel
     place = _places.get(key) if world is (_world and _world()) else None
-    return (place and place.group) or _made(key, process_group, world)
+    return (place and place.group) or _made(key, world)
 
 
-def _made(key: _Key, process_group: Any, world: Any) -> Group:
-    of, timeout, replicas, device, _ = key
+def _made(key: _Key, world: Any) -> Group:
+    process_group, timeout, replicas, device, _ = key
     with _lock:
         _forget_former_world(world)
         place = _places.get(key)
         if place is None:
-            if isinstance(of, weakref.ref):
-                key = weakref.ref(process_group, _end_groups), *key[1:]
+            _end_destroyed()
             place = _places[key] = _Place()
     with place.lock:
         if place.group is None:
-            transport = transport_of(process_group, timeout)
+            transport = transport_of(world if process_group is _WORLD else process_group, timeout)
             place.group = Group(device or cpu(), replicas, transport, timeout)
         return place.group
 
@@ -100,12 +95,22 @@ def _forget_former_world(world: Any) -> None:
         _end_groups(_world)
 
 
-def _end_groups(ended: Any) -> None:
-    """Ends the groups of a process group that is gone; those before this world, or in it once it is
-    gone."""
+def _end_groups(world: Any) -> None:
+    """Ends the groups before this world, or those in it once it is gone."""
     with _lock:
-        for key in list(_places):
-            in_world = not isinstance(key[0], (type(None), mpi.Communicator))
-            if in_world and (ended is _world or ended is key[0]):
-                if group := _places.pop(key).group:
-                    group.close()
+        if world is _world:
+            _end(key for key in _places if not isinstance(key[0], (type(None), mpi.Communicator)))
+
+
+def _end_destroyed() -> None:
+    """Ends the groups of process groups that destroy_process_group(process_group) has ended."""
+    if dist.is_available():
+        known = dist.distributed_c10d._pg_names
+        _end(key for key in _places if isinstance(key[0], dist.ProcessGroup) and key[0] not in known)
+
+
+def _end(keys: Iterable[_Key]) -> None:
+    for key in list(keys):
+        place = _places.pop(key, None)  # the end of another one may have ended it
+        if place and place.group:
+            place.group.close()
