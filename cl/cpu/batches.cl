@@ -91,8 +91,8 @@ static void locate(uint t, uint blocks, uint plane, ulong start, ulong stride,
         const real d = fold((real)(c[0].even, c[1].even), (real)(c[0].odd, c[1].odd));             \
         return d.s084c2a6e195d3b7f;                                                                \
     }
-#define PLUS(a, b) ((a) + (b))
-FOLD_BATCH(fold_batch, PLUS)
+#define ADDED(a, b) ((a) + (b))
+FOLD_BATCH(fold_batch, ADDED)
 FOLD_BATCH(largest_of_batch, larger)
 
 /*
