@@ -92,6 +92,10 @@ class Group:
                     layer = self._layers[settings] = Layer(self, settings)
         return layer
 
+    def awaits_backward(self) -> bool:
+        """Are there statistics that a backward pass may come for?"""
+        return any(len(layer.free) < len(layer._saved) for layer in self._layers.values())
+
     def call(self, function: Callable[..., int], *arguments: Any) -> int:
         """The status of a call of the library that may wait for other processes; raises what
         interrupted it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import ctypes
 import datetime
 import itertools
@@ -50,10 +49,6 @@ _TAGS = _HEADER, _WORDS, _REPEAT = (
 )
 
 _unfinished: list[DistributedTransport] = []
-# Of _waits_limited.
-_limiting = threading.Lock()
-_limits: list[datetime.timedelta] = []
-_usual_limit = datetime.timedelta()
 
 
 class _Request:
@@ -125,6 +120,36 @@ class _Store:
             except BaseException as error:
                 answer.set_exception(error)
             del job, answer, call, arguments
+
+
+if dist.is_available():
+
+    class _GlooStore(dist.distributed_c10d.Store):
+        """Where gloo's ranks find each other. It asks PyTorch's store again and again: that store's own
+        wait keeps other threads out, of which one may have to set what another process waits for."""
+
+        def __init__(self, store: _Store, path: str, seconds: float) -> None:
+            super().__init__()
+            self._store, self._path, self._seconds = store, path, seconds
+
+        def set(self, key: str, value: Any) -> None:
+            self._store.ask(self._seconds, self._store.own.set, self._path + key, value)
+
+        def get(self, key: str) -> Any:
+            end, none = time.monotonic() + self._seconds, "?"
+            while True:
+                # Sets nothing where there is nothing.
+                ask = self._store.own.compare_set, self._path + key, none, none
+                value = self._store.ask(self._seconds, *ask)
+                if value != none.encode():
+                    return value
+                if time.monotonic() > end:
+                    raise TimeoutError(f"timeout after {self._seconds:g} s in PyTorch's store")
+                time.sleep(0.001)
+
+        def wait(self, keys: list[str], _timeout: Any = None) -> None:
+            for key in keys:
+                self.get(key)
 
 
 class DistributedTransport(Transport):
@@ -204,20 +229,18 @@ class DistributedTransport(Transport):
         kinds = {_HEADER: "words", _WORDS: "words", _REPEAT: "repeat"}
         if self._whole is not self:
             kinds[_HEADER] = "headers"
+        stores = {
+            kind: _GlooStore(self._store, f"{self._path}{kind}/", seconds) for kind in kinds.values()
+        }
         try:
-            with _waits_limited(self._store.own, limit):
-                made = {
-                    kind: dist.ProcessGroupGloo(
-                        dist.distributed_c10d.PrefixStore(self._path + kind, self._store.own),
-                        self._rank,
-                        self._size,
-                        timeout=limit,
-                    )
-                    for kind in dict.fromkeys(kinds.values())
-                }
+            made = {
+                kind: dist.ProcessGroupGloo(store, self._rank, self._size, timeout=limit)
+                for kind, store in stores.items()
+            }
         finally:
             if interrupt:
                 raise interrupt
+        self._stores = stores  # gloo does not keep what is of Python
         return {tag: made[kind] for tag, kind in kinds.items()}
 
     def _wait_for_all(self, timeout: float) -> BaseException | None:
@@ -410,23 +433,6 @@ class DistributedTransport(Transport):
             if rank != self._rank and begun < request.place:
                 absent.append(rank)
         return absent
-
-
-@contextlib.contextmanager
-def _waits_limited(store: Any, limit: datetime.timedelta) -> Iterator[None]:
-    """Limits PyTorch's waits in the store, as for a rank that has died and does not connect. Threads
-    that connect at the same time have the least limit; the last one takes it back."""
-    global _usual_limit
-    with _limiting:
-        _usual_limit = _usual_limit if _limits else store.timeout
-        _limits.append(limit)
-        store.set_timeout(min(_usual_limit, *_limits))
-    try:
-        yield
-    finally:
-        with _limiting:
-            _limits.remove(limit)
-            store.set_timeout(min([_usual_limit, *_limits]))
 
 
 def _those(mark: str, here: str) -> set[int]:

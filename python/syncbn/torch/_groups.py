@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
-from typing import Any, Iterable, Optional
+from typing import Any, Callable, Iterable, Optional
 
 import torch.distributed as dist
 
@@ -95,18 +96,27 @@ def _forget_former_world(world: Any) -> None:
         _end_groups(_world)
 
 
-def _end_groups(world: Any) -> None:
+def _end_groups(world: Any, at_exit: Callable[[], bool] = sys.is_finalizing) -> None:
     """Ends the groups before this world, or those in it once it is gone."""
+    if at_exit():
+        return  # they have ended, and so have modules
     with _lock:
         if world is _world:
             _end(key for key in _places if not isinstance(key[0], (type(None), mpi.Communicator)))
 
 
 def _end_destroyed() -> None:
-    """Ends the groups of process groups that destroy_process_group(process_group) has ended."""
+    """Ends the groups of process groups that destroy_process_group(process_group) has ended, but for
+    those of which backward passes may come."""
     if dist.is_available():
         known = dist.distributed_c10d._pg_names
-        _end(key for key in _places if isinstance(key[0], dist.ProcessGroup) and key[0] not in known)
+        _end(
+            key
+            for key, place in _places.items()
+            if isinstance(key[0], dist.ProcessGroup)
+            and key[0] not in known
+            and not (place.group and place.group.awaits_backward())
+        )
 
 
 def _end(keys: Iterable[_Key]) -> None:
