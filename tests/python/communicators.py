@@ -1,7 +1,4 @@
-"""SyncBatchNorm over communicators of mpi4py.
-
-It launches itself as a job of 4 ranks.
-"""
+"""SyncBatchNorm over communicators of mpi4py, in a job of 4 ranks that it launches of itself."""
 
 import os
 import sys

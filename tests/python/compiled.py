@@ -1,7 +1,4 @@
-"""torch.compile with fullgraph=True, and opcheck of the operators.
-
-Argument: a folder for files. A group of two ranks forks before this process uses OpenCL.
-"""
+"""torch.compile with fullgraph=True, and opcheck of the operators."""
 
 import copy
 import gc

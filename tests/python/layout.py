@@ -1,7 +1,4 @@
-"""Sizes, offsets and constants of the package's ctypes against the headers, by a C program.
-
-Argument: a folder for files. Environment: srcdir, CC, OPENCL_CFLAGS.
-"""
+"""The package's ctypes and constants against the headers. Environment: srcdir, CC, OPENCL_CFLAGS."""
 
 import ctypes
 import os
