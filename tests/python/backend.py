@@ -1,10 +1,8 @@
-"""Tensors of an OpenCL backend of PyTorch, by a stand-in (backend.cpp), without copies.
-
-Argument: a folder for files.
-"""
+"""Tensors of an OpenCL backend of PyTorch, by a stand-in (backend.cpp), without copies."""
 
 import os
 import sys
+from itertools import product
 
 import torch
 from torch.utils import cpp_extension
@@ -25,7 +23,7 @@ torch._register_device_module("ocl", backend)
 
 
 def run(device, x, z, dy, dtype, replicas, residual):
-    """A pass of a layer on a device: y and the gradients, and the copies that the passes made."""
+    """A pass of a layer on a device: y, the gradients and the buffers."""
     layer = SyncBatchNorm(4, activation="relu").to(device)
     model = layer if replicas == 1 else DataParallel(layer, replicas)
     x, z, dy = (tensor.to(dtype).to(device).detach() for tensor in (x, z, dy))
@@ -43,16 +41,11 @@ with tap.part("not registered"):
     pattern = "input: expected a tensor on the CPU, got one on ocl:0"
     tap.raises(ValueError, pattern, SyncBatchNorm(4).to(device), x.to(device))
 register_opencl_backend("ocl", backend.synchronize)
-for dtype in torch.float32, torch.bfloat16:
-    for replicas in 1, 2:
-        for residual in False, True:
-            what = f"{str(dtype)[6:]}, {replicas} replicas{', residual' if residual else ''}"
-            with tap.part(what):
-                here, there = (
-                    run(where, x, z, dy, dtype, replicas, residual)
-                    for where in (torch.device("cpu"), device)
-                )
-                tap.ok(tap.equal(here, there), f"{what}: the bits of the CPU's tensors")
+for dtype, replicas, residual in product((torch.float32, torch.bfloat16), (1, 2), (False, True)):
+    what = f"{str(dtype)[6:]}, {replicas} replicas{', residual' if residual else ''}"
+    with tap.part(what):
+        here, there = (run(where, x, z, dy, dtype, replicas, residual) for where in ("cpu", device))
+        tap.ok(tap.equal(here, there), f"{what}: the bits of the CPU's tensors")
 with tap.part("copies"):
     layer = SyncBatchNorm(4, track_running_stats=False).to(device)
     ours, dy = x.to(device).requires_grad_(), dy.to(device)

@@ -42,7 +42,6 @@ def compute(case, world, rank, process_group, wrap=lambda layer: layer):
     x, z, dy, weight, bias = batch(case)
     begin = sum(SPLITS[world][:rank])
     part = slice(begin, begin + SPLITS[world][rank])
-    results = []
     for gradients in "group", "local":
         settings = {**settings, "gradients": gradients, "name": case, "timeout": 120}
         layer = SyncBatchNorm(channels, process_group=process_group, **settings)
@@ -50,8 +49,7 @@ def compute(case, world, rank, process_group, wrap=lambda layer: layer):
             with torch.no_grad():
                 layer.weight.copy_(weight)
                 layer.bias.copy_(bias)
-        own_x = x[part].clone(memory_format=torch.preserve_format).requires_grad_()
-        own_z = z[part].clone(memory_format=torch.preserve_format).requires_grad_()
+        own_x, own_z = (tensor[part].clone().requires_grad_() for tensor in (x, z))
         y = wrap(layer)(*((own_x, own_z) if with_residual else (own_x,)))
         y.backward(dy[part])
         if gradients == "group":
