@@ -1,7 +1,4 @@
-"""What each rank is told when ranks differ, skip a layer, come late, interrupt or die.
-
-Each rank leaves its checks in a file.
-"""
+"""What each rank is told when ranks differ, skip a layer, come late, interrupt or die."""
 
 import os
 import re
@@ -87,13 +84,9 @@ def run_rank(folder, rank):
 
     # Rank 1 skips a layer, and comes when the others have given up: without their sums, or with them,
     # which all ranks expect behind a pass of the same size.
-    for layers, late in (
-        (
-            1,
-            r'ranks 0, 2 called forward of layer "0" .* and reported SBN_TIMEOUT \(SBN_REMOTE_ERROR',
-        ),
-        (2, r'rank 1 waited 2 s in forward of layer "1" for ranks 0, 2 \(SBN_TIMEOUT\)'),
-    ):
+    alone = r'ranks 0, 2 called forward of layer "0" .* and reported SBN_TIMEOUT \(SBN_REMOTE_ERROR'
+    behind = r'rank 1 waited 2 s in forward of layer "1" for ranks 0, 2 \(SBN_TIMEOUT\)'
+    for layers, late in (1, alone), (2, behind):
         two = model(timeout=LIMIT)
         two[:layers](x)
         dist.barrier()
@@ -222,7 +215,7 @@ def run_rank(folder, rank):
     halves = [dist.new_group([0, 1]) for _ in range(2)]
     if rank < 2:
         layers = [convert_sync_batchnorm(torch.nn.BatchNorm1d(8), half) for half in halves]
-        threads = [threading.Thread(target=layer, args=(x * 0 + i,)) for i, layer in enumerate(layers)]
+        threads = [threading.Thread(target=layers[i], args=(x * 0 + i,)) for i in range(2)]
         threads[rank].start()
         time.sleep(0.5)
         threads[1 - rank].start()
@@ -275,16 +268,12 @@ def run_stopped(folder, ends, rank):
     else:
         store = dist.TCPStore("127.0.0.1", int(os.read(ends[0], 9)), 2, False)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=2)
-    layer, new = (
+    layer, new, *several = (
         convert_sync_batchnorm(torch.nn.BatchNorm1d(8), dist.new_group(), timeout=LIMIT)
-        for _ in range(2)
+        for _ in range(6)
     )
     x, first = torch.randn(4, 8), torch.tensor([os.getpid()])
     layer(x)
-    several = [
-        convert_sync_batchnorm(torch.nn.BatchNorm1d(8), dist.new_group(), timeout=LIMIT)
-        for _ in range(4)
-    ]
     threads = [threading.Thread(target=made, args=(x,)) for made in several]
     for thread in threads:
         thread.start()
