@@ -316,16 +316,14 @@ with tap.part("threads"):
 with tap.part("fork"):
     halves, layers = SyncBatchNorm(4, activation="relu", name="a child's"), len(group._layers)
     model = SimpleNamespace(module=nn.Linear(2, 2), parameters_to_ignore=())
-    calls = (layer, x), (halves, x.detach().bfloat16()), (average_exactly, model)
-    for made, input in calls:
+    for made, input in (layer, x), (halves, x.detach().bfloat16()), (average_exactly, model):
         child = os.fork()
         if not child:
             signal.alarm(60)
             told = "got its child by fork" in tap.raised(made, input)
             os._exit(0 if told and len(group._layers) == layers else 1)
         name = getattr(made, "name", "average_exactly")
-        what = f"a child of fork is told, and does not hang: {name}"
-        tap.ok(os.waitpid(child, 0)[1] == 0, what)
+        tap.ok(os.waitpid(child, 0)[1] == 0, f"a child of fork is told, and does not hang: {name}")
     loader = torch.utils.data.DataLoader(torch.randn(8, 4), batch_size=4, num_workers=1)
     tap.ok([layer(batch).shape for batch in loader] == [(4, 4)] * 2, "a DataLoader that forks")
 
@@ -369,10 +367,9 @@ with tap.part("the end"):
     ended = run_apart("import syncbn", SYNCBN_LIBRARY="/none/libsyncbn.so.0")
     told = "ImportError: SYNCBN_LIBRARY: expected the path of libsyncbn.so.0" in ended.stderr
     tap.ok(told, "a library that is not there", ended.stderr)
-    platform, sys.platform = sys.platform, "darwin"
     pattern = "^libsyncbn.0.dylib was not found"
-    tap.raises(ImportError, pattern, _c.load, "SBN_NONE", "libsyncbn.so.0")
-    sys.platform = platform
+    with mock.patch.object(sys, "platform", "darwin"):
+        tap.raises(ImportError, pattern, _c.load, "SBN_NONE", "libsyncbn.so.0")
     _c.__file__ = "/syncbn/_c.py"
     tap.ok(_c.load("SYNCBN_LIBRARY", "none")._handle, "a package near the root of the file system")
     ended = run_apart(
