@@ -94,7 +94,7 @@ class Group:
 
     def awaits_backward(self) -> bool:
         """Are there statistics that a backward pass may come for?"""
-        return any(len(layer.free) < len(layer._saved) for layer in self._layers.values())
+        return any(len(layer.free) < len(layer._saved) for layer in list(self._layers.values()))
 
     def call(self, function: Callable[..., int], *arguments: Any) -> int:
         """The status of a call of the library that may wait for other processes; raises what

@@ -133,19 +133,24 @@ if dist.is_available():
             self._store, self._path, self._seconds = store, path, seconds
 
         def set(self, key: str, value: Any) -> None:
-            self._store.ask(self._seconds, self._store.own.set, self._path + key, value)
+            self._ask("set", key, value)
+            self._ask("add", f"{key}/set", 1)
 
         def get(self, key: str) -> Any:
-            end, none = time.monotonic() + self._seconds, "?"
-            while True:
-                # Sets nothing where there is nothing.
-                ask = self._store.own.compare_set, self._path + key, none, none
-                value = self._store.ask(self._seconds, *ask)
-                if value != none.encode():
-                    return value
+            end = time.monotonic() + self._seconds
+            # By numbers: before PyTorch 2.4 compare_set makes its bytes without the interpreter's lock.
+            while not self._ask("add", f"{key}/set", 0):
                 if time.monotonic() > end:
-                    raise TimeoutError(f"timeout after {self._seconds:g} s in PyTorch's store")
+                    raise _c.SyncBatchNormError(
+                        _c.CONSTANTS["SBN_TIMEOUT"],
+                        f"no rank {key} after {self._seconds:g} s: one that had come may have died",
+                    )
                 time.sleep(0.001)
+            return self._ask("get", key)
+
+        def _ask(self, name: str, key: str, *arguments: Any) -> Any:
+            function = getattr(self._store.own, name)
+            return self._store.ask(self._seconds, function, self._path + key, *arguments)
 
         def wait(self, keys: list[str], _timeout: Any = None) -> None:
             for key in keys:
@@ -232,14 +237,19 @@ class DistributedTransport(Transport):
         stores = {
             kind: _GlooStore(self._store, f"{self._path}{kind}/", seconds) for kind in kinds.values()
         }
+        made = {}
+
+        def make() -> int:
+            for kind, store in stores.items():
+                made[kind] = dist.ProcessGroupGloo(store, self._rank, self._size, timeout=limit)
+            return 0
+
         try:
-            made = {
-                kind: dist.ProcessGroupGloo(store, self._rank, self._size, timeout=limit)
-                for kind, store in stores.items()
-            }
+            # What interrupts it now waits, because the others make theirs. A part is made in a call.
+            make() if self._whole is not self else self.call(make)
         finally:
-            if interrupt:
-                raise interrupt
+            if interrupts := self.interrupts or ([interrupt] if interrupt else []):
+                raise interrupts[0]
         self._stores = stores  # gloo does not keep what is of Python
         return {tag: made[kind] for tag, kind in kinds.items()}
 
