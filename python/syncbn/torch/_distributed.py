@@ -128,29 +128,38 @@ if dist.is_available():
         """Where gloo's ranks find each other. It asks PyTorch's store again and again: that store's own
         wait keeps other threads out, of which one may have to set what another process waits for."""
 
-        def __init__(self, store: _Store, path: str, seconds: float) -> None:
+        def __init__(
+            self, store: _Store, path: str, seconds: float, interrupts: Sequence[BaseException]
+        ) -> None:
             super().__init__()
             self._store, self._path, self._seconds = store, path, seconds
+            self._interrupts = interrupts
 
         def set(self, key: str, value: Any) -> None:
             self._ask("set", key, value)
             self._ask("add", f"{key}/set", 1)
 
         def get(self, key: str) -> Any:
-            end = time.monotonic() + self._seconds
+            begin, pause = time.monotonic(), 0.001
             # By numbers: before PyTorch 2.4 compare_set makes its bytes without the interpreter's lock.
             while not self._ask("add", f"{key}/set", 0):
-                if time.monotonic() > end:
+                # What interrupts waits for ranks that live.
+                seconds = min(self._seconds, _NAMES_COME) if self._interrupts else self._seconds
+                if time.monotonic() - begin > seconds:
+                    rank = key.rpartition("/")[2].replace("rank_", "")
                     raise _c.SyncBatchNormError(
                         _c.CONSTANTS["SBN_TIMEOUT"],
-                        f"no rank {key} after {self._seconds:g} s: one that had come may have died",
+                        f"{seconds:g} s were over before rank {rank} connected, which had come: it "
+                        "may have died",
                     )
-                time.sleep(0.001)
+                time.sleep(pause)
+                pause = min(2 * pause, 0.05)
             return self._ask("get", key)
 
         def _ask(self, name: str, key: str, *arguments: Any) -> Any:
             function = getattr(self._store.own, name)
-            return self._store.ask(self._seconds, function, self._path + key, *arguments)
+            own = self._path + key, *arguments
+            return self._store.ask(self._seconds, function, *own, interrupts=self._interrupts)
 
         def wait(self, keys: list[str], _timeout: Any = None) -> None:
             for key in keys:
@@ -234,8 +243,10 @@ class DistributedTransport(Transport):
         kinds = {_HEADER: "words", _WORDS: "words", _REPEAT: "repeat"}
         if self._whole is not self:
             kinds[_HEADER] = "headers"
+        kept = self._whole.interrupts
         stores = {
-            kind: _GlooStore(self._store, f"{self._path}{kind}/", seconds) for kind in kinds.values()
+            kind: _GlooStore(self._store, f"{self._path}{kind}/", seconds, kept)
+            for kind in kinds.values()
         }
         made = {}
 
@@ -301,8 +312,8 @@ class DistributedTransport(Transport):
 
     def _here(self, mark: str) -> str:
         """Which ranks are here, a digit of each, after this one's has become `mark`. Once all are
-        here the digits stay, so that nobody leaves while another goes on. (PyTorch 1.13 makes what
-        compare_set returns without the interpreter's lock: the caller waits meanwhile.)"""
+        here the digits stay, so that nobody leaves while another goes on. (Before version 2.4 PyTorch
+        makes the bytes without the interpreter's lock: this is not asked often.)"""
         seen, wanted = "", "0" * self._size
         while True:
             if "0" in wanted:
