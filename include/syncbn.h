@@ -124,7 +124,8 @@
  *
  * Fields that you do not set are zero, and zero is not always the default:
  * {.size = sizeof config, .channels = 64} means eps 0, momentum 0, not affine and no running
- * statistics, which sbn_batchnorm_create refuses. In an array all elements have the size of the first one.
+ * statistics, which sbn_batchnorm_create refuses. In an array all elements have the size of the
+ * first one.
  *
  * Threads. One thread at a time may use a group and what is made from it; different groups may be
  * used at the same time. Any thread may call sbn_group_abort while the group exists. Any thread may
