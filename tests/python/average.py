@@ -184,6 +184,23 @@ def uneven(rank):
     return tap.caught(DataParallel(layer, 2 - rank), x)[1]
 
 
+def sharded(rank):
+    """Weights that DistributedDataParallel trains, and those of FSDP from PyTorch 2.6 on."""
+    from torch.distributed.fsdp import fully_shard
+
+    trained = []
+    for wrap in DistributedDataParallel, fully_shard:
+        model = convert_sync_batchnorm(Loss().model)
+        called = wrap(model)
+        optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(STEPS):
+            optimiser.zero_grad()
+            called(batch(step)[0][rank::2]).square().sum().backward()
+            optimiser.step()
+        trained.append([getattr(p, "full_tensor", p.detach)() for p in model.parameters()])
+    return trained
+
+
 def run_rank(folder, world, rank):
     launch.join(folder, world, rank)
     results = {
@@ -198,6 +215,7 @@ def run_rank(folder, world, rank):
         results["bfloat16"] = train(world, rank, torch.bfloat16)
     if world == 2:
         results["uneven"] = uneven(rank)
+        results["sharded"] = sharded(rank) if hasattr(torch, "accelerator") else None
     if world == 3:
         results["faults"] = faults(rank)
     torch.save(results, f"{folder}/results-{world}-{rank}")
@@ -236,6 +254,8 @@ for world in 1, 2, 3, 4:
         if world == 2:
             told = [results["uneven"] for results in ranks]
             tap.ok(told == ["nothing was raised"] * 2, "numbers of replicas differ", *told)
+            for trained in (results["sharded"] for results in ranks if results["sharded"]):
+                tap.ok(tap.equal(*trained), "fully_shard trains the weights of DDP")
         if world == 3:
             told = [results["faults"] for results in ranks]
             for rank in 0, 2:

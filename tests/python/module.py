@@ -150,10 +150,7 @@ with tap.part("features"):
         made(x)
     near = torch.allclose(uncounted.running_var, theirs.running_var)
     tap.ok(near, "without num_batches_tracked the running statistics are updated")
-    try:
-        from torch.func import functional_call
-    except ImportError:
-        from torch.nn.utils.stateless import functional_call
+    functional_call = getattr(torch, "func", nn.utils.stateless).functional_call
     called, twice = SyncBatchNorm(4), torch.full((4,), 2.0, requires_grad=True)
     y = functional_call(called, {"weight": twice, "running_var": torch.zeros(4)}, (x,))
     y.square().sum().backward()
