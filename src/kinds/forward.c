@@ -133,10 +133,9 @@ static int check_forward(const sbn_branch *branch)
                          "saved: expected saved statistics of layer \"%s\", got another layer's",
                          branch->layer->name);
     if (branch->saved->used > 0)
-        return sbn__fail(
-            SBN_INVALID_ARGUMENT,
-            "saved: it is used by %d passes under way; end them first, or give another",
-            branch->saved->used);
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "saved: in use by passes under way (%d); end them first, or give another",
+                         branch->saved->used);
     return sbn__saved_follow(branch->saved);
 }
 

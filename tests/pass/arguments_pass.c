@@ -69,7 +69,7 @@ static void check_under_way(void)
     must(sbn_forward_begin(stage.layer, shards, stage.empty, SBN_KEEP_RUNNING_STATS, &under_way),
          "sbn_forward_begin");
     REFUSED(sbn_forward_begin(stage.layer, with_event.shards, stage.empty, 0, &refused),
-            "saved|1 passes under way");
+            "saved|passes under way (1)");
     tap_ok(!refused && !event, "the pass and the event are NULL");
     REFUSED(sbn_backward(stage.layer, shards, stage.empty, 0, NULL), "saved|not ended");
     event = (cl_event)&event;
@@ -86,7 +86,7 @@ static void check_under_way(void)
     clReleaseEvent(others);
     must(sbn_pass_end(under_way, NULL), "sbn_pass_end");
     must(sbn_backward_begin(stage.layer, shards, stage.empty, 0, &under_way), "begin");
-    REFUSED(sbn_forward(stage.layer, shards, stage.empty, 0, NULL), "saved|1 passes under way");
+    REFUSED(sbn_forward(stage.layer, shards, stage.empty, 0, NULL), "saved|passes under way (1)");
     must(sbn_pass_end(under_way, NULL), "sbn_pass_end");
     for (int i = 0; i < SBN_MAX_PASSES; ++i)
         must(sbn_backward_begin(stage.layer, shards, stage.saved, 0, &passes[i]), "begin");

@@ -77,6 +77,7 @@ static const char *const wrong[][2] = {
     {"mb4ic4,leaky=inf", "-1e+06 to 1e+06"},
     {"mb4ic4,output,relu", "inverted"},
     {"mb4ic4,leaky,add,output", "inverted"},
+    {"mb4ic4,output,leaky=0", "expected a slope of 2^-14 to 2^14, got 0"},
     {"mb4ic4,pitch=3", "did you mean pitch3?"},
     {"mb4ic4,pitch3x", "number"},
     {"mb4ic4,copied,xpitch3", "driver copies"},

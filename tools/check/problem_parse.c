@@ -287,6 +287,8 @@ static int judge(parser *in)
     }
     if (p->from_output && (p->residual || p->activation == SBN_RELU))
         return parser_fail(in, "output: neither a ReLU nor an addition can be inverted");
+    if (p->from_output && !(p->slope >= 0x1p-14 && p->slope <= 0x1p14))
+        return parser_fail(in, "output: expected a slope of 2^-14 to 2^14, got %g", p->slope);
     if (!p->track && (p->frozen || p->given))
         return parser_fail(in, "frozen and given: an untracked layer has no running statistics");
     if (p->memory == PROBLEM_COPIED && p->gap)
