@@ -79,9 +79,7 @@ faults() {
             for (i = 1; i < ARGC; ++i)
                 exists[ARGV[i]] = 1
         }
-        /^ *\*/ {
-            next
-        }
+        /^ *\*/ { next }
         {
             line = $0
             sub(/\/[*\/].*/, "", line)

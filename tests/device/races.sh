@@ -21,8 +21,7 @@ watch() {
         > "$work/out" 2> "$work/err"
     status=$?
     check "$watched, status $status" eval "$condition"
-    check 'nothing is reported' [ ! -s "$work/log" ]
-    [ ! -s "$work/log" ] || sed 's/^/# /' "$work/log"
+    no_faults 'nothing is reported' "$(cat "$work/log")"
 }
 
 options='--data-races --max-errors 20'

@@ -13,8 +13,7 @@ syntax() {
         -Xclang -disable-llvm-passes -Xclang -finclude-default-header "$2" 2>&1
 }
 
-mkdir "$work/texts" || exit 1
-./tools/offline/library kernels "$work/texts" || exit 1
+mkdir "$work/texts" && ./tools/offline/library kernels "$work/texts" || exit 1
 
 for text in "$work"/texts/*.cl; do
     name=${text##*/}
@@ -34,8 +33,6 @@ unlisted() {
 no_faults 'every file of cl/ is in a program' "$(unlisted "$srcdir")"
 
 # uncalled TEXT...: functions that a text defines and none calls, of these texts and those of earlier calls.
-: > "$work/called"
-: > "$work/defined"
 uncalled() {
     for text in "$@"; do
         "$CLANG" -x cl -cl-std=CL1.2 -fsyntax-only -target x86_64-linux-gnu -Wunused-function \
@@ -66,8 +63,7 @@ planted 'a macro with any number of arguments' '#define PLANTED(...) __VA_ARGS__
 planted 'a conversion that loses a qualifier' \
     'static void planted(global const float *from) { global float *to = from; *to = 0.0f; }'
 { cat "$work/texts/gpu_apply.cl"; echo 'static uint planted(uint a) { return a; }'; } > "$work/planted.cl"
-check 'planted: a function that nothing calls is found' \
-    [ "$(uncalled "$work/planted.cl")" = planted ]
+check 'planted: a function that nothing calls is found' [ "$(uncalled "$work/planted.cl")" = planted ]
 mkdir -p "$work/tree/cl/common" && cp -R "$srcdir/cl/programs" "$work/tree/cl" &&
     cp "$srcdir"/cl/common/*.cl "$work/tree/cl/common" || exit 1
 check 'planted: files that lists name and that are missing are found' [ -n "$(unlisted "$work/tree")" ]

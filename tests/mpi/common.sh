@@ -5,12 +5,10 @@
 
 # tap N PROGRAM ARGUMENTS...: a job whose rank 0 prints TAP, renumbered into this stream.
 tap() {
-    ranks=$1
-    what="$ranks ranks: ${2##*/}"
     mpi "$@" > "$work/tap" 2> "$work/errors"
     status=$?
-    renumber "$what" "$work/tap" "$status"
-    [ "$status" -eq 0 ] || sed 's/^/# /' "$work/errors"
+    renumber "$1 ranks: ${2##*/}" "$work/tap" $status
+    [ $status -eq 0 ] || sed 's/^/# /' "$work/errors"
 }
 
 # problems N EVERY FROM LIST...: N ranks, and of the problems of the lists every so many-th, but for the GPU form of

@@ -18,20 +18,16 @@ check "$rows rows of 24, $eight different for 1x8, 2x4, 4x2 and 8x1" [ "$rows-$e
 
 short_images 2500
 # What gnuplot is told is kept, and drawn by nothing. The demo is started in another folder.
-cat > "$work/gnuplot" << 'END'
-#!/bin/sh
-cat > "${0%/*}/plot"
-END
+printf '%s\n' '#!/bin/sh' 'cat > "${0%/*}/plot"' > "$work/gnuplot"
 chmod +x "$work/gnuplot"
 here=$(pwd)
-cd "$work" || exit 1
 # PATH by env, for Open MPI's launcher puts its own folder first. Its ranks write to a terminal, as the
 # demo sees it: what clears the line of progress is taken out.
-mpi 2 env PATH="$work:$PATH" "$here/$demo" --steps 3 --replicas 3 --data images --out fashion > "$work/raw" 2>&1
+(cd "$work" && mpi 2 env PATH="$work:$PATH" "$here/$demo" --steps 3 --replicas 3 --data images --out fashion) \
+    > "$work/raw" 2>&1
 status=$?
 escape=$(printf '\033')
 tr '\r' '\n' < "$work/raw" | sed "s/$escape\[K//g" > "$work/out"
-cd "$here" || exit 1
 check "three replicas on two ranks train: status $status" [ $status -eq 0 ]
 parts=$(grep -oE '^(compiling the demo|3 replicas|3 steps|compiling kernels, once|seed 1, [a-z]+|Folding|folded:|Synchronising 3 replicas|Next:)' \
     "$work/out" | paste -s -d , -)

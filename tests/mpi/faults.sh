@@ -81,14 +81,13 @@ ends local 3
 told='ranks 0, 2, 3 called forward of layer "first" with 3 channels and reported SBN_TIMEOUT'
 says late 1 SBN_REMOTE_ERROR "$told"
 says late 1 'afterwards: ' SBN_GROUP_FAILED 'failed earlier' "$told"
-says late '0 1 2 3' 'in time: ' SBN_SUCCESS
 says words 1 SBN_SUCCESS
 says words 1 'afterwards: ' SBN_TIMEOUT 'in backward of layer "first" for ranks 0, 2, 3'
 says late_local '0 1 2 3' SBN_SUCCESS
-says late_local '0 1 2 3' 'in time: ' SBN_SUCCESS
 says late_local '0 1 2 3' 'afterwards: ' SBN_SUCCESS
 says late_local '0 1 2 3' 'local statistics'
 for fault in late late_local; do
+    says $fault '0 1 2 3' 'in time: ' SBN_SUCCESS
     # All have joined all reductions: the job ends normally.
     says $fault '0 1 2 3' 'the transport: ' SBN_SUCCESS
     ends $fault 0

@@ -41,16 +41,15 @@ check 'syncbn-mpi.pc has them' grep -qx 'Cflags: -I${includedir} -I.*/mpi -DGIVE
 check 'and its libraries' grep -qx 'Libs: -L${libdir} -lsyncbn-mpi -lm *' "$pc"
 check 'and requires no other MPI' grep -qx 'Requires: syncbn *' "$pc"
 
-# resolved PATTERN: of syncbn-config.cmake, from where it is installed.
-resolved() {
+# resolves FOLDER PATTERN: of syncbn-config.cmake, from where it is installed.
+resolves() {
     up=$(sed -n 's,.*_syncbn_here}/\([^"]*\)".*,\1,p' "$work/given/syncbn-config.cmake")
-    realpath -m "/opt/q/lib/cmake/syncbn/$up/$(sed -n "s,.*$1.*,\1,p" "$work/given/syncbn-config.cmake" | head -n 1)"
+    from_there=$(sed -n "s,.*$2.*,\1,p" "$work/given/syncbn-config.cmake" | head -n 1)
+    came=$(realpath -m "/opt/q/lib/cmake/syncbn/$up/$from_there")
+    check "CMake: expected $1, got $came" [ "$came" = "$1" ]
 }
-for folder in 'INCLUDE_DIRECTORIES "${_syncbn_prefix}/\([^"]*\)":/opt/p/include' \
-    '_syncbn_prefix}/\([^"]*\)/lib${file}.a:/opt/q/lib'; do
-    came=$(resolved "${folder%:*}")
-    check "CMake: expected ${folder##*:}, got $came" [ "$came" = "${folder##*:}" ]
-done
+resolves /opt/p/include 'INCLUDE_DIRECTORIES "${_syncbn_prefix}/\([^"]*\)"'
+resolves /opt/q/lib '_syncbn_prefix}/\([^"]*\)/lib${file}.a'
 
 installed=$work/root/opt/q/lib
 mkdir -p "$installed/cmake/syncbn" "$work/root/opt/p/include" "$work/program"
@@ -83,36 +82,28 @@ check_run 'Open MPI is not taken for MPICH' eval '! in_folder mpich other --with
 it_says '^configure: error: --with-mpi was given, but no MPI was found'
 check 'although it was found' grep -qx "MPI_CFLAGS='-I$work/mpi'" "$work/mpich/config.log"
 
-loose() {
-    configure --without-mpi CFLAGS="-O2 $1"
-}
 for flag in -funsafe-math-optimizations -ffinite-math-only -freciprocal-math; do
-    check_run "$flag is refused" eval '! in_folder "loose$flag" loose "$flag"'
+    check_run "$flag is refused" eval '! in_folder "loose$flag" configure --without-mpi CFLAGS="-O2 $flag"'
     it_says '^configure: error: CFLAGS .*let the compiler change float results'
 done
 
 if possible 'arithmetic of halves' "$CC has no -mavx512fp16" $CC -mavx512fp16 -fsyntax-only -x c /dev/null; then
-    check_run 'a processor with halves, as of -march=native, is strict' in_folder halves loose -mavx512fp16
+    check_run 'a processor with halves, as of -march=native, is strict' \
+        in_folder halves configure --without-mpi CFLAGS='-O2 -mavx512fp16'
 fi
 
 # The user's own folder of Debian's Python is not named as that below /usr/local.
 unset PYTHONUSERBASE
 if [ -e /etc/debian_version ] && /usr/bin/python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2> /dev/null; then
-    own() {
-        configure --without-mpi --with-python --prefix="$HOME/.local" PYTHON=/usr/bin/python3
+    with_python() { # NAME PREFIX
+        in_folder "$1" configure --without-mpi --with-python --prefix="$2" PYTHON=/usr/bin/python3
     }
-    check_run 'configure for a folder of the user' in_folder own own
+    check_run 'configure for a folder of the user' with_python own "$HOME/.local"
     it_says 'package for Python *yes, by /usr/bin/python3$'
     wanted=$(/usr/bin/python3 -c 'import site; print(site.USER_SITE)')
-    check "Python finds its package there: $wanted" \
-        [ "$(make -s -C "$work/own" -f Makefile -f - said << 'END'
-said: ; @echo $(pythondir)
-END
-)" = "$wanted" ]
-    elsewhere() {
-        configure --without-mpi --with-python --prefix="$work/elsewhere" PYTHON=/usr/bin/python3
-    }
-    check_run 'configure for a folder where it looks for nothing' in_folder elsewhere elsewhere
+    came=$(echo 'said: ; @echo $(pythondir)' | make -s -C "$work/own" -f Makefile -f - said)
+    check "Python finds its package there: expected $wanted, got $came" [ "$came" = "$wanted" ]
+    check_run 'configure for a folder where it looks for nothing' with_python elsewhere "$work/elsewhere"
     it_says "by /usr/bin/python3, which does not look into $work/elsewhere/lib/"
 fi
 

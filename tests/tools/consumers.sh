@@ -5,7 +5,6 @@
 
 . "${srcdir:=.}/tests/support/tap.sh"
 : "${CC:=cc}" "${CXX:=g++}"
-export srcdir
 
 # -I and not -isystem: warnings in our headers are to show. OpenCL's own are none of our business.
 flags="-I$srcdir/include -Wall -Wextra -pedantic -Werror -Wmissing-field-initializers -Wcast-qual"

@@ -52,9 +52,8 @@ same=$("${SYNCBN:-tools/syncbn/syncbn}" devices | sed -n 's/^  \([0-9][0-9]*\)  
 check "devices are numbered '$numbers', by syncbn devices '$same'" \
     eval '[ -n "$numbers" ] && [ "$numbers" = "$same" ]'
 refuses 2 'names 0 twice' --devices 0,0
-"$demo" --help > "$out" 2>&1
-status=$?
-check "help: status $status" eval '[ $status -eq 0 ] && grep -q "^usage: train_fashion" "$out"'
+check_run 'help' "$demo" --help
+it_says '^usage: train_fashion'
 refuses 2 '--type takes f32, f16 or bf16' --type f64
 [ "${CHECK-}" = full ] && types='f16 bf16' || types=bf16
 # Of one image to test by.
@@ -66,7 +65,6 @@ for type in $types; do
         '[ $status-$rows = 0-15 ] && grep -q "batch norm in $type\." "$out" &&
          echo "$folded" | grep -qE "accuracy (0|100)\.00 %, unfolded (0|100)\.00 %;"'
 done
-OCL_ICD_VENDORS=/none
-export OCL_ICD_VENDORS
+export OCL_ICD_VENDORS=/none
 refuses 1 'no usable OpenCL device for --devices gpu' --devices gpu
 echo "1..$count"

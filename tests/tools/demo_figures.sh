@@ -8,10 +8,8 @@ CI=true needs_demo
 figures() {
     sed -n 's/^ *\(seed 1, [a-z-]* *test accuracy [0-9.]* %\).*/\1/p' "$1" | sort | paste -s -d ';' -
 }
-"$demo" --out "$work/fashion" > "$work/out" 2>&1
-status=$?
+check_run 'it ends well' "$demo" --out "$work/fashion"
 sed 's/^/# /' "$work/out"
-check "it ends with status $status" [ $status -eq 0 ]
 is=$(figures "$work/out") should=$(figures "$srcdir/README.md")
 check "README.md has both: $should" eval 'echo "$should" | grep -q "^seed 1, per-replica .*;seed 1, synchronised "'
 check "and so they come: $is" [ "$is" = "$should" ]

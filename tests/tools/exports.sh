@@ -11,22 +11,16 @@ symbols() {
 }
 grep -q "^dlname='.\+'" libsyncbn.la || skip_all 'configured without a shared library'
 
-# declared HEADERS...: the functions they declare with SBN_API.
-declared() {
-    # Declarations may run over several lines: everything in one, then one per ';'.
-    cat "$@" | tr '\n' ' ' | tr ';' '\n' |
-        sed -n 's/.*SBN_API [^(]*[ *]\([A-Za-z0-9_]*\) *(.*/\1/p' | sort
-}
-
 # library LA HEADERS...
 library() {
     la=$1
     shift
-    declared "$@" > "$work/declared"
+    # Declarations may run over several lines: everything in one, then one per ';'.
+    cat "$@" | tr '\n' ' ' | tr ';' '\n' |
+        sed -n 's/.*SBN_API [^(]*[ *]\([A-Za-z0-9_]*\) *(.*/\1/p' | sort > "$work/declared"
     # The names of versions are symbols, too, of type A.
     symbols "$la" --defined-only | sed '/ A SYNCBN_/d; s/.* //; s/@.*//' | sort > "$work/exported"
-    no_faults "$la: the headers declare $(wc -l < "$work/declared") functions" \
-        "$([ -s "$work/declared" ] || echo none)"
+    check "$la: the headers declare $(wc -l < "$work/declared") functions" [ -s "$work/declared" ]
     no_faults "$la: every declared function is exported" "$(comm -23 "$work/declared" "$work/exported")"
     no_faults "$la: nothing else is exported" "$(comm -13 "$work/declared" "$work/exported")"
 }

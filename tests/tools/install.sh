@@ -43,10 +43,8 @@ if possible 'pkg-config: a program' 'pkg-config is not installed' has pkg-config
     possible 'pkg-config: a program in C++' "$CXX, a C++ compiler, is not installed" $CXX --version &&
         check_run 'pkg-config: a program in C++' eval '$CXX -DRUN -x c++ \
             "$srcdir/tests/tools/consumer.c" -o "$work/c++" $(flags syncbn) && "$work/c++"'
-    if [ "$MPI_KIND" != none ]; then
-        check_run 'pkg-config: a program over MPI is linked' eval \
-            '$CC "$srcdir/examples/minimal_mpi.c" -o "$work/mpi" $(flags syncbn-mpi)'
-    fi
+    [ "$MPI_KIND" = none ] || check_run 'pkg-config: a program over MPI is linked' eval \
+        '$CC "$srcdir/examples/minimal_mpi.c" -o "$work/mpi" $(flags syncbn-mpi)'
 fi
 
 # --- autotools ---------------------------------------------------------------------------
@@ -152,9 +150,6 @@ fi
 
 check_run 'make uninstall' make uninstall DESTDIR="$stage"
 # Folders of the system's may stay, ours may not.
-left() {
-    find "$stage" ! -type d
-    find "$prefix" -mindepth 1 -type d -name '*syncbn*'
-}
-check_run 'nothing is left' eval 'left; [ -z "$(left)" ]'
+no_faults 'nothing is left' "$(find "$stage" ! -type d
+    find "$prefix" -mindepth 1 -type d -name '*syncbn*')"
 echo "1..$count"

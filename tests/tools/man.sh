@@ -5,7 +5,7 @@
 pages=doc/man
 [ -e $pages/stamp ] || pages=$srcdir/doc/man
 [ -e "$pages/stamp" ] || skip_all 'configured without doxygen or help2man'
-command -v man > /dev/null && command -v lexgrog > /dev/null || skip_all 'man is not installed'
+has man && has lexgrog || skip_all 'man is not installed'
 
 # As they are installed, so that links find what they name.
 mkdir -p "$work/man1" "$work/man3"
@@ -35,8 +35,7 @@ for bad in empty wrong link; do
 done
 cd "$OLDPWD" || exit 1
 
-if possible 'making the pages' 'doxygen or help2man is not installed' \
-    eval 'command -v doxygen && command -v help2man'; then
+if possible 'making the pages' 'doxygen or help2man is not installed' eval 'has doxygen && has help2man'; then
     mkdir "$work/a b"
     check_run 'pages are made where $TMPDIR has a blank' env TMPDIR="$work/a b" sh "$srcdir/doc/make-doc.sh" \
         man "$work/made" "$(cd "$srcdir" && pwd)" 0 "$PWD/tools/syncbn/syncbn"
