@@ -1,7 +1,7 @@
 #!/bin/sh
 # Everything that a machine with a GPU can say about syncbn, by one command and without root: builds with what is
 # there, then `syncbn devices`, the checks, the recorded bits, what the driver says of the kernels, what builds and
-# each command of a pass take, and the benchmark on every GPU, in about ten minutes. Leaves a folder with report.txt,
+# each command of a pass take, and the benchmark on every kind of GPU, ten minutes each. Leaves a folder with report.txt,
 # and in it report.tar.gz: the one file to send back.
 #
 #   tests/gpu.sh [options]
@@ -57,7 +57,11 @@ done
 [ ! -e "$out" ] || [ -e "$out/report.txt" ] ||
     wrong "$out exists and is no report; choose another folder with --out"
 [ -z "$build" ] || [ -d "$build" ] || wrong "$build is no folder"
-mkdir -p "$out" && out=$(cd "$out" && pwd) && rm -f "$out"/*.txt "$out"/*.json "$out"/*.log "$out"/*.list "$out"/*.tar.gz || exit 1
+case $seconds in
+'' | *[!0-9.]*) wrong "--seconds $seconds: expected a number" ;;
+esac
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
+(cd "$out" && rm -f ./*.txt ./*.err ./*.json ./*.log ./*.list ./*.tar.gz) || exit 1
 : > "$out/report.txt" || exit 1
 
 # say TEXT: a line of the report, which is also what this script prints.
@@ -118,7 +122,7 @@ logged() {
 
 configure() {
     [ ! -e "$top/config.status" ] || die "$top was configured in place: run make distclean there first"
-    if [ ! -e "$top/configure" ]; then
+    if [ ! -e "$top/configure" ] || [ ! -e "$top/Makefile.in" ]; then
         command -v autoreconf > /dev/null ||
             die "$top has no configure: autoconf, automake, libtool and pkg-config are needed, or a release archive"
         (cd "$top" && logged autoreconf autoreconf -fi) || exit 1
@@ -178,7 +182,7 @@ step() {
     if [ $status -ne 0 ]; then
         failed="${failed:-FAILED:} $name"
         say "$name: exit status $status"
-        { grep -A 6 '^FAIL' "$out/$name.txt"; cat "$out/$name.err"; } | head -n 40 |
+        { grep -E -A 6 '^FAIL|: FAILED$' "$out/$name.txt"; cat "$out/$name.err"; } | head -n 40 |
             tee -a "$out/report.txt"
     fi
     [ -s "$out/$name.err" ] || rm -f "$out/$name.err"
@@ -245,8 +249,13 @@ say
 tools/syncbn/syncbn devices --json "$out/devices.json" > "$out/devices.txt" ||
     [ -s "$out/devices.txt" ] || die 'syncbn devices failed'
 tee -a "$out/report.txt" < "$out/devices.txt"
-if [ -n "$devices" ] && ! grep -q '"type": "gpu"' "$out/devices.json"; then
-    say 'There is no GPU here that OpenCL knows: nothing was run. (--rehearse is a dry run.)'
+# "0 name, vendor": the devices that are meant and can be used.
+awk -v type="${devices:-[a-z]}" '
+    /^  [0-9]+  / { number = $1; $1 = ""; name = $0; getline; name = name ", " $0 }
+    /, form [a-z]+$/ { is_meant = $0 ~ "^ *" type }
+    /^     usable$/ && is_meant { print number name }' "$out/devices.txt" > "$out/devices.list"
+if [ ! -s "$out/devices.list" ]; then
+    say 'There is no GPU here that OpenCL can use: nothing was run. (--rehearse is a dry run.)'
     hint
     exit 77
 fi
@@ -262,7 +271,6 @@ if [ $quick = yes ]; then
     list=$out/launches.list
     printf 'mb2ic64ih14iw14\nmb2ic64ih14iw14,last,relu\n' > "$list"
 fi
-mkdir "$out/programs" || exit 1
 # shellcheck disable=SC2086
 step launches "$build/tools/offline/launches" ${form:+--form $form} "$out/programs" "$list" $devices
 grep -E '^(device|build)|work-group' "$out/launches.txt" | tee -a "$out/report.txt"
@@ -270,47 +278,55 @@ say "resources: $(grep -c 'work-group' "$out/launches.txt") kernels, $(
     grep -c '^  log: ' "$out/launches.txt") lines of the compiler's"
 say "launches: $(grep -c '^pass: ' "$out/launches.txt") passes, each command of them"
 
-say
-say '--- the recorded bits, and the results within their tolerances'
 golden=$top/tests/pass/golden
 if [ $quick = yes ]; then
     golden=$out/golden.list
     grep '^mb' "$top/tests/pass/golden" | awk 'NR % 6 == 1 || /,add/' > "$golden"
 fi
-check bits --json "$out/bits.json" --file "$golden"
-# Three replicas share the devices, however few they are.
-check bits_of_three --replicas 3 --file "$golden"
-for list in "$top"/tests/inputs/*; do
-    name=${list##*/}
-    [ $full = yes ] || [ "$name" = shapes_basic ] || continue
-    check "check_$name" --file "$list"
-done
+if [ "$(grep -c . "$out/devices.list")" -gt 1 ]; then
+    say
+    say '--- the recorded bits, on all devices together'
+    check bits_of_all --file "$golden"
+fi
+for number in $(sort -u -k 2 "$out/devices.list" | sort -n | cut -d ' ' -f 1); do
+    devices=$number
+    say
+    say "--- device $number: the recorded bits, and the results within their tolerances"
+    check "bits_$number" --json "$out/bits_$number.json" --file "$golden"
+    check "bits_of_three_$number" --replicas 3 --file "$golden"
+    for list in "$top"/tests/inputs/*; do
+        name=${list##*/}
+        [ $full = yes ] || [ "$name" = shapes_basic ] || continue
+        check "check_${name}_$number" --file "$list"
+    done
 
-say
-say '--- how fast'
-if [ $quick = yes ]; then
-    set -- --repeats 3 mb32ic64ih14iw14 mb32ic64ih14iw14,last mb2ic64
-else
-    set -- --seconds "$seconds"
-    lists='gpu resnet50_batch2 fixed_cost'
-    [ $full = no ] || lists='gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost traps'
-    for list in $lists; do
-        set -- "$@" --file "$top/tools/bench/lists/$list"
-    done
-fi
-step bench syncbn bench --json "$out/bench.json" "$@"
-say "bench: $(grep -c ': results right$' "$out/bench.txt") problems timed, with right results"
-# Other limits of NVIDIA's registers than src/program/compiler_options.c has, which no GPU has judged.
-if [ $full = yes ] && grep -q NVIDIA "$out/devices.txt"; then
-    for limit in 64 80 128 255; do
-        step "bench_$limit" syncbn bench --build-options "-cl-nv-maxrregcount=$limit" \
-            --json "$out/bench_$limit.json" --seconds "$seconds" --file "$top/tools/bench/lists/gpu"
-    done
-fi
-if command -v python3 > /dev/null; then
-    step goals env PYTHONDONTWRITEBYTECODE=1 python3 "$top/tools/bench/report.py" goals "$out/bench.json"
-    tee -a "$out/report.txt" < "$out/goals.txt"
-fi
+    say
+    say "--- device $number: how fast"
+    if [ $quick = yes ]; then
+        set -- --repeats 3 mb32ic64ih14iw14 mb32ic64ih14iw14,last mb2ic64
+    else
+        set -- --seconds "$seconds"
+        lists='gpu resnet50_batch2 fixed_cost'
+        [ $full = no ] || lists='gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost traps'
+        for list in $lists; do
+            set -- "$@" --file "$top/tools/bench/lists/$list"
+        done
+    fi
+    step "bench_$number" syncbn bench --json "$out/bench_$number.json" "$@"
+    say "bench_$number: $(grep -c ': results right$' "$out/bench_$number.txt") problems timed, with right results"
+    # Other limits of NVIDIA's registers than src/program/compiler_options.c has, which no GPU has judged.
+    if [ $full = yes ] && grep -q "^$number .*NVIDIA" "$out/devices.list"; then
+        for limit in 64 80 128 255; do
+            step "bench_${number}_$limit" syncbn bench --build-options "-cl-nv-maxrregcount=$limit" \
+                --json "$out/bench_${number}_$limit.json" --seconds "$seconds" --file "$top/tools/bench/lists/gpu"
+        done
+    fi
+    if command -v python3 > /dev/null; then
+        step "goals_$number" env PYTHONDONTWRITEBYTECODE=1 \
+            python3 "$top/tools/bench/report.py" goals "$out/bench_$number.json"
+        tee -a "$out/report.txt" < "$out/goals_$number.txt"
+    fi
+done
 
 say
 say "${failed:-All right}. All of it is in $out"

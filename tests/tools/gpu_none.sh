@@ -4,13 +4,15 @@
 
 . "${srcdir:=.}/tests/support/tap.sh"
 be_patient
-unset POCL_DEVICES MAKEFLAGS MAKELEVEL MFLAGS
+umask 002 # users' own, where each has a group: compiled programs are kept all the same
+unset MAKEFLAGS MAKELEVEL MFLAGS
 
 pocl=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl.icd
 [ -e "$pocl" ] || skip_all "there is no $pocl"
 mkdir "$work/vendors" && cp "$pocl" "$work/vendors" || exit 1
 OCL_ICD_VENDORS=$work/vendors
-export OCL_ICD_VENDORS
+POCL_DEVICES='basic basic'
+export OCL_ICD_VENDORS POCL_DEVICES
 
 # gpu STATUS OPTIONS...
 gpu() {
@@ -26,29 +28,34 @@ it_says ' 77 there is no GPU\.$'
 gpu 2 --out "$work"
 check 'a folder that is no report' grep -q 'exists and is no report' "$work/err"
 
-gpu 77 --out "$work/none" --build .
-it_says '^There is no GPU here that OpenCL knows: nothing was run'
-check 'it leaves the devices and no results' \
-    eval '[ -s "$work/none/devices.json" ] && [ ! -e "$work/none/bits.txt" ] &&
-          [ ! -e "$work/none/bench.json" ]'
+gpu 2 --seconds fast
 
-mkdir -p "$work/any/cache" && : > "$work/any/cache/of-a-run-before" && : > "$work/any/report.txt"
+gpu 77 --out "$work/none" --build .
+it_says '^There is no GPU here that OpenCL can use: nothing was run'
+check 'it leaves the devices and no results' \
+    eval '[ -s "$work/none/devices.json" ] && [ ! -e "$work/none/bits_0.txt" ] &&
+          [ ! -e "$work/none/bench_0.json" ]'
+
+mkdir -p "$work/any/cache" && : > "$work/any/cache/of-a-run-before" && : > "$work/any/report.txt" && : > "$work/any/old.err"
 gpu 0 --rehearse --quick --out "$work/any" --build .
 check 'it starts without compiled programs' [ ! -e "$work/any/cache/of-a-run-before" ]
+check 'and keeps those that it compiles' eval 'ls "$work/any/programs"/* > "$work/programs"'
 it_says '^DRY RUN on any device .*: this says nothing about GPUs'
 problems=$(grep '^mb' "$srcdir/tests/pass/golden" | awk 'NR % 6 == 1 || /,add/' | grep -c .)
-it_says "^bits: $problems problems, 0 failed, $problems with the recorded bits;"
-it_says "^bits_of_three: $problems problems, 0 failed"
-it_says '^check_shapes_basic: [1-9][0-9]* problems, 0 failed'
+it_says "^bits_of_all: $problems problems, 0 failed"
+it_says "^bits_0: $problems problems, 0 failed, $problems with the recorded bits;"
+it_says "^bits_of_three_0: $problems problems, 0 failed"
+it_says '^check_shapes_basic_0: [1-9][0-9]* problems, 0 failed'
+it_says '^bench_0: 3 problems timed, with right results$'
+it_never_says '^bits_1:' # of the same kind
 it_says '^build: mb2ic1,relu,add, without compiled programs: [0-9.]+ s$'
 it_says '^build: mb2ic1,f16, with them: [0-9.]+ s$'
-it_says '^launches: 12 passes, each command of them$'
+it_says '^launches: 32 passes, each command of them$'
 check 'each command has its times' grep -qE \
     '^  forward_apply_rows +replica 0: start +[0-9.]+, took +[0-9.]+, gap before +[0-9.-]+$' "$work/any/launches.txt"
-it_says '^bench: 3 problems timed, with right results$'
 goals=
 if command -v python3 > /dev/null; then
-    goals=goals.txt
+    goals=goals_0.txt
     it_says '^workspace, .* met '
 else
     skip 'the goals of the benchmark' 'python3 is not installed'
@@ -60,13 +67,14 @@ it_says '^  forward_apply_rows: work-group 256 of at most [0-9]+, multiple [0-9]
 it_says '^The one file to send back: .*/any/report.tar.gz$'
 mkdir "$work/sent" && cp "$work/any/report.tar.gz" "$work/sent" || exit 1
 unpack=$(sed -n 's/^    \(tar .*report.*\)/\1/p' "$srcdir/doc/devices.md")
-check "doc/devices.md: $unpack" eval '(cd "$work/sent" && $unpack) && [ -s "$work/sent/bench.json" ]'
+check "doc/devices.md: $unpack" eval '(cd "$work/sent" && $unpack) && [ -s "$work/sent/bench_0.json" ]'
 tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
 no_faults 'the file to send back has all' "$(
-    for file in report.txt devices.json launches.txt bits.json bench.json $goals make.log; do
+    for file in report.txt devices.json launches.txt bits_0.json bench_0.json $goals make.log; do
         [ -s "$work/sent/$file" ] || echo "missing: $file"
-    done)"
-check 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench.json"
+    done
+    [ ! -e "$work/sent/old.err" ] || echo "of a run before: old.err")"
+check 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench_0.json"
 # Without --quick it measures the benchmark's lists: they are where it looks for them.
 lists=$(sed -n "s/^.*lists='\([a-z0-9_ ]*\)'$/\1/p" "$srcdir/tests/gpu.sh")
 folder=$(sed -n 's|.*--file "$top/\(.*\)/$list"$|\1|p' "$srcdir/tests/gpu.sh")

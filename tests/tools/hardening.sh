@@ -9,27 +9,15 @@ not_asked() { # WHAT FLAG
     skip "$1" "configure has found no $2, or --disable-hardening was given"
 }
 
-read_only_tables() { # FILE: all addresses are found when it is loaded, and are read-only then.
-    readelf -lW "$1" | grep -q GNU_RELRO && readelf -dW "$1" | grep -qE 'BIND_NOW|Flags:.* NOW'
-}
-no_code_on_stack() {
-    readelf -lW "$1" | grep -q 'GNU_STACK .* RW '
-}
-guarded_stack() {
-    readelf --dyn-syms -W "$1" | grep -q ' UND __stack_chk_fail'
-}
-checked_functions() {
-    readelf --dyn-syms -W "$1" | grep -qE ' UND __[a-z]+_chk(@| |$)'
-}
-position_independent() { # FILE: a program.
-    readelf -hW "$1" | grep -q 'Type: *DYN' && readelf -dW "$1" | grep -q 'FLAGS_1.*PIE'
+shows() { # OPTION FILE PATTERN
+    readelf "$1" -W "$2" | grep -qE -- "$3"
 }
 
-# where_asked FLAGS FLAG PROPERTY FILE: where FLAG is among FLAGS, FILE has the property.
+# where_asked FLAGS FLAG FILE OPTION PATTERN: where FLAG is among FLAGS, readelf's OPTION shows the pattern.
 where_asked() {
     case " $1 " in
-        *" $2 "*) check "${4##*/}: $3" "$3" "$4" ;;
-        *) not_asked "${4##*/}: $3" "$2" ;;
+        *" $2 "*) check "${3##*/}: $5" shows "$4" "$3" "$5" ;;
+        *) not_asked "${3##*/}: $5" "$2" ;;
     esac
 }
 
@@ -40,13 +28,15 @@ for la in libsyncbn.la libsyncbn-mpi.la; do
     [ ! -e $la ] || libraries="$libraries $(sed -n "s,^dlname='\(..*\)',.libs/\1,p" $la)"
 done
 for file in $program $libraries; do
-    where_asked "$SBN_LDFLAGS" -Wl,-z,now read_only_tables "$file"
-    where_asked "$SBN_LDFLAGS" -Wl,-z,noexecstack no_code_on_stack "$file"
+    where_asked "$SBN_LDFLAGS" -Wl,-z,now "$file" -l GNU_RELRO
+    where_asked "$SBN_LDFLAGS" -Wl,-z,now "$file" -d 'BIND_NOW|Flags:.* NOW'
+    where_asked "$SBN_LDFLAGS" -Wl,-z,noexecstack "$file" -l 'GNU_STACK .* RW '
     case $file in *-mpi*) continue ;; esac
-    where_asked "$SBN_CFLAGS" -fstack-protector-strong guarded_stack "$file"
-    where_asked "$SBN_CFLAGS" -D_FORTIFY_SOURCE=2 checked_functions "$file"
+    where_asked "$SBN_CFLAGS" -fstack-protector-strong "$file" --dyn-syms ' UND __stack_chk_fail'
+    where_asked "$SBN_CFLAGS" -D_FORTIFY_SOURCE=2 "$file" --dyn-syms ' UND __[a-z]+_chk(@| |$)'
 done
-where_asked "$SBN_CFLAGS" -fPIE position_independent "$program"
+where_asked "$SBN_CFLAGS" -fPIE "$program" -h 'Type: *DYN'
+where_asked "$SBN_CFLAGS" -fPIE "$program" -d 'FLAGS_1.*PIE'
 
 # Each library's symbols have the version of its map, and no other.
 versions() { # FILE
