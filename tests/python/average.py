@@ -146,8 +146,10 @@ def group(world, rank):
         call(x[4 * rank : 4 * rank + 4]).square().sum().backward()
         results.append([model[0].weight.grad, model[0].bias.grad])
     names = [name for name, p in model.named_parameters() if id(p) in seen]
+    model.zero_grad(set_to_none=True)
+    told = tap.raised(model.eval()(x).sum().backward)
     again = convert_sync_batchnorm(model)
-    return results, names, getattr(again, "_ddp_params_and_buffers_to_ignore", None)
+    return results, names, getattr(again, "_ddp_params_and_buffers_to_ignore", None), told
 
 
 def threads():
@@ -243,11 +245,13 @@ for world in 1, 2, 3, 4:
         seen = [results["static"] for results in ranks]
         what = f"{world} processes: the steps of a static graph with two types"
         tap.ok(seen == [[[4 * half, 2 * half]] * 2] * world, what, seen)
-        (alone, wrapped), names, unmarked = ranks[0]["group"]
+        (alone, wrapped), names, unmarked, told = ranks[0]["group"]
         what = f"{world} processes, gradients='group': DDP leaves them as they are"
         tap.ok(tap.equal(alone, wrapped), what)
         tap.ok(names == ["1.factor"], "... and takes the others", names)
         tap.ok(unmarked == [], "... and all again, once converted to 'local'", unmarked)
+        right = ('in eval(), got "group"' in told) == (world > 1)
+        tap.ok(right, "... but for those of eval(), which nobody sums", told)
         counts = ranks[0]["threads"]
         what = f"{world} processes: averaging ends with its model"
         tap.ok(counts[2] < counts[0] + 2, what, counts)

@@ -258,6 +258,7 @@ with tap.part("errors"):
     tap.raises(ValueError, "gradients: .*got 'all'", SyncBatchNorm, 4, gradients="all")
     tap.raises(ValueError, "activation: .*got 'gelu'", SyncBatchNorm, 4, activation="gelu")
     tap.raises(ValueError, "timeout: .*got 0", SyncBatchNorm, 4, timeout=0)
+    tap.raises(ValueError, "gradients: .*got 'all'", convert_sync_batchnorm, layer, gradients="all")
     numbers = {"get_rank": lambda *_: 0, "get_world_size": lambda *_: 2}
     without_store = mock.patch.object(dist.distributed_c10d, "_get_default_store", lambda: None)
     with without_store, mock.patch.multiple(dist, get_backend=lambda *_: "mpi", **numbers):

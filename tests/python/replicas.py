@@ -93,6 +93,14 @@ class Forms(nn.Module):
         return {"y": y, "sums": (y.sum(), [mask + 1])}, None
 
 
+class Turned(nn.Module):
+    """Outputs in another order where there is one sample, or a list of them."""
+
+    def forward(self, x, listed=False):
+        made = {"y": x, "z": -x}
+        return [*x] if listed else made if len(x) > 1 else dict(reversed(made.items()))
+
+
 class Named(OrderedDict):
     """Outputs by their names, as transformers has them."""
 
@@ -107,6 +115,9 @@ with tap.part("containers"):
     right = torch.equal(result["y"], 2 * SyncBatchNorm(3)(x)) and nothing is None
     right = right and sums.shape == (3,) and torch.equal(masks[0], mask + 1)
     tap.ok(right, "results are joined, scalars to a vector")
+    turned = DataParallel(Turned(), 3)
+    tap.ok(torch.equal(turned(x)["z"], -x), "dictionaries by their keys, not by their order")
+    tap.raises(ValueError, r"result: .*\[0, 1\] .*, got \[0\]", turned, x, listed=True)
     default = defaultdict(list, {"x": x})
     for given in OrderedDict(x=x), Named(x=x), default, Counter(x=x):
         got = DataParallel(nn.Identity(), 2)(given)

@@ -356,7 +356,11 @@ def _gathered(results: Sequence[Any], dim: int) -> Any:
     if isinstance(first, Tensor):
         return torch.cat(list(results), dim) if first.dim() else torch.stack(list(results))
     if isinstance(first, (list, tuple, dict)):
-        inner = zip(*[_values(result) for result in results])
+        keys = _keys(first)
+        for result in results:
+            if set(_keys(result)) != set(keys):
+                raise ValueError(f"result: expected {keys} of each replica, got {_keys(result)}")
+        inner = [[result[key] for result in results] for key in keys]
         return _with_values(first, [_gathered(values, dim) for values in inner])
     if first is None:
         return None
@@ -364,6 +368,10 @@ def _gathered(results: Sequence[Any], dim: int) -> Any:
         "result: expected tensors, or tuples, lists and dictionaries of them, "
         f"got {type(first).__name__}"
     )
+
+
+def _keys(value: Any) -> list[Any]:
+    return list(value if isinstance(value, dict) else range(len(value)))
 
 
 def _values(value: Any) -> list[Any]:

@@ -361,10 +361,10 @@ class DistributedTransport(Transport):
         """Lets go of the store, as a new world may need its address, and of gloo's threads."""
         for own in (self, *self._parts):
             if own._requests:
-                _unfinished.append(own)  # whose end would wait for them
+                _unfinished.append(own)  # whose threads' end would wait for them
             else:
                 own._groups = {}
-                own._store.close()
+            own._store.close()
 
     # --- the library's callbacks -------------------------------------------------------------
     # None may raise: an error's text becomes part of the library's sentence.

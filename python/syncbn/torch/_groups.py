@@ -68,6 +68,15 @@ def _made(key: _Key, world: Any) -> Group:
         return place.group
 
 
+def is_alone(process_group: Any) -> bool:
+    """Is this process the only one of the group?"""
+    if isinstance(process_group, mpi.Communicator):
+        return process_group.size == 1
+    if not (dist.is_available() and dist.is_initialized()):
+        return True
+    return dist.get_world_size(process_group) == 1
+
+
 def transport_of(process_group: Any, timeout: float) -> Transport | None:
     """A new transport; None where this process is alone. All processes come."""
     if process_group is None:

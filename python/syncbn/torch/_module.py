@@ -17,7 +17,7 @@ from syncbn._device import Device, cpu
 from syncbn._group import Group, Layer, Settings
 from syncbn.torch import _operators
 from syncbn.torch._backend import backend_of, is_registered
-from syncbn.torch._groups import group_of
+from syncbn.torch._groups import group_of, is_alone
 from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node, Running, layout_of
 
 # Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
@@ -63,8 +63,9 @@ class SyncBatchNorm(_BatchNorm):
     timeout        seconds to wait for other processes before an error names them
     gradients      of weight and bias. "local": sums over this process's samples, which
                    DistributedDataParallel averages. "group": the sums over all processes, divided
-                   by their number: what that averaging gives, with the same bits on all of them
-                   and for every way to split the batch
+                   by their number: what that averaging gives over process_group, with the same
+                   bits on all of them and for every way to split the batch. In eval() their
+                   backward pass is an error, as nobody would sum them
     activation     None, "relu" or "leaky_relu" (of `slope`), in the same pass
     name           of the layer, in errors; the same on all processes
 
@@ -118,14 +119,11 @@ class SyncBatchNorm(_BatchNorm):
             dtype=dtype,
             **newer,
         )
-        if gradients not in ("local", "group"):
-            raise ValueError(f"gradients: expected 'local' or 'group', got {gradients!r}")
+        _check_settings(timeout, gradients)
         if activation not in ACTIVATIONS:
             raise ValueError(
                 f"activation: expected None, 'relu' or 'leaky_relu', got {activation!r}"
             )
-        if not timeout > 0:
-            raise ValueError(f"timeout: expected more than 0 seconds, got {timeout}")
         self.process_group = process_group
         self.timeout, self.gradients, self.name = float(timeout), gradients, name
         self.activation, self.slope = activation, float(slope)
@@ -146,12 +144,18 @@ class SyncBatchNorm(_BatchNorm):
 
     def _evaluate(self, input: Tensor, residual: Tensor | None) -> Tensor:
         _check_shape(input)
+        weight, bias = self.weight, self.bias
+        if self.gradients == "group" and not is_alone(self.process_group):
+            weight, bias = (
+                _Unsummed.apply(self.name, row) if row is not None and row.requires_grad else row
+                for row in (weight, bias)
+            )
         y = F.batch_norm(
             input,
             self.running_mean,
             self.running_var,
-            self.weight,
-            self.bias,
+            weight,
+            bias,
             self.running_mean is None and self.running_var is None,
             0.0,
             self.eps,
@@ -300,8 +304,9 @@ class SyncBatchNorm(_BatchNorm):
         With gradients="group" DistributedDataParallel of this model does not average the layers'
         gradients again, and does not send rank 0's weight and bias to the others when it begins.
 
-        Errors. ValueError: a lazy batch norm that has not seen its first input.
+        Errors. ValueError: a lazy batch norm that has not seen its first input; timeout, gradients.
         """
+        _check_settings(timeout, gradients)
         made = _replace(
             module, lambda old, path: _converted(cls, old, path, process_group, timeout, gradients)
         )
@@ -320,6 +325,23 @@ class SyncBatchNorm(_BatchNorm):
         for part in module.modules():
             _mark(part, "local")
         return _replace(module, lambda old, path: _reverted(old))
+
+
+class _Unsummed(torch.autograd.Function):
+    """Weight or bias in eval() with gradients="group": DistributedDataParallel leaves its gradients,
+    and no pass sums them."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, row: Tensor) -> Tensor:
+        ctx.name = name
+        return row.view_as(row)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        raise RuntimeError(
+            f'layer "{ctx.name}": expected gradients="local" where weight and bias are trained in '
+            'eval(), got "group"'
+        )
 
 
 class BatchNorm(_BatchNorm):
@@ -453,6 +475,13 @@ def _behind(y: Tensor, residual: Tensor | None, activation: str | None, slope: f
     elif activation == "leaky_relu":
         y = F.leaky_relu(y, slope)
     return y
+
+
+def _check_settings(timeout: float, gradients: str) -> None:
+    if gradients not in ("local", "group"):
+        raise ValueError(f"gradients: expected 'local' or 'group', got {gradients!r}")
+    if not timeout > 0:
+        raise ValueError(f"timeout: expected more than 0 seconds, got {timeout}")
 
 
 def _check_shape(input: Tensor) -> None:
