@@ -107,6 +107,7 @@ static void open_replicas(struct replica *replicas, size_t count, size_t local_r
     for (cl_uint p = 0; p < platform_count && p < 16 && !device_count; ++p)
         if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, 64, devices, &device_count))
             device_count = 0;
+    device_count = device_count > 64 ? 64 : device_count; /* of all that there are */
     check(device_count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND, "finding a device");
     for (size_t i = 0; i < count; ++i) {
         struct replica *r = &replicas[i];

@@ -7,10 +7,8 @@ name=$(basename "$archive" .tar.gz)
 version=${name#syncbn-}
 missing=
 for package in build-essential debhelper lintian; do
-    case $(dpkg-query -W -f='${db:Status-Status}' $package 2> /dev/null) in
-        installed) ;;
-        *) missing="$missing $package" ;;
-    esac
+    dpkg-query -W -f='${db:Status-Status}\n' $package 2> /dev/null | grep -qx installed ||
+        missing="$missing $package"
 done
 [ -z "$missing" ] || {
     echo "make deb: install these packages first:$missing" >&2

@@ -149,6 +149,9 @@ for command in $commands; do
     ln -sf file "$work/link"
     check 'and behind a link' replaces "$work/link"
     check 'which stays one' [ -L "$work/link" ]
+    ln -sf none "$work/dangling"
+    check 'but not behind a link to nothing' of 1 --json "$work/dangling"
+    check 'which stays one, too' [ -L "$work/dangling" ]
     check "$command: a folder that is missing" of 1 --json "$work/none/file"
     check 'refused before anything runs' [ ! -s "$work/out" ]
     check 'with one sentence' [ "$(cat "$work/err")" = \
@@ -187,6 +190,8 @@ case $commands in
     "$SYNCBN" check --digests mb2ic2 | sed "s/mb2/mb$(printf %01000d 2)/" > "$work/long"
     check 'digests behind a problem as long as one may be' run 0 check --file "$work/long"
     check 'are compared' grep -q '1 with the recorded bits' "$work/out"
+    "$SYNCBN" check --devices 0 --digests mb4ic4 > "$work/one"
+    check 'those of one device are compared on two' run 0 check --devices 0,0 --file "$work/one"
     check 'one that must be refused' run 0 check mb1ic4
     check 'is no failure' grep -qE '^ok    refused, as it must be  mb1ic4$' "$work/out"
     # PoCL prints how many warnings there were, in the middle of a call.

@@ -144,7 +144,7 @@ fi
 # A Debian that has all but libdnnl-dev and iproute2 installed, and knows no iproute2.
 made_up dpkg-query << 'END'
 case $* in *iproute2* | *libdnnl*) exit 1 ;; esac
-printf installed
+printf 'installed\ninstalled\n' # for two architectures
 END
 made_up apt-get << END
 echo "\$*" >> '$work/apt'

@@ -132,8 +132,11 @@ static void report_lines(tuning_run *r, const tuner_comparison *result)
 static int keep(tuning_run *r, int folder, int gain)
 {
     char name[SBN_CACHE_NAME], text[SBN_TUNING_TEXT];
-    const int done = gain ? sbn__tuning_keep(folder, r->device->id, r->form, &r->best, name)
-                          : folder < 0 || sbn__tuning_forget(folder, r->device->id, r->form);
+    int done = gain ? sbn__tuning_keep(folder, r->device->id, r->form, &r->best, name)
+                    : folder < 0 || sbn__tuning_forget(folder, r->device->id, r->form);
+    if (r->options->forget && r->options->form == SBN_FORM_AUTO && folder >= 0)
+        done &= sbn__tuning_forget(folder, r->device->id,
+                                   r->form == SBN_FORM_GPU ? SBN_FORM_CPU : SBN_FORM_GPU);
     if (!done) {
         snprintf(r->error, sizeof r->error, "the cache's file of tuned numbers cannot be %s",
                  gain ? "written" : "removed");

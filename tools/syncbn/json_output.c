@@ -92,6 +92,9 @@ int json_output_open(json_output *out, const char *path)
     } else if (exists && !S_ISREG(found.st_mode)) {
         out->to = fopen(path, "w"); /* a device, a pipe: nothing to be renamed over */
         failed = !out->to;
+    } else if (!exists && lstat(path, &found) == 0) {
+        failed = 1; /* a link to nothing, which would be replaced */
+        errno = ENOENT;
     } else {
         failed = (exists && access(path, W_OK)) || try_temporary(out);
     }

@@ -153,8 +153,12 @@ void report_result(report *r, const problem *p, const check_result *result)
 {
     char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT];
     char again[LINE + PROBLEM_LINE + 8 * DEVICE_CHOICE_MAX]; /* LINE: for --build-options */
+    problem shown = *p;
     progress_clear();
-    problem_print(p, line, sizeof line);
+    /* As many replicas as have local gradients of weight and bias. */
+    if (r->options->format == REPORT_DIGESTS && !(p->backward_flags & SBN_GLOBAL_GRADIENTS))
+        problem_set_replicas(&shown, result->placement.replicas);
+    problem_print(&shown, line, sizeof line);
     summarise(result, ratios, sizeof ratios);
     digests_print(&result->digests, words, sizeof words);
     ++r->done;
