@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import io
 import os
 import pickle
 import sys
@@ -16,6 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 import launch
 import tap
 from syncbn import _opencl
+from syncbn.torch import _operators
 from syncbn.torch import DataParallel, SyncBatchNorm, average_exactly, convert_sync_batchnorm
 
 torch.set_num_threads(1)
@@ -148,6 +150,10 @@ def group(world, rank):
     names = [name for name, p in model.named_parameters() if id(p) in seen]
     model.zero_grad(set_to_none=True)
     told = tap.raised(model.eval()(x).sum().backward)
+    torch.jit.save(torch.jit.trace(model, x), io.BytesIO())
+    if _operators.IS_THERE and world == 2:
+        torch.func.vmap(model)(x[None])
+        torch.compile(model, fullgraph=True, backend="aot_eager")(x)
     again = convert_sync_batchnorm(model)
     return results, names, getattr(again, "_ddp_params_and_buffers_to_ignore", None), told
 

@@ -64,8 +64,8 @@ class SyncBatchNorm(_BatchNorm):
     gradients      of weight and bias. "local": sums over this process's samples, which
                    DistributedDataParallel averages. "group": the sums over all processes, divided
                    by their number: what that averaging gives over process_group, with the same
-                   bits on all of them and for every way to split the batch. In eval() their
-                   backward pass is an error, as nobody would sum them
+                   bits on all of them and for every way to split the batch. In eval(), where
+                   nobody sums them, they are an error, but not in compiled graphs
     activation     None, "relu" or "leaky_relu" (of `slope`), in the same pass
     name           of the layer, in errors; the same on all processes
 
@@ -144,12 +144,10 @@ class SyncBatchNorm(_BatchNorm):
 
     def _evaluate(self, input: Tensor, residual: Tensor | None) -> Tensor:
         _check_shape(input)
-        weight, bias = self.weight, self.bias
+        weight: Tensor | None = self.weight
+        bias: Tensor | None = self.bias
         if self.gradients == "group" and not is_alone(self.process_group):
-            weight, bias = (
-                _Unsummed.apply(self.name, row) if row is not None and row.requires_grad else row
-                for row in (weight, bias)
-            )
+            weight, bias = _unsummed(self.name, weight), _unsummed(self.name, bias)
         y = F.batch_norm(
             input,
             self.running_mean,
@@ -327,23 +325,6 @@ class SyncBatchNorm(_BatchNorm):
         return _replace(module, lambda old, path: _reverted(old))
 
 
-class _Unsummed(torch.autograd.Function):
-    """Weight or bias in eval() with gradients="group": DistributedDataParallel leaves its gradients,
-    and no pass sums them."""
-
-    @staticmethod
-    def forward(ctx: Any, name: str, row: Tensor) -> Tensor:
-        ctx.name = name
-        return row.view_as(row)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
-        raise RuntimeError(
-            f'layer "{ctx.name}": expected gradients="local" where weight and bias are trained in '
-            'eval(), got "group"'
-        )
-
-
 class BatchNorm(_BatchNorm):
     """SyncBatchNorm's batch norm of one process, by PyTorch: what revert_sync_batchnorm makes."""
 
@@ -464,6 +445,26 @@ def _with_state_of(old: _BatchNorm, new: _BatchNorm) -> _BatchNorm:
     if hasattr(old, "qconfig"):
         new.qconfig = old.qconfig
     return new.train(old.training)
+
+
+def _unsummed(name: str, row: Tensor | None) -> Tensor | None:
+    """Weight or bias in eval() with gradients="group": its gradient, which DistributedDataParallel
+    leaves and no pass sums, is an error, but for graphs that are traced or compiled."""
+
+    def refuse(_grad: Tensor) -> None:
+        raise RuntimeError(
+            f'layer "{name}": expected gradients="local" where weight and bias are trained in '
+            'eval(), got "group"'
+        )
+
+    is_tracing: Callable[[], bool] = getattr(torch.jit, "is_tracing")
+    traced = is_tracing() or _operators.are_wanted()
+    if row is None or traced or not torch.is_grad_enabled():
+        return row
+    row = row.view_as(row)
+    if row.requires_grad:
+        row.register_hook(refuse)  # type: ignore[no-untyped-call]
+    return row
 
 
 def _behind(y: Tensor, residual: Tensor | None, activation: str | None, slope: float) -> Tensor:
