@@ -29,7 +29,6 @@ gpu 2 --out "$work"
 check 'a folder that is no report' grep -q 'exists and is no report' "$work/err"
 
 gpu 2 --seconds fast
-
 gpu 77 --out "$work/none" --build .
 it_says '^There is no GPU here that OpenCL can use: nothing was run'
 check 'it leaves the devices and no results' \

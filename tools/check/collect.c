@@ -97,6 +97,7 @@ static int collect_statistics(job *j)
 {
     static const output_id all[] = {OUT_MEAN, OUT_VAR, OUT_RUNNING_MEAN, OUT_RUNNING_VAR};
     outputs *out = j->out;
+    uint64_t own = 0;
     const int saved = (j->p->passes & PASS_FORWARD) != 0, running = j->p->track;
     int status = SBN_SUCCESS;
     for (size_t i = 0; i < sizeof all / sizeof *all && !status; ++i)
@@ -109,6 +110,11 @@ static int collect_statistics(job *j)
                                              out->of[OUT_RUNNING_VAR].data, &out->batches);
     if (status)
         return job_failed(j->error, "reading statistics", status);
+    /* A frozen layer counts this process's. */
+    for (size_t r = j->first; r < j->first + j->replicas; ++r)
+        own += (uint64_t)j->g->shape[r][0] * j->g->plane[r];
+    if (j->p->frozen && out->count == own)
+        out->count = j->g->values;
     for (int id = OUT_RUNNING_MEAN; id <= OUT_RUNNING_VAR && job_is_given(j) && !status; ++id)
         status = collect_given(j, (output_id)id);
     /* Every rank has all of them: only where they are the same do they stay as they are. */

@@ -299,10 +299,7 @@ static void judge_all(const judge *j, comparison *result)
         judge_gradients(j, result);
     if (j->out->of[OUT_RUNNING_MEAN].data)
         judge_running(j, result);
-    /* Of a frozen layer it is that of this process. */
-    const int counted = j->out->count == j->g->values ||
-                        (j->p->frozen && j->out->count < j->g->values);
-    result->counts_ok = (!j->out->of[OUT_MEAN].data || counted) &&
+    result->counts_ok = (!j->out->of[OUT_MEAN].data || j->out->count == j->g->values) &&
                         (!j->p->track || j->out->batches == j->ref->batches);
     result->ok = result->counts_ok;
     for (int id = 0; id < OUTPUTS; ++id)
