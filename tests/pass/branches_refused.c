@@ -92,7 +92,7 @@ static void check_errors(test_ranks *all)
             .heard = OF_SECOND "SBN_INVALID_ARGUMENT"),
         ROW(list[2].layer, NULL, "branches[2]: layer|got NULL",
             .heard = "rank 1 called forward and reported SBN_INVALID_ARGUMENT"),
-        ROW(list[2], odd->forward[0], "branches[2]: saved|used by 1",
+        ROW(list[2], odd->forward[0], "branches[2]: saved|passes under way (1)",
             .heard = ODD "forward of " FIRST " and reported"),
         ROW(second[0].x, written, NULL),
         ROW(second[0].shape[0], 1,
