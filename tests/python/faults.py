@@ -46,6 +46,7 @@ def run_rank(folder, rank):
             loss = layer(x.clone().requires_grad_()).sum()
             left = f"{folder}/left-{place}"
             if rank == 0:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
                 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
                 expect("Control-C leaves a pass", "^KeyboardInterrupt", layer, x)
                 open(left, "x").close()
