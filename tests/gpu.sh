@@ -282,6 +282,14 @@ golden=$top/tests/pass/golden
 if [ $quick = yes ]; then
     golden=$out/golden.list
     grep '^mb' "$top/tests/pass/golden" | awk 'NR % 6 == 1 || /,add/' > "$golden"
+    set -- --repeats 3 mb32ic64ih14iw14 mb32ic64ih14iw14,last mb2ic64
+else
+    set -- --seconds "$seconds"
+    lists='gpu resnet50_batch2 fixed_cost'
+    [ $full = no ] || lists='gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost traps'
+    for list in $lists; do
+        set -- "$@" --file "$top/tools/bench/lists/$list"
+    done
 fi
 if [ "$(grep -c . "$out/devices.list")" -gt 1 ]; then
     say
@@ -302,16 +310,6 @@ for number in $(sort -u -k 2 "$out/devices.list" | sort -n | cut -d ' ' -f 1); d
 
     say
     say "--- device $number: how fast"
-    if [ $quick = yes ]; then
-        set -- --repeats 3 mb32ic64ih14iw14 mb32ic64ih14iw14,last mb2ic64
-    else
-        set -- --seconds "$seconds"
-        lists='gpu resnet50_batch2 fixed_cost'
-        [ $full = no ] || lists='gpu resnet50_batch32 resnet50_batch2 large_planes vectors fixed_cost traps'
-        for list in $lists; do
-            set -- "$@" --file "$top/tools/bench/lists/$list"
-        done
-    fi
     step "bench_$number" syncbn bench --json "$out/bench_$number.json" "$@"
     say "bench_$number: $(grep -c ': results right$' "$out/bench_$number.txt") problems timed, with right results"
     # Other limits of NVIDIA's registers than src/program/compiler_options.c has, which no GPU has judged.

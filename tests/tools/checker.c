@@ -127,9 +127,11 @@ static void check_outputs(trial *t, const units_of *off)
 
 static void check_counts(trial *t)
 {
-    --t->out.count;
+    t->out.count -= 1;
     tap_ok(!judged(t).ok, "a value too few is refused");
-    ++t->out.count;
+    t->out.count += 2;
+    tap_ok(!judged(t).ok, "a value too many is refused");
+    t->out.count -= 1;
     ++t->out.batches;
     tap_ok(!judged(t).ok, "a batch too many is refused");
     --t->out.batches;

@@ -47,7 +47,7 @@ for form in cpu gpu; do
     check 'keeps nothing but a gain' consistent "$work/json"
     check 'again, after what was kept' run 0 tune --devices 0 --form $form --seconds 0 --json "$work/json" $first
     check 'keeps nothing but a gain' consistent "$work/json"
-    check 'forgets' run 0 tune --devices 0 --forget
+    check 'forgets' run 0 tune --devices 0 $([ $form = gpu ] || echo --form cpu) --forget
     check 'says so' grep -q '^  nothing is kept$' "$work/out"
     check 'and no file is left' [ "$(find "$XDG_CACHE_HOME" -type f | wc -l)" -eq 0 ]
 done
