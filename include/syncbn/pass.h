@@ -139,10 +139,10 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of that channel
  * NaN; with constant statistics dx is NaN where dy is. If dy (x - mean), or its sum over up to 256
  * elements, overflows a float, weight_grad and dx of that channel are NaN, too. If
- * weight invstd^3 sum(dy (x - mean)) / n does, dx of that channel is NaN. Without values in
- * the whole group the gradients are zero. On out-of-order queues, and in host memory that the
- * driver copies, end a pass that accumulates gradients before you begin another that adds to the
- * same buffers.
+ * weight invstd^3 sum(dy (x - mean)) / n does, or, with from_output, invstd^2 sum(dy (x - mean)) / n,
+ * dx of that channel is NaN or Inf. Without values in the whole group the gradients are zero. On
+ * out-of-order queues, and in host memory that the driver copies, end a pass that accumulates
+ * gradients before you begin another that adds to the same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
  * layer's, and for other shapes than those of the forward pass. Where an error of sbn_forward

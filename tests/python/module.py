@@ -61,6 +61,9 @@ with tap.part("state"):
     none = dict(eps=0.0, track_running_stats=False)
     same = torch.equal(SyncBatchNorm(4, affine=False, **none)(x), SyncBatchNorm(4, **none)(x))
     tap.ok(same, "without eps, weight and running statistics")
+    tiny = torch.tensor([[1e-15], [-1e-15], [3e-15], [0.7e-15]], requires_grad=True)
+    SyncBatchNorm(1, affine=False, **none)(tiny).backward(tiny.detach().sign() * 1e12)
+    tap.ok(not tiny.grad.isfinite().any(), "dx whose factor overflows is NaN or Inf", tiny.grad)
     copies = {"deepcopy": copy.deepcopy(ours), "pickle": pickle.loads(pickle.dumps(ours))}
     for name, made in copies.items():
         tap.ok(tap.equal(step(copy.deepcopy(ours), x), step(made, x)), f"{name}: the same bits")

@@ -94,10 +94,12 @@ class Forms(nn.Module):
 
 
 class Turned(nn.Module):
-    """Outputs in another order where there is one sample, or a list of them."""
+    """Outputs in another order where there is one sample, or a list of them, or none."""
 
-    def forward(self, x, listed=False):
+    def forward(self, x, listed=False, last=False):
         made = {"y": x, "z": -x}
+        if last:
+            return x, None if len(x) > 1 else x
         return [*x] if listed else made if len(x) > 1 else dict(reversed(made.items()))
 
 
@@ -118,6 +120,7 @@ with tap.part("containers"):
     turned = DataParallel(Turned(), 3)
     tap.ok(torch.equal(turned(x)["z"], -x), "dictionaries by their keys, not by their order")
     tap.raises(ValueError, r"result: .*\[0, 1\] .*, got \[0\]", turned, x, listed=True)
+    tap.raises(ValueError, r"result: .* a NoneType .*, got a Tensor", turned, x, last=True)
     default = defaultdict(list, {"x": x})
     for given in OrderedDict(x=x), Named(x=x), default, Counter(x=x):
         got = DataParallel(nn.Identity(), 2)(given)

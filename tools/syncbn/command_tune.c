@@ -128,29 +128,37 @@ static void report_lines(tuning_run *r, const tuner_comparison *result)
     json_object_set_new(r->object, "problems", problems);
 }
 
-/* Keeps what has gained, or removes what was kept. */
-static int keep(tuning_run *r, int folder, int gain)
+static int cannot_be(tuning_run *r, const char *what)
+{
+    snprintf(r->error, sizeof r->error, "the cache's file of tuned numbers cannot be %s", what);
+    return SBN_IO_ERROR;
+}
+
+static int keep(tuning_run *r, int folder)
 {
     char name[SBN_CACHE_NAME], text[SBN_TUNING_TEXT];
-    int done = gain ? sbn__tuning_keep(folder, r->device->id, r->form, &r->best, name)
-                    : folder < 0 || sbn__tuning_forget(folder, r->device->id, r->form);
-    if (r->options->forget && r->options->form == SBN_FORM_AUTO && folder >= 0)
-        done &= sbn__tuning_forget(folder, r->device->id,
-                                   r->form == SBN_FORM_GPU ? SBN_FORM_CPU : SBN_FORM_GPU);
-    if (!done) {
-        snprintf(r->error, sizeof r->error, "the cache's file of tuned numbers cannot be %s",
-                 gain ? "written" : "removed");
-        return SBN_IO_ERROR;
-    }
+    if (!sbn__tuning_keep(folder, r->device->id, r->form, &r->best, name))
+        return cannot_be(r, "written");
     sbn__tuning_print(&r->best, text);
-    json_object_set_new(r->object, "kept", gain ? json_string(text) : json_null());
-    if (gain)
-        json_object_set_new(r->object, "file", json_string(name));
-    if (gain && !r->quiet)
+    json_object_set_new(r->object, "kept", json_string(text));
+    json_object_set_new(r->object, "file", json_string(name));
+    if (!r->quiet)
         printf("  kept: %s, in %s in the cache's folder\n", text, name);
-    else if (!r->quiet)
+    return SBN_SUCCESS;
+}
+
+/* Removes what was kept: on the user's word that of both forms, unless one is named. */
+static int forget(tuning_run *r, int folder)
+{
+    const int asked = r->options->forget, all = asked && r->options->form == SBN_FORM_AUTO;
+    for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU && folder >= 0; ++form)
+        if ((all || form == (int)r->form) &&
+            !sbn__tuning_forget(folder, r->device->id, (sbn_kernel_form)form))
+            return cannot_be(r, "removed");
+    json_object_set_new(r->object, "kept", json_null());
+    if (!r->quiet)
         printf("  nothing is kept%s\n",
-               r->options->forget ? "" : ": no number gains more than 2 % and than noise");
+               asked ? "" : ": no number gains more than 2 % and than noise");
     return SBN_SUCCESS;
 }
 
@@ -174,7 +182,7 @@ static int measure(tuning_run *r, int folder)
             status = search(r, n, 0, &gained);
     }
     if (status || memcmp(&r->best, &plan, sizeof plan) == 0)
-        return status ? status : keep(r, folder, 0);
+        return status ? status : forget(r, folder);
     /* Gains by chance that were taken one by one must stand together, in new rounds. */
     if (!r->quiet)
         puts("  together, once more:");
@@ -182,7 +190,7 @@ static int measure(tuning_run *r, int folder)
     if (status)
         return status;
     report_lines(r, &result);
-    return keep(r, folder, result.gain);
+    return result.gain ? keep(r, folder) : forget(r, folder);
 }
 
 static int tune_device(tuning_run *r, int folder)
@@ -228,7 +236,7 @@ static int run(const device_list *list, const command_options *o, json_output *o
                         .quiet = json_output_is_stdout(out)};
         r.object = begin(&r, number);
         json_array_append_new(devices, r.object);
-        if (o->forget ? keep(&r, folder, 0) : tune_device(&r, folder)) {
+        if (o->forget ? forget(&r, folder) : tune_device(&r, folder)) {
             fprintf(stderr, "syncbn: %s\n", r.error); /* whose lines may be a compiler's */
             exit_status = EXIT_FAILED;
         }

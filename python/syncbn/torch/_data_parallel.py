@@ -341,7 +341,7 @@ def _split(value: Any, replicas: int, dim: int) -> list[Any]:
     if isinstance(value, Tensor) and value.dim():
         return [_aligned(part) for part in torch.tensor_split(value, replicas, dim)]
     if isinstance(value, (list, tuple, dict)):
-        parts = [_split(inner, replicas, dim) for inner in _values(value)]
+        parts = [_split(value[key], replicas, dim) for key in _keys(value)]
         return [_with_values(value, [part[place] for part in parts]) for place in range(replicas)]
     return [value] * replicas
 
@@ -353,6 +353,10 @@ def _aligned(part: Tensor) -> Tensor:
 def _gathered(results: Sequence[Any], dim: int) -> Any:
     """The replicas' results as one."""
     first = results[0]
+    for result in results:
+        if _kind(result) is not _kind(first):
+            kinds = _kind(first).__name__, _kind(result).__name__
+            raise ValueError(f"result: expected a {kinds[0]} of each replica, got a {kinds[1]}")
     if isinstance(first, Tensor):
         return torch.cat(list(results), dim) if first.dim() else torch.stack(list(results))
     if isinstance(first, (list, tuple, dict)):
@@ -370,12 +374,12 @@ def _gathered(results: Sequence[Any], dim: int) -> Any:
     )
 
 
+def _kind(value: Any) -> type:
+    return Tensor if isinstance(value, Tensor) else type(value)
+
+
 def _keys(value: Any) -> list[Any]:
     return list(value if isinstance(value, dict) else range(len(value)))
-
-
-def _values(value: Any) -> list[Any]:
-    return list(value.values() if isinstance(value, dict) else value)
 
 
 def _with_values(like: Any, values: list[Any]) -> Any:
