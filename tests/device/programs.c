@@ -206,6 +206,7 @@ int main(void)
 {
     device_list list;
     size_t last = SIZE_MAX;
+    wraps_build_anew = 1;
     setenv("RUSTICL_ENABLE", "llvmpipe", 0);
     setenv("POCL_DEVICES", "pthread pthread", 0);
     /* PoCL, which may be told so already, compiles anew what is told twice. */

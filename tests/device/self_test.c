@@ -281,6 +281,7 @@ static void cached(void)
 void checks(void)
 {
     char words[192];
+    wraps_build_anew = 1;
     /* Kernels as users run them. */
     setenv("POCL_EXTRA_BUILD_FLAGS", "", 1);
     clGetDeviceInfo(device.device, CL_DEVICE_NAME, sizeof name, name, NULL);

@@ -11,7 +11,6 @@ static slice *const sets[SETS] = {at.slices, at.huge, at.more[0], at.more[1], at
 
 int stand_open(void)
 {
-    wraps_build_once = 1;
     fixture_one_thread();
     if (fixture_open(&at.device))
         return 1;

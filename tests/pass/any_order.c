@@ -354,7 +354,6 @@ static uint64_t run(uint64_t seed)
 void checks(void)
 {
     const int count = main_arguments[1] ? atoi(main_arguments[1]) : SEQUENCES;
-    wraps_build_once = 1;
     producer = fixture_queue(&device, 0);
     int differ = 0;
     for (int i = 0; i < count; ++i) {

@@ -326,7 +326,6 @@ static void check_shared_gradients(void)
 
 void checks(void)
 {
-    wraps_build_once = 1;
     check_behind_the_queue();
     check_copied_behind_the_queue();
     check_empty_behind_the_queue();

@@ -151,7 +151,6 @@ void checks(void)
 {
     static const problem *const plain[] = {&one, &two, NULL};
     static const cl_uint units = 2; /* on more these planes and strips are not whole passes */
-    wraps_build_once = 1;
     queues[0] = queue;
     queues[1] = fixture_queue(&device, 1);
     for (int kind = 0; kind < 2; ++kind) {

@@ -309,7 +309,6 @@ static void check_disagreement(void)
 
 void checks(void)
 {
-    wraps_build_once = 1;
     slice_open(&data, &device, queue, 0, SAMPLES, 1, 1, 1);
     check_variance();
     for (int option = 0; option < 16; ++option) {

@@ -199,10 +199,10 @@ extern cl_device_id wraps_says_of; /* the only device that answers so; NULL: all
 extern const char *wraps_build_with;
 
 /*
- * 1: a program of the same context, device, text and options as an earlier one is not built again:
- * kernels and binaries are the earlier one's, which stays.
+ * 0: a program of the same context, device, text and options as an earlier one is not built again: kernels
+ * and binaries are the earlier one's, which stays.
  */
-extern int wraps_build_once;
+extern int wraps_build_anew;
 
 /* For a function that is wrapped: the program that has a program's kernels. */
 cl_program wraps_program_of(cl_program program);

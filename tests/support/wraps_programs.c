@@ -1,4 +1,4 @@
-/* Programs: of another text, with more options, and built once, where a test asks for it. */
+/* Programs: each is built once; of another text, and with more options, where a test asks for it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct known {
 } known;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-int wraps_build_once;
+int wraps_build_anew;
 static known *all;
 
 static known *find(cl_program program)
@@ -41,7 +41,7 @@ static uint64_t digest_words(uint64_t digest, const void *bytes, size_t size)
 /* A new program has no text yet; what it is made of comes in pieces. Kernels are a context's. */
 static void known_has(cl_context context, cl_program program, const void *text, size_t size)
 {
-    if (!wraps_build_once)
+    if (wraps_build_anew)
         return;
     const uint64_t start = sbn__digest(SBN_DIGEST_START, &context, sizeof context);
     pthread_mutex_lock(&lock);
@@ -138,13 +138,16 @@ WRAP(cl_program, clCreateProgramWithSource,
     }
     char *copy = wanted_text ? replaced(count, texts, lengths) : NULL;
     const char *whole = copy;
-    cl_program program = copy ? __real_clCreateProgramWithSource(context, 1, &whole, NULL, code)
-                              : __real_clCreateProgramWithSource(context, count, texts, lengths,
-                                                                 code);
-    free(copy);
+    if (copy) {
+        count = 1;
+        texts = &whole;
+        lengths = NULL;
+    }
+    cl_program program = __real_clCreateProgramWithSource(context, count, texts, lengths, code);
     wraps_held[WRAPS_REFERENCES] += program != NULL;
     for (cl_uint i = 0; program && i < count; ++i)
         known_has(context, program, texts[i], lengths ? lengths[i] : strlen(texts[i]));
+    free(copy);
     return program;
 }
 
@@ -173,13 +176,14 @@ WRAP(cl_int, clBuildProgram,
     if (wraps_fails(WRAP_BUILD))
         return CL_BUILD_PROGRAM_FAILURE;
     char both[4096];
-    if (wraps_build_with &&
-        snprintf(both, sizeof both, "%s %s", options, wraps_build_with) >= (int)sizeof both)
-        abort();
+    if (wraps_build_with) {
+        if (snprintf(both, sizeof both, "%s %s", options, wraps_build_with) >= (int)sizeof both)
+            abort();
+        options = both;
+    }
     if (known_is_built(program, devices[0], options))
         return CL_SUCCESS;
-    const cl_int code = __real_clBuildProgram(program, count, devices,
-                                              wraps_build_with ? both : options, notify, data);
+    const cl_int code = __real_clBuildProgram(program, count, devices, options, notify, data);
     if (code == CL_SUCCESS)
         known_built(program);
     return code;

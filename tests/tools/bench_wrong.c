@@ -144,7 +144,6 @@ void checks(void)
     const device_info info = {.id = device.device, .type = "cpu", .form = SBN_FORM_CPU};
     const device_info *devices[] = {&info};
     bench b = {.devices = devices, .num_devices = 1, .budget = {.rounds = 1}};
-    wraps_build_once = 1;
     must(bench_open(&b, error), error);
     check_right(&b);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i)
