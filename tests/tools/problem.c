@@ -4,7 +4,7 @@
 #include "check/problem.h"
 #include "support/tap.h"
 
-/* Lines, and as what they are printed; NULL: as they are. */
+/* Lines, and as what they are printed, which reads as itself; NULL: as they are. */
 static const char *const lines[][2] = {
     {"mb32ic64"},
     {"mb1ic1il7"},
@@ -94,24 +94,21 @@ static const char *const wrong[][2] = {
 
 static void reads_as(const char *line, const char *expected)
 {
-    problem p, again;
-    char error[256] = "", printed[PROBLEM_LINE] = "", twice[PROBLEM_LINE] = "";
-    int good = problem_parse(line, &p, error, sizeof error) == 0;
-    if (good) {
+    problem p;
+    char error[256] = "", printed[PROBLEM_LINE] = "";
+    if (problem_parse(line, &p, error, sizeof error) == 0)
         problem_print(&p, printed, sizeof printed);
-        good = problem_parse(printed, &again, error, sizeof error) == 0;
-    }
-    if (good) {
-        problem_print(&again, twice, sizeof twice);
-        good = strcmp(printed, expected) == 0 && strcmp(twice, expected) == 0;
-    }
-    tap_ok(good, "printed and read again: %s -> %s%s", line, printed, error);
+    tap_ok(strcmp(printed, expected) == 0, "read and printed: %s -> %s%s", line, printed, error);
 }
 
 int main(void)
 {
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i)
-        reads_as(lines[i][0], lines[i][1] ? lines[i][1] : lines[i][0]);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+        const char *line = lines[i][0], *other = lines[i][1];
+        reads_as(line, other ? other : line);
+        if (other)
+            reads_as(other, other);
+    }
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         problem p;
         char error[256] = "";
