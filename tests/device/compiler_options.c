@@ -145,7 +145,6 @@ static void wrong_options(void)
 
 void checks(void)
 {
-    by("", 0, 0, SBN_COMPILER_PLAIN);
     by("cl_khr_fp64 cl_khr_icd", 16, 9, SBN_COMPILER_PLAIN);
     by("cl_nv_compiler_options", 0, 9, SBN_COMPILER_REGISTERS);
     by("cl_khr_icd cl_nv_compiler_options cl_khr_fp64", 32, 10, SBN_COMPILER_REGISTERS);
@@ -159,7 +158,6 @@ void checks(void)
     by("not_cl_nv_compiler_options cl_nv_compiler_options", 32, 9, SBN_COMPILER_REGISTERS);
     by("cl_intel_required_subgroup_size", 16, 0, SBN_COMPILER_SUB_GROUPS16);
     by("cl_intel_required_subgroup_size", 8, 0, SBN_COMPILER_PLAIN);
-    by("cl_intel_required_subgroup_size", 0, 0, SBN_COMPILER_PLAIN);
 
     const sbn_compiler nvidia = SBN_COMPILER_REGISTERS, intel = SBN_COMPILER_SUB_GROUPS16;
     options(SBN_COMPILER_PLAIN, SBN_PROGRAM_BACKWARD, 0, "", "");

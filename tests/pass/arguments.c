@@ -60,8 +60,6 @@ static void check_groups(void)
         GROUP(config.form, (sbn_kernel_form)3, "form|sbn_kernel_form|got 3"),
         GROUP(config.queues, none, NULL),
         GROUP(config.replicas, 2, "queues[1]|command queue|got NULL"),
-        GROUP(config.build_options, "-D this is not an option",
-              OPTIONS "the compiler of device|does not take|option"),
         GROUP(config.build_options, "-D float=nonsense",
               OPTIONS "the compiler of device|does not take|error:"),
         GROUP(config.build_options, "-w -cl-fast-relaxed-math",
