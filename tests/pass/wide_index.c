@@ -290,12 +290,8 @@ static int sum(const reduction *r, int is_small, int back, float scale, strip_su
 {
     const tensor t = tensor_of(r, is_small);
     const size_t elements = t.samples * t.channels * t.plane;
-    const size_t floats[SPACES] = {elements,
-                                   elements,
-                                   [COEFFICIENTS] = t.channels,
-                                   [MASK] = r->masked ? elements / 16 : 0,
-                                   [NARROW] = 2 * MOST_WORDS,
-                                   [WIDE] = 2 * MOST_WORDS};
+    const size_t mask = r->masked ? elements / 16 : 0, sums = 2 * MOST_WORDS;
+    const size_t floats[SPACES] = {elements, elements, 0, t.channels, 0, mask, sums, sums};
     if (!open_fields(floats))
         return 0;
     fill_strip(r, &t, scale);
