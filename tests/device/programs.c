@@ -76,8 +76,7 @@ static uint64_t run(const char *cache)
         tap_ok(0, "a group was made, with a sentence: %s", sbn_last_error());
     const life l = LIVE_WITH(group, .channels = CHANNELS);
     slice_reset(&data);
-    must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
+    fixture_train(&l, &data.shard);
     const uint64_t digest = digest_slice(SBN_DIGEST_START, &data);
     fixture_die(&l);
     return digest;

@@ -15,13 +15,6 @@ static life make_frozen(sbn_group *group)
     return l;
 }
 
-static int64_t tracked(const sbn_batchnorm *layer)
-{
-    int64_t batches;
-    must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "running statistics");
-    return batches;
-}
-
 static uint64_t digest_of_buffer(const sbn_buffer *buffer)
 {
     return digest_buffer(SBN_DIGEST_START, &data, buffer, data.elements);
@@ -43,7 +36,7 @@ static void check_alone(void)
     RIGHT(sbn_batchnorm_set_training(l.layer, 1));
     must(sbn_pass_end(pass, &result), "end");
     tap_ok(result.count == data.samples * data.plane && result.synchronised &&
-               tracked(l.layer) == 0,
+               fixture_batches(l.layer) == 0,
            "its count is this rank's, and no batch was tracked");
     must(sbn_backward(l.layer, &all, l.saved, 0, NULL), "sbn_backward");
     without.x.mem = NULL;
@@ -90,8 +83,7 @@ static void check_unread(sbn_kernel_form form, sbn_activation activation, int re
         *(frozen ? &few.x : &few.bias) = is_far ? (sbn_buffer){(cl_mem)l.group, (size_t)1 << 44}
                                                 : (sbn_buffer)SBN_BUFFER_INIT;
         must(sbn_batchnorm_set_frozen(l.layer, frozen), "sbn_batchnorm_set_frozen");
-        must(sbn_forward(l.layer, &all, l.saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(l.layer, &all, l.saved, 0, NULL), "sbn_backward");
+        fixture_train(&l, &all);
         const uint64_t right = digest_of_buffer(&data.shard.dx);
         slice_reset(&data);
         expect(sbn_backward(l.layer, &few, l.saved, 0, NULL), status, words[frozen],
@@ -109,10 +101,9 @@ static void check_flags(void)
            "frozen, in training");
     must(sbn_batchnorm_set_training(l.layer, 0), "train");
     must(sbn_batchnorm_set_training(l.layer, 1), "train");
-    must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_backward");
+    fixture_train(&l, &data.shard);
     const uint64_t right = digest_of_buffer(&data.shard.dx), y = digest_of_buffer(&data.shard.y);
-    tap_ok(tracked(l.layer) == 0, "train does not release");
+    tap_ok(fixture_batches(l.layer) == 0, "train does not release");
     slice_reset(&data);
     must(sbn_evaluate(l.layer, &data.shard), "sbn_evaluate");
     tap_ok(digest_of_buffer(&data.shard.y) == y, "evaluation gives the same bits");
@@ -122,7 +113,7 @@ static void check_flags(void)
     tap_ok(digest_of_buffer(&data.shard.dx) == right,
            "the frozen pass's backward is still that of constants");
     must(sbn_forward(l.layer, &data.shard, l.saved, 0, NULL), "sbn_forward");
-    tap_ok(tracked(l.layer) == 1, "released, it trains");
+    tap_ok(fixture_batches(l.layer) == 1, "released, it trains");
     REFUSED(sbn_batchnorm_set_training(l.layer, 2), "training|0 or 1|got 2");
     REFUSED(sbn_batchnorm_set_frozen(NULL, 1), "layer|NULL");
     fixture_die(&l);

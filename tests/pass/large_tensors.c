@@ -97,8 +97,7 @@ static void run(sbn_kernel_form form, sbn_layout layout, size_t replicas, part o
                    .dy = {of.tensors[DY].mem, offset}, .dx = {of.tensors[DX].mem, offset})};
     shards[1] = shards[0];
     shards[1].shape[0] = 0;
-    must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(l.layer, shards, l.saved, 0, NULL), "sbn_backward");
+    fixture_train(&l, shards);
     must(clFinish(queue), "clFinish");
     fixture_die(&l);
 }
@@ -147,8 +146,7 @@ static void check_gaps(void)
                              .y = {one[Y].mem}, .dy = {one[DY].mem}, .dx = {one[DX].mem});
     int right = 1;
     for (int view = 0; view < 2; ++view) {
-        must(sbn_forward(l.layer, &s, l.saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(l.layer, &s, l.saved, 0, NULL), "sbn_backward");
+        fixture_train(&l, &s);
         must(clFinish(queue), "clFinish");
         s.y.mem = large[Y].mem;
         s.dx.mem = large[DX].mem;

@@ -37,8 +37,7 @@ static void check_own(void)
             dy[e] = ldexpf((float)(1 + e % 3), 21);
         buffer_write(&s[0], &s[0].shard.dy, ELEMENTS, dy);
         buffer_write(&s[1], &s[1].shard.dy, 1, &infinite);
-        must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(l.layer, shards, l.saved, 0, NULL), "sbn_backward");
+        fixture_train(&l, shards);
         buffer_read(&s[0], &s[0].shard.weight_grad, 1, &sums[host][0]);
         buffer_read(&s[0], &s[0].shard.bias_grad, 1, &sums[host][1]);
         slices_close(s, 2);
@@ -61,8 +60,7 @@ static void check_largest(sbn_kernel_form form, sbn_layout layout)
     buffer_fill(&s, &s.shard.x, ALL, -FLT_MAX);
     buffer_write(&s, &s.shard.dy, ALL, dy);
     buffer_fill(&s, &s.shard.bias, CHANNELS, 1);
-    must(sbn_forward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_backward");
+    fixture_train(&l, &s.shard);
     must(sbn_saved_stats(l.saved, mean, var, NULL), "sbn_saved_stats");
     buffer_read(&s, &s.shard.y, 1, &y);
     buffer_read(&s, &s.shard.bias_grad, 1, &gradient);
@@ -105,8 +103,7 @@ void checks(void)
     tap_ok(mean == 0x1p-72f, "2^-64 is the sum: the mean is %a", (double)mean);
     buffer_write(&s, &s.shard.x, ELEMENTS, huge);
     buffer_fill(&s, &s.shard.dy, ELEMENTS, 1);
-    must(sbn_forward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(l.layer, &s.shard, l.saved, 0, NULL), "sbn_backward");
+    fixture_train(&l, &s.shard);
     must(sbn_saved_stats(l.saved, NULL, &var, NULL), "sbn_saved_stats");
     buffer_read(&s, &s.shard.weight_grad, 1, &gradients[0]);
     buffer_read(&s, &s.shard.bias_grad, 1, &gradients[1]);

@@ -122,8 +122,7 @@ static void check_wider(training *t)
     }
     train(t, 0);
     const long waits = wraps_calls[WRAP_WAIT], finished = wraps_calls[WRAP_FINISH];
-    must(sbn_forward(l.layer, shards, l.saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(l.layer, shards, l.saved, 0, NULL), "sbn_backward");
+    fixture_train(&l, shards);
     tap_ok(wraps_calls[WRAP_WAIT] == waits && wraps_calls[WRAP_FINISH] == finished,
            "%s: more channels: %ld waits for events, %ld for queues", t->p->what,
            wraps_calls[WRAP_WAIT] - waits, wraps_calls[WRAP_FINISH] - finished);

@@ -53,14 +53,14 @@ void check_late_errors(training *t)
                      "the next pass that is not refused");
     wraps_condemn(0);
     training_wait(t, &t->given, 1);
-    must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches), "running stats");
+    batches = fixture_batches(t->layer);
     tap_ok(batches == 3, "%s: which changes nothing: %lld batches", t->p->what, (long long)batches);
     train(t, 0);
     EXPECT_CONDEMNED(sbn_batchnorm_set_running_stats(t->layer, NULL, NULL, &batches),
                      "running statistics of layer \"batchnorm\": a forward pass has failed",
                      "running statistics are set");
     wraps_condemn(0);
-    must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches), "running stats");
+    batches = fixture_batches(t->layer);
     tap_ok(batches == 4, "%s: which sets nothing: %lld batches", t->p->what, (long long)batches);
     training_reset(t);
     train(t, 0);
@@ -138,14 +138,13 @@ void check_failed_updates(training *t)
                "%s: no later pass waits for an update that has failed: %s", t->p->what,
                sbn_strerror(told));
         wraps_condemn(0);
-        must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &batches), "running stats");
+        batches = fixture_batches(t->layer);
         tap_ok(batches == 2 + heard, "%s: nor counts it: %lld", t->p->what, (long long)batches);
     }
     const sbn_buffer counted = {t->layer->running->device.mem, 2 * t->p->channels};
     int right = 1, failed = 0;
     long waited = 0, later = 0;
     for (int n = 1; n < 16; ++n) {
-        int64_t after;
         waited -= wraps_calls[WRAP_WAIT];
         failed += WITH_FAILURE(WRAP_RETAIN_EVENT, n,
                                sbn_forward(t->layer, t->shards, t->saved, 0, NULL)) != SBN_SUCCESS;
@@ -155,8 +154,7 @@ void check_failed_updates(training *t)
         later -= wraps_calls[WRAP_WAIT];
         must(sbn_forward(t->layer, t->shards, t->saved, 0, NULL), "the one after it");
         later += wraps_calls[WRAP_WAIT];
-        must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &after), "running stats");
-        right = right && after == batches + 1;
+        right = fixture_batches(t->layer) == batches + 1 && right;
     }
     tap_ok(right && failed > 1 && waited == failed && later > 0,
            "%s: %d of 15 passes are refused, %ld behind their commands, the next behind %ld",
@@ -164,8 +162,7 @@ void check_failed_updates(training *t)
     must(sbn_batchnorm_set_running_stats(t->layer, mean, var, &batches), "set");
     const int status = WITH_FAILURE(WRAP_WRITE, 1,
                                     sbn_forward(t->layer, t->shards, t->saved, 0, NULL));
-    int64_t after;
-    must(sbn_batchnorm_running_stats(t->layer, NULL, NULL, &after), "running stats");
+    const int64_t after = fixture_batches(t->layer);
     tap_ok(status && after == batches,
            "%s: nor is one whose statistics were not sent counted: %lld", t->p->what,
            (long long)(after - batches));

@@ -109,8 +109,7 @@ static void check_larger(int function)
     int status = SBN_OUT_OF_MEMORY, n = 0;
     l.group->combines = 0;
     while (status && n < 100) {
-        must(sbn_forward(l.layer, &slices[0].shard, l.saved, 0, NULL), "sbn_forward");
-        must(sbn_backward(l.layer, &slices[0].shard, l.saved, 0, NULL), "sbn_backward");
+        fixture_train(&l, &slices[0].shard);
         status = WITH_FAILURE(function, ++n,
                               sbn_forward(larger.layer, &slices[1].shard, larger.saved, 0, NULL));
     }

@@ -83,8 +83,7 @@ static void train(const setting *as, const life *l, const float *x, const float 
     buffer_write(&data, &data.shard.x, SAMPLES, x);
     buffer_write(&data, &data.shard.dy, SAMPLES, dy);
     slice_reset(&data);
-    must(sbn_forward(l->layer, &data.shard, l->saved, 0, NULL), "sbn_forward");
-    must(sbn_backward(l->layer, &data.shard, l->saved, 0, NULL), "sbn_backward");
+    fixture_train(l, &data.shard);
     if (as->of.eps_mode != SBN_EPS_CLAMP)
         all_are_nan(as, &data.shard.y, what);
     all_are_nan(as, &data.shard.dx, what);
@@ -297,9 +296,8 @@ static int train_from_bytes(test_rank *m)
 
 static void check_disagreement(void)
 {
-    const size_t ones[] = {1, 1};
     test_ranks all;
-    ranks_open(&all, &device, 2, ones, ones, NULL);
+    ranks_open(&all, &device, 2, NULL, NULL, NULL);
     of_second = 1;
     ranks_do(&all, train_from_bytes);
     rank_expect(&all.of[1], SBN_DISAGREEMENT, "all ranks called backward|",

@@ -157,10 +157,23 @@ life fixture_live(sbn_group *group, sbn_batchnorm_config settings)
     return l;
 }
 
+void fixture_train(const life *l, const sbn_shard *shards)
+{
+    must(sbn_forward(l->layer, shards, l->saved, 0, NULL), "sbn_forward");
+    must(sbn_backward(l->layer, shards, l->saved, 0, NULL), "sbn_backward");
+}
+
 void fixture_die(const life *l)
 {
     fixture_end(l->layer, l->saved);
     must(sbn_group_destroy(l->group), "sbn_group_destroy");
+}
+
+int64_t fixture_batches(const sbn_batchnorm *layer)
+{
+    int64_t batches;
+    must(sbn_batchnorm_running_stats(layer, NULL, NULL, &batches), "sbn_batchnorm_running_stats");
+    return batches;
 }
 
 const char *data_path(const char *name)

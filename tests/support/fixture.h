@@ -65,7 +65,11 @@ typedef struct life {
 
 #define LIVE_WITH(group, ...) fixture_live(group, (sbn_batchnorm_config){__VA_ARGS__})
 life fixture_live(sbn_group *group, sbn_batchnorm_config settings);
+void fixture_train(const life *l, const sbn_shard *shards); /* a pass forward and one back */
 void fixture_die(const life *l);
+
+/* How many batches the running statistics have. */
+int64_t fixture_batches(const sbn_batchnorm *layer);
 
 /* The path of a file in tests/model/data, until the next call. */
 const char *data_path(const char *name);
