@@ -32,10 +32,8 @@ END
 printf '#!/bin/sh\ncase $1 in *:compile) echo -I%s ;; *:link) ;; *) exit 1 ;; esac\n' "$work/mpi" > "$work/bin/mpicc"
 chmod +x "$work/bin/mpicc"
 
-given() {
-    configure --libdir=/opt/q/lib MPI_CFLAGS="-I$work/mpi -DGIVEN" MPI_LIBS='-lm ' && make -s syncbn-config.cmake
-}
-check_run 'configure with the flags of an MPI' in_folder given given
+check_run 'configure with the flags of an MPI' in_folder given eval \
+    'configure --libdir=/opt/q/lib MPI_CFLAGS="-I$work/mpi -DGIVEN" MPI_LIBS="-lm " && make -s syncbn-config.cmake'
 pc=$work/given/syncbn-mpi.pc
 check 'syncbn-mpi.pc has them' grep -qx 'Cflags: -I${includedir} -I.*/mpi -DGIVEN' "$pc"
 check 'and its libraries' grep -qx 'Libs: -L${libdir} -lsyncbn-mpi -lm *' "$pc"

@@ -102,9 +102,6 @@ quickstart 1 check
 it_says 'make check failed'
 
 # --- stopped, and beside another one ----------------------------------------------------
-runs() { # PID
-    grep -q sleep "/proc/$1/cmdline" 2> /dev/null
-}
 wait_for() { # CONDITION...
     tries=0
     until eval "$@"; do
@@ -134,7 +131,7 @@ if possible 'stopped by a signal' 'there is no /proc' [ -e /proc/self/stat ]; th
     kill "$first"
     wait "$first"
     check 'SIGTERM: it ends by it' [ $? -eq 143 ]
-    check 'and its tests, too' wait_for '! runs "$pid"'
+    check 'and its tests, too' wait_for '! grep -q sleep "/proc/$pid/cmdline" 2> /dev/null'
     # What is left of it holds the lock for a moment.
     has flock && wait_for 'flock -n "$tree/build/quickstart-logs/lock" true'
     quickstart 0 build
