@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "exact/statistics.h"
-#include "group/group.h"
 #include "program/kernel_constants.h"
 #include "support/address_space.h"
 #include "support/main.h"

@@ -4,7 +4,6 @@
  * source (and others: tests/device/cache.c, tests/faults/group.c). On the first device of every
  * platform that has a usable one, and on one whose context has another one, too.
  */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

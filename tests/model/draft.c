@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -4,7 +4,6 @@
  * two, so that mean and variance are exactly those of one sample, and every output must have the bits of a batch of
  * one. The buffers name the first pages (tests/support/address_space.h): the library is told the size of the whole.
  */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,7 +1,5 @@
 /* Errors that come late, when passes that devices combine have returned. */
 #include "launch/layer_pass.h"
-#include "layer/running.h"
-#include "layer/saved.h"
 #include "pass/on_device.h"
 #include "support/stalls.h"
 #include "support/wraps.h"

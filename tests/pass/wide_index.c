@@ -10,7 +10,6 @@
 #include "base/activation.h"
 #include "check/mix.h"
 #include "exact/accumulator.h"
-#include "group/group.h"
 #include "launch/combining.h"
 #include "program/kernel_constants.h"
 #include "support/address_space.h"
