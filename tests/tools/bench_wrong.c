@@ -107,23 +107,14 @@ static void check_faults(const bench *b, size_t which)
 /* Both forms of the benchmark's kernels, both layouts, sizes that no vector divides. */
 static void check_right(const bench *b)
 {
-    static const char *const lines[] = {
-        "mb4ic8ih6iw7",
-        "mb4ic8ih6iw7,last",
-        "mb3ic70ih5iw5,last",
-        "mb33ic70",
-        "mb5ic20ih9iw11",
-        "mb6ic3ih40iw40",
-        "mb3ic5ih17iw3,plain",
-        "mb5ic300ih2iw2,last",
-        "mb7ic8ih6iw7,split5-1-1",
-        "mb4ic8ih6iw7,bf16,last",
-        "mb3ic5ih17iw3,f16,plain",
-        "mb5ic20ih9iw11,relu,last",
-        "mb33ic70,relu,add",
-        "mb3ic5ih17iw3,bf16,leaky,add,plain",
-        "mb7ic8ih6iw7,add,split5-1-1",
-    };
+    static const char *const lines[] = {"mb4ic8ih6iw7", "mb4ic8ih6iw7,last", "mb3ic70ih5iw5,last",
+                                        "mb33ic70", "mb5ic20ih9iw11", "mb6ic3ih40iw40",
+                                        "mb3ic5ih17iw3,plain", "mb5ic300ih2iw2,last",
+                                        /* Types, fusions and replicas of their own sizes. */
+                                        "mb7ic8ih6iw7,split5-1-1", "mb4ic8ih6iw7,bf16,last",
+                                        "mb3ic5ih17iw3,f16,plain", "mb5ic20ih9iw11,relu,last",
+                                        "mb33ic70,relu,add", "mb3ic5ih17iw3,bf16,leaky,add,plain",
+                                        "mb7ic8ih6iw7,add,split5-1-1"};
     char line[PROBLEM_LINE], error[RUNNER_ERROR];
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i)
         for (int gpu = 0; gpu <= sample_has_gpu_form(lines[i]); ++gpu) {
