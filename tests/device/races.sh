@@ -34,7 +34,7 @@ watch 'it runs on Oclgrind' "$ended" gpu mb20ic21,data=wide mb5ic19il3,last mb1i
 # Blocks of either layout with tails, in buffers with offsets and in views; strips of all channels that one may have;
 # rows of one element that do not fit the narrow format.
 watch 'it runs on Oclgrind' "$ended" cpu mb2ic2048il2,last mb3ic17ih3iw3,last,off1 mb3ic5ih15iw17,off1 \
-    mb5ic19il3,last,pitch3 mb2ic3il300,pitch1 mb3ic300,eps=0 mb1ic2il300,data=step,grad=step mb2ic3ih9iw9,grad=huge \
+    mb5ic19il3,last,pitch3 mb2ic3il300,pitch1 mb3ic2048,eps=0 mb1ic2il300,data=step,grad=step mb2ic3ih9iw9,grad=huge \
     mb3ic17il2,last,grad=huge mb1ic17il64,last,pitch3 mb3ic17ih3iw3,relu,last mb3ic17ih3iw3,add,last \
     mb3ic17,data=huge,grad=huge
 
