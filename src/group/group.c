@@ -9,6 +9,7 @@
 #include "base/versioned_struct.h"
 #include "device/commands.h"
 #include "program/build.h"
+#include "program/build_options.h"
 #include "program/cache.h"
 #include "program/compiler_options.h"
 
@@ -52,9 +53,11 @@ static int check_config(const sbn_group_config *config)
     if ((unsigned)config->form > SBN_FORM_GPU)
         return sbn__fail(SBN_INVALID_ARGUMENT, "form: expected an sbn_kernel_form, got %d",
                          (int)config->form);
+    const char *options = config->build_options;
+    const int status = options ? sbn__build_options_check(options) : SBN_SUCCESS;
     const sbn_transport *transport = config->transport;
-    if (!transport)
-        return SBN_SUCCESS;
+    if (status || !transport)
+        return status;
     if (!transport->start || !transport->test)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "transport: expected a table with start and test, got %s",

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "program/binary.h"
-#include "program/build_options.h"
 #include "program/compiler_options.h"
 #include "program/identity.h"
 #include "program/kernel_constants.h"
@@ -195,9 +194,7 @@ int sbn__program_build(sbn_program *program, const sbn_group_config *config)
 {
     const int caches = config->program_cache || is_worth_caching(program->device);
     const int cache = caches ? sbn__cache_open(config->program_cache, 1) : -1;
-    int status = sbn__build_options_check(program->options);
-    if (!status)
-        status = sbn__compiler_of(program->device, program->form, &program->compiler);
+    int status = sbn__compiler_of(program->device, program->form, &program->compiler);
     if (!status && sbn__program_exists(program, SBN_PROGRAM_APPLY))
         status = build_apply(program, cache, config);
     for (int which = 0; which < SBN_PROGRAM_APPLY && !status; ++which)

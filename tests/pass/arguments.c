@@ -67,6 +67,8 @@ static void check_groups(void)
     };
     REFUSE("group", create_group, good, state, rows);
     const refusal of_table[] = {
+        GROUP(config.replicas, 0, NULL),
+        GROUP(config.build_options, "-cl-mad-enable", OPTIONS "\"-cl-mad-enable\" is refused"),
         GROUP(table.size, 0, "transport|expected|size|SBN_TRANSPORT_INIT|got 0"),
         GROUP(table.start, NULL, "transport|expected|got no start"),
         GROUP(table.test, NULL, "transport|expected|got no test"),
