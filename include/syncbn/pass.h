@@ -139,8 +139,8 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of that channel
  * NaN; with constant statistics dx is NaN where dy is. If dy (x - mean), or its sum over up to 256
  * elements, overflows a float, weight_grad and dx of that channel are NaN, too. If
- * weight invstd^3 sum(dy (x - mean)) / n does, or, with from_output, invstd^2 sum(dy (x - mean)) / n,
- * dx of that channel is NaN or Inf. Without values in the whole group the gradients are zero. On
+ * invstd^2 sum(dy (x - mean)) / n does, or, without from_output, weight invstd times that, dx of that
+ * channel is NaN or Inf. Without values in the whole group the gradients are zero. On
  * out-of-order queues, and in host memory that the driver copies, end a pass that accumulates
  * gradients before you begin another that adds to the same buffers.
  *

@@ -192,6 +192,7 @@ static void check_at_once(int faulty)
 
 void checks(void)
 {
+    wraps_build_anew = 1;
     check_one_after_another();
     check_types();
     check_reductions();

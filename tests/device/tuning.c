@@ -170,6 +170,7 @@ static void groups(void)
 
 void checks(void)
 {
+    wraps_build_anew = 1;
     unsetenv("SYNCBN_TUNING");
     folder_begin();
     close(0); /* the lowest number is a folder's, too */

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "support/wraps.h"
-
 stand at;
 
 enum { SETS = 2 + LAYERS };

@@ -9,7 +9,6 @@
 #include "check/mix.h"
 #include "group/group.h"
 #include "support/main.h"
-#include "support/wraps.h"
 
 enum { REPLICAS = 3, CHANNELS = 5, LAYERS = 2, SAVED = 2, BATCHES = 4, STEPS = 30, SEQUENCES = 64 };
 

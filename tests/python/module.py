@@ -64,6 +64,12 @@ with tap.part("state"):
     tiny = torch.tensor([[1e-15], [-1e-15], [3e-15], [0.7e-15]], requires_grad=True)
     SyncBatchNorm(1, affine=False, **none)(tiny).backward(tiny.detach().sign() * 1e12)
     tap.ok(not tiny.grad.isfinite().any(), "dx whose factor overflows is NaN or Inf", tiny.grad)
+    tensor = torch.randn(70000, 4, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t):
+        y = SyncBatchNorm(4)(tensor)
+    tap.raises(RuntimeError, "backward: expected x of torch.float32, .*float16", y.sum().backward)
+    SyncBatchNorm(4)(tensor).backward(torch._efficientzerotensor(70000, 4))
+    tap.ok(tensor.grad.eq(0).all(), "a gradient of zeros, which has no memory")
     copies = {"deepcopy": copy.deepcopy(ours), "pickle": pickle.loads(pickle.dumps(ours))}
     for name, made in copies.items():
         tap.ok(tap.equal(step(copy.deepcopy(ours), x), step(made, x)), f"{name}: the same bits")

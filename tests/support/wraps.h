@@ -200,7 +200,8 @@ extern const char *wraps_build_with;
 
 /*
  * 0: a program of the same context, device, text and options as an earlier one is not built again: kernels
- * and binaries are the earlier one's, which stays.
+ * and binaries are the earlier one's, which stays. 1: all are built, as is needed where programs come from a
+ * cache and wraps_queries.c is not linked.
  */
 extern int wraps_build_anew;
 

@@ -151,10 +151,12 @@ static int keep(tuning_run *r, int folder)
 static int forget(tuning_run *r, int folder)
 {
     const int asked = r->options->forget, all = asked && r->options->form == SBN_FORM_AUTO;
+    int done = 1;
     for (int form = SBN_FORM_CPU; form <= SBN_FORM_GPU && folder >= 0; ++form)
-        if ((all || form == (int)r->form) &&
-            !sbn__tuning_forget(folder, r->device->id, (sbn_kernel_form)form))
-            return cannot_be(r, "removed");
+        if (all || form == (int)r->form)
+            done &= sbn__tuning_forget(folder, r->device->id, (sbn_kernel_form)form);
+    if (!done)
+        return cannot_be(r, "removed");
     json_object_set_new(r->object, "kept", json_null());
     if (!r->quiet)
         printf("  nothing is kept%s\n",

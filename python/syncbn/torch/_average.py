@@ -36,9 +36,9 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     with a fixed number of replicas, each with the same part of each batch, then ends with the same
     weights on every number of processes: doc/python.md says under which conditions.
 
-    It is a communication hook; there is one for a model. All processes call this after
-    DistributedDataParallel. timeout: seconds to wait for other processes in backward, before an
-    error names them.
+    It is a communication hook; there is one for a model, and none for a copy of it, for which it is
+    called again. All processes call this after DistributedDataParallel. timeout: seconds to wait
+    for other processes in backward, before an error names them.
 
     Gradients may be accumulated, in no_sync() or without it; without it each replica's are added to
     the former mean first, which rounds, too. In eval() a DataParallel has one loss, which counts

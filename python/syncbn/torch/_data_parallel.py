@@ -354,8 +354,8 @@ def _gathered(results: Sequence[Any], dim: int) -> Any:
     """The replicas' results as one."""
     first = results[0]
     for result in results:
-        if _kind(result) is not _kind(first):
-            kinds = _kind(first).__name__, _kind(result).__name__
+        if _kind(result) != _kind(first):
+            kinds = type(first).__name__, type(result).__name__
             raise ValueError(f"result: expected a {kinds[0]} of each replica, got a {kinds[1]}")
     if isinstance(first, Tensor):
         return torch.cat(list(results), dim) if first.dim() else torch.stack(list(results))
@@ -374,8 +374,9 @@ def _gathered(results: Sequence[Any], dim: int) -> Any:
     )
 
 
-def _kind(value: Any) -> type:
-    return Tensor if isinstance(value, Tensor) else type(value)
+def _kind(value: Any) -> Any:
+    kinds = Tensor, dict, (list, tuple)
+    return next((kind for kind in kinds if isinstance(value, kind)), type(value))
 
 
 def _keys(value: Any) -> list[Any]:

@@ -141,7 +141,6 @@ if dist.is_available():
 
         def get(self, key: str) -> Any:
             begin, pause = time.monotonic(), 0.001
-            # By numbers: before PyTorch 2.4 compare_set makes its bytes without the interpreter's lock.
             while not self._ask("add", f"{key}/set", 0):
                 # What interrupts waits for ranks that live.
                 seconds = min(self._seconds, _NAMES_COME) if self._interrupts else self._seconds
@@ -191,6 +190,7 @@ class DistributedTransport(Transport):
         self._timeout = timeout
         self._parts: list[DistributedTransport] = []
         self._calls = False  # the library, which may call back
+        self._is_here = False
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         # PyTorch has no public way to it.
         self._store = _Store(dist.distributed_c10d._get_default_store())
@@ -268,18 +268,16 @@ class DistributedTransport(Transport):
         """Waits until all ranks are here, because PyTorch's own wait has no such limit. Returns
         what interrupted it when all have come, who now make their groups."""
         end, pause = time.monotonic() + timeout, 0.001
-        absent = set(range(self._size))
         interrupt: BaseException | None = None
         try:
             # What `call` has kept, where this is a part.
             kept = self._whole.interrupts
             while True:
-                here = self._store.ask(end - time.monotonic(), self._here, "1", interrupts=kept)
-                if "0" not in here:
+                here = self._store.ask(end - time.monotonic(), self._come, interrupts=kept)
+                if here == self._size:
                     return None
                 if kept:
                     raise kept[0]
-                absent -= _those("1", here)
                 if time.monotonic() > end:
                     break
                 time.sleep(pause)
@@ -287,41 +285,54 @@ class DistributedTransport(Transport):
         except BaseException as error:
             interrupt = error
         try:
-            here = self._store.ask(_STORE_ANSWERS, self._leave)
+            all_are_here = self._store.ask(_STORE_ANSWERS, self._leave)
         except Exception as error:
             raise interrupt or error
-        if "0" not in here:
+        if all_are_here:
             return interrupt
         if interrupt:
             raise interrupt
+        add, others = self._store.own.add, [r for r in range(self._size) if r != self._rank]
+        came = {r: self._store.ask(_NAMES_COME, add, f"{self._path}came/{r}", 0) for r in others}
         # Those that never came, or else that came and left.
-        absent = absent or _those("0", here) - {self._rank}
+        absent = [r for r in others if came[r] == 0] or [r for r in others if came[r] % 2 == 0]
         raise _c.SyncBatchNormError(
             _c.CONSTANTS["SBN_TIMEOUT"],
             f"rank {self._rank} waited {timeout:g} s in its first pass for "
-            f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, sorted(absent)))}",
+            f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}",
         )
 
-    def _leave(self) -> str:
-        """Which ranks are here, all of them or without this one, which finds its name free when it
-        comes to the next pass."""
-        here = self._here("0")
-        if "0" in here:
-            self._store.own.add(self._made, -1)
-        return here
+    # By numbers alone: before version 2.4 PyTorch's compare_set makes its bytes without the
+    # interpreter's lock, which ends the process now and then.
 
-    def _here(self, mark: str) -> str:
-        """Which ranks are here, a digit of each, after this one's has become `mark`. Once all are
-        here the digits stay, so that nobody leaves while another goes on. (Before version 2.4 PyTorch
-        makes the bytes without the interpreter's lock: this is not asked often.)"""
-        seen, wanted = "", "0" * self._size
-        while True:
-            if "0" in wanted:
-                wanted = wanted[: self._rank] + mark + wanted[self._rank + 1 :]
-            now: str = self._store.own.compare_set(f"{self._path}here", seen, wanted).decode()
-            if now == wanted:
-                return now
-            seen = wanted = now
+    def _come(self) -> int:
+        """How many ranks are here, of which this is one."""
+        add, first = self._store.own.add, not self._is_here
+        self._is_here = True
+        if first:
+            add(f"{self._path}came/{self._rank}", 1)
+        return int(add(f"{self._path}here", int(first)))
+
+    def _leave(self) -> bool:
+        """Whether all ranks are here, which stays so. If not, this one leaves, and finds its name
+        free when it comes to the next pass."""
+        add, all_are_here = self._store.own.add, False
+        if self._is_here:
+            # One after the other, or two would miss that all were here; not behind one that has died.
+            key, end = f"{self._path}leaving", time.monotonic() + _STORE_ANSWERS / 2
+            while add(key, 1) > 1 and time.monotonic() < end:
+                add(key, -1)
+                time.sleep(0.001)
+            all_are_here = add(f"{self._path}here", -1) == self._size - 1
+            if all_are_here:
+                add(f"{self._path}here", 1)
+            else:
+                add(f"{self._path}came/{self._rank}", 1)
+                self._is_here = False
+            add(key, -1)
+        if not all_are_here:
+            add(self._made, -1)
+        return all_are_here
 
     def call(self, function: Callable[..., int], *arguments: Any) -> int:
         """Keeps what handlers of _SIGNALS raise: they run where Python enters a callback, before the
@@ -454,11 +465,6 @@ class DistributedTransport(Transport):
             if rank != self._rank and begun < request.place:
                 absent.append(rank)
         return absent
-
-
-def _those(mark: str, here: str) -> set[int]:
-    """The ranks with this digit."""
-    return {rank for rank, own in enumerate(here) if own == mark}
 
 
 def _ranks_of(process_group: dist.ProcessGroup) -> list[int]:

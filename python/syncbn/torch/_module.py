@@ -74,8 +74,8 @@ class SyncBatchNorm(_BatchNorm):
     same type and C, each has an N of its own, 0 too. Weight, bias and the running statistics are
     float32, or of a half type, whose values are then widened and rounded.
 
-    In eval() the layer is PyTorch's batch norm with the running statistics. In training the library
-    computes, also where there is one process.
+    In eval() the layer is PyTorch's batch norm with the running statistics, and takes the types that
+    that one takes. In training the library computes, also where there is one process.
 
     Errors. ValueError: an input, a parameter or a running statistic has a wrong shape, type or
     device, or there is one value per channel. SyncBatchNormError: another number of channels,

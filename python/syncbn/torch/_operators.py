@@ -132,7 +132,7 @@ def _backward(
         call.saved = Saved(made)
         size = saved.numel() - _BEHIND_BYTES
         _c.check(_load(call.saved.handle, saved.data_ptr(), size))
-    x, dy = (_passes.in_layout(tensor, made.settings.layout) for tensor in (x, dy))
+    x, dy = (_passes.in_memory(tensor, made.settings.layout) for tensor in (x, dy))
     (dx,), _dz, weight_grad, bias_grad = _passes.backward(
         call, weight, bias, [x], [dy], weight is not None, bias is not None, False
     )

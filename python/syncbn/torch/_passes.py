@@ -88,8 +88,8 @@ class Node(torch.autograd.Function):
         layer, running = call.layer, call.running
         group, layout = layer.group, layer.settings.layout
         replicas, device = group.replicas, group.device
-        xs = [in_layout(x, layout) for x in tensors[:replicas]]
-        residuals = [in_layout(z, layout) for z in tensors[replicas:]]
+        xs = [in_memory(x, layout) for x in tensors[:replicas]]
+        residuals = [in_memory(z, layout) for z in tensors[replicas:]]
         ys = [torch.empty_like(x) for x in xs]
         own_weight, own_bias = _affine(weight, bias)
         mean, var = running.rows if running else (None, None)
@@ -166,9 +166,12 @@ def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
     call: Call = ctx.call
     settings = call.layer.settings
     weight, bias, *xs = saved
-    # Hooks of saved tensors may give them back with other strides.
-    xs = [in_layout(x, settings.layout) for x in xs]
-    dys = [in_layout(dy, settings.layout) for dy in grads]
+    # Hooks of saved tensors may give them back with other strides, and not as another type.
+    xs = [in_memory(x, settings.layout) for x in xs]
+    dys = [in_memory(dy, settings.layout) for dy in grads]
+    for x, dy in zip(xs, dys):
+        if x.dtype is not dy.dtype:
+            raise RuntimeError(f"backward: expected x of {dy.dtype}, as it was, got {x.dtype}")
     _, wants_weight, wants_bias, *_ = ctx.needs_input_grad
     activated_sum = bool(ctx.residuals) and settings.activation != _IDENTITY
     dxs, dzs, weight_grad, bias_grad = backward(
@@ -312,6 +315,12 @@ def in_layout(x: Tensor, layout: int) -> Tensor:
     """The tensor, or a copy of it, dense in this layout."""
     format = torch.contiguous_format if layout == _NCHW else _CHANNELS_LAST[x.dim()]
     return x.contiguous(memory_format=format).resolve_neg()
+
+
+def in_memory(x: Tensor, layout: int) -> Tensor:
+    """The same, with memory: zeros may have none, and what a collective makes has it later."""
+    x = in_layout(x, layout)
+    return x if x.data_ptr() or not x.numel() else x.clone()
 
 
 def _fail(status: int, x: Tensor) -> None:
