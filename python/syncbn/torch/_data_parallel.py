@@ -375,6 +375,8 @@ def _gathered(results: Sequence[Any], dim: int) -> Any:
 
 
 def _kind(value: Any) -> Any:
+    if hasattr(value, "_fields"):
+        return type(value)
     kinds = Tensor, dict, (list, tuple)
     return next((kind for kind in kinds if isinstance(value, kind)), type(value))
 

@@ -24,6 +24,10 @@ _ANNOUNCE_AFTER = 0.1
 # The store has so many seconds for an answer, and for those that tell who is missing.
 _STORE_ANSWERS = 1.0
 _NAMES_COME = 5.0
+# What the last rank to come to a round adds to its end, where each that leaves adds 1, and how it
+# ended.
+_ALL_CAME = 1 << 32
+_ALL_ARE_HERE, _SOME_LEFT = 1, 2
 # What gloo, datetime and locks take for a wait without an end, in seconds.
 _ENDLESS = 1e9
 # Gloo's own timeout is that much longer than the group's, which names the ranks that are missing;
@@ -190,7 +194,7 @@ class DistributedTransport(Transport):
         self._timeout = timeout
         self._parts: list[DistributedTransport] = []
         self._calls = False  # the library, which may call back
-        self._is_here = False
+        self._round, self._rounds = 0, list[int]()  # the present one, and those that it has come to
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         # PyTorch has no public way to it.
         self._store = _Store(dist.distributed_c10d._get_default_store())
@@ -273,8 +277,7 @@ class DistributedTransport(Transport):
             # What `call` has kept, where this is a part.
             kept = self._whole.interrupts
             while True:
-                here = self._store.ask(end - time.monotonic(), self._come, interrupts=kept)
-                if here == self._size:
+                if self._store.ask(end - time.monotonic(), self._come, interrupts=kept):
                     return None
                 if kept:
                     raise kept[0]
@@ -292,47 +295,61 @@ class DistributedTransport(Transport):
             return interrupt
         if interrupt:
             raise interrupt
-        add, others = self._store.own.add, [r for r in range(self._size) if r != self._rank]
-        came = {r: self._store.ask(_NAMES_COME, add, f"{self._path}came/{r}", 0) for r in others}
-        # Those that never came, or else that came and left.
-        absent = [r for r in others if came[r] == 0] or [r for r in others if came[r] % 2 == 0]
+        others = [rank for rank in range(self._size) if rank != self._rank]
+        came = {rank: self._store.ask(_NAMES_COME, self._came, rank) for rank in others}
+        # Those that never came, or else that came and left, or have come since.
+        absent = [rank for rank in others if not any(came[rank])]
+        absent = absent or [rank for rank in others if not came[rank][-1]] or others
         raise _c.SyncBatchNormError(
             _c.CONSTANTS["SBN_TIMEOUT"],
             f"rank {self._rank} waited {timeout:g} s in its first pass for "
             f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}",
         )
 
-    # By numbers alone: before version 2.4 PyTorch's compare_set makes its bytes without the
-    # interpreter's lock, which ends the process now and then.
+    # Ranks come in rounds. The last one to come ends a round, and so does the first that leaves it:
+    # the store's key `end`, whose numbers are added, tells who was first. Those that stay go on in
+    # the next round. By numbers alone: before version 2.4 PyTorch's compare_set makes its bytes
+    # without the interpreter's lock, which ends the process now and then.
 
-    def _come(self) -> int:
-        """How many ranks are here, of which this is one."""
-        add, first = self._store.own.add, not self._is_here
-        self._is_here = True
-        if first:
-            add(f"{self._path}came/{self._rank}", 1)
-        return int(add(f"{self._path}here", int(first)))
+    def _come(self) -> bool:
+        """Whether all ranks are here, this one among them."""
+        add = self._store.own.add
+        while True:
+            path = f"{self._path}{self._round}/"
+            if self._round not in self._rounds and add(f"{path}end", 0) == 0:
+                self._rounds.append(self._round)
+                # Another thread may wait under this rank's name.
+                if add(f"{path}came/{self._rank}", 1) == 1 and add(f"{path}here", 1) == self._size:
+                    is_first = add(f"{path}end", _ALL_CAME) == _ALL_CAME
+                    add(f"{path}told", _ALL_ARE_HERE if is_first else _SOME_LEFT)
+            told = self._ended(path, add(f"{path}end", 0))
+            if told != _SOME_LEFT:
+                return told == _ALL_ARE_HERE
+            self._round += 1
+
+    def _ended(self, path: str, end: int) -> int:
+        """What ended a round; 0: nothing yet."""
+        if end > _ALL_CAME:
+            return int(self._store.own.add(f"{path}told", 0))
+        return _ALL_ARE_HERE if end == _ALL_CAME else _SOME_LEFT if end else 0
 
     def _leave(self) -> bool:
         """Whether all ranks are here, which stays so. If not, this one leaves, and finds its name
         free when it comes to the next pass."""
-        add, all_are_here = self._store.own.add, False
-        if self._is_here:
-            # One after the other, or two would miss that all were here; not behind one that has died.
-            key, end = f"{self._path}leaving", time.monotonic() + _STORE_ANSWERS / 2
-            while add(key, 1) > 1 and time.monotonic() < end:
-                add(key, -1)
-                time.sleep(0.001)
-            all_are_here = add(f"{self._path}here", -1) == self._size - 1
-            if all_are_here:
-                add(f"{self._path}here", 1)
-            else:
-                add(f"{self._path}came/{self._rank}", 1)
-                self._is_here = False
-            add(key, -1)
-        if not all_are_here:
+        add, path = self._store.own.add, f"{self._path}{self._round}/"
+        end, until = add(f"{path}end", 1), time.monotonic() + _STORE_ANSWERS / 2
+        # Alone behind the last one that has come; or the last one tells, at once unless it dies.
+        told = _ALL_ARE_HERE if end == _ALL_CAME + 1 else self._ended(path, end)
+        while not told and time.monotonic() < until:
+            told = self._ended(path, end)
+        if told != _ALL_ARE_HERE:
             add(self._made, -1)
-        return all_are_here
+        return told == _ALL_ARE_HERE
+
+    def _came(self, rank: int) -> list[int]:
+        """Has the rank come to the rounds that this one has come to?"""
+        add = self._store.own.add
+        return [add(f"{self._path}{number}/came/{rank}", 0) for number in self._rounds]
 
     def call(self, function: Callable[..., int], *arguments: Any) -> int:
         """Keeps what handlers of _SIGNALS raise: they run where Python enters a callback, before the

@@ -166,12 +166,9 @@ def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
     call: Call = ctx.call
     settings = call.layer.settings
     weight, bias, *xs = saved
-    # Hooks of saved tensors may give them back with other strides, and not as another type.
+    # Hooks of saved tensors may give them back with other strides.
     xs = [in_memory(x, settings.layout) for x in xs]
     dys = [in_memory(dy, settings.layout) for dy in grads]
-    for x, dy in zip(xs, dys):
-        if x.dtype is not dy.dtype:
-            raise RuntimeError(f"backward: expected x of {dy.dtype}, as it was, got {x.dtype}")
     _, wants_weight, wants_bias, *_ = ctx.needs_input_grad
     activated_sum = bool(ctx.residuals) and settings.activation != _IDENTITY
     dxs, dzs, weight_grad, bias_grad = backward(
@@ -204,6 +201,16 @@ def backward(
         raise RuntimeError(
             "backward: expected the process group of its forward, got one that ended"
         )
+    # Nor may such hooks give back others, in which the library would read and write.
+    for x, dy in zip(xs, dys):
+        if x.dtype is not dy.dtype:
+            raise RuntimeError(f"backward: expected x of {dy.dtype}, as it was, got {x.dtype}")
+    for row in (weight, bias):
+        if row is not None and row.size(-1) != layer.settings.channels:
+            raise RuntimeError(
+                f"backward: expected {layer.settings.channels} elements of weight and bias, as they "
+                f"were, got {tuple(row.shape)}"
+            )
     dxs = [torch.empty_like(x) for x in xs]
     dzs = [torch.empty_like(x) for x in xs] if wants_residual else []
     rows = group.replicas > 1
