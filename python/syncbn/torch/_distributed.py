@@ -194,7 +194,8 @@ class DistributedTransport(Transport):
         self._timeout = timeout
         self._parts: list[DistributedTransport] = []
         self._calls = False  # the library, which may call back
-        self._round, self._rounds = 0, list[int]()  # the present one, and those that it has come to
+        self._round = 0
+        self._rounds: list[int] = []  # that this rank has come to
         self._rank, self._size = dist.get_rank(process_group), dist.get_world_size(process_group)
         # PyTorch has no public way to it.
         self._store = _Store(dist.distributed_c10d._get_default_store())

@@ -201,7 +201,7 @@ def backward(
         raise RuntimeError(
             "backward: expected the process group of its forward, got one that ended"
         )
-    # Nor may such hooks give back others, in which the library would read and write.
+    # Hooks of saved tensors may give back smaller ones, past which the library would read and write.
     for x, dy in zip(xs, dys):
         if x.dtype is not dy.dtype:
             raise RuntimeError(f"backward: expected x of {dy.dtype}, as it was, got {x.dtype}")
@@ -325,7 +325,7 @@ def in_layout(x: Tensor, layout: int) -> Tensor:
 
 
 def in_memory(x: Tensor, layout: int) -> Tensor:
-    """The same, with memory: zeros may have none, and what a collective makes has it later."""
+    """The same with memory of its own: zeros may have none, and what a collective makes, later."""
     x = in_layout(x, layout)
     return x if x.data_ptr() or not x.numel() else x.clone()
 
