@@ -116,7 +116,7 @@ static const char *platform_advice(const platform_info *platform)
     return "";
 }
 
-/* Printed below a list without usable devices. The same packages are in INSTALL.md. */
+/* Printed below a list without usable devices. */
 static const char driver_advice[] =
     "\n"
     "There is no OpenCL device that syncbn can use. A device needs a driver:\n"

@@ -11,8 +11,8 @@ static const char help[] =
     "\n"
     "Finds numbers of the launch plan that a device is faster with, and keeps them for\n"
     "later groups on this device and driver, beside the compiled programs. Results keep\n"
-    "their bits. A number is kept only where it gains more than 2 % and than noise over\n"
-    "all problems, and makes none slower. Without problems: a short list of its own.\n"
+    "their bits. A number is kept only where its gain over all problems exceeds 2 % and\n"
+    "the noise, and where it makes none slower. Without problems: a short list of its own.\n"
     "\n"
     "  --devices LIST  numbers of `syncbn devices`, as 0,1; or cpu, gpu, accelerator:\n"
     "                  every usable one of this type (every usable device)\n"
@@ -160,7 +160,7 @@ static int forget(tuning_run *r, int folder)
     json_object_set_new(r->object, "kept", json_null());
     if (!r->quiet)
         printf("  nothing is kept%s\n",
-               asked ? "" : ": no number gains more than 2 % and than noise");
+               asked ? "" : ": no number's gain exceeds 2 % and the noise");
     return SBN_SUCCESS;
 }
 

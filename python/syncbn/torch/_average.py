@@ -40,9 +40,9 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     called again. All processes call this after DistributedDataParallel. timeout: seconds to wait
     for other processes in backward, before an error names them.
 
-    Gradients may be accumulated, in no_sync() or without it; without it each replica's are added to
-    the former mean first, which rounds, too. In eval() a DataParallel has one loss, which counts
-    for each of its replicas.
+    Gradients may be accumulated. Outside no_sync() each replica's new gradients are added to the
+    previous mean, which rounds once more. In eval() a DataParallel has one loss, which counts for
+    each of its replicas.
 
     Errors. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
     DataParallel has layers with gradients="group", or the world's backend is "mpi". In backward,

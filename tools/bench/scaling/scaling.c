@@ -313,7 +313,7 @@ static void average(double millions, size_t bucket_bytes)
     }
     if (rank == 0)
         printf("%d ranks, %.1f million floats each\n"
-               "sbn_average_gradients  %7.1f ms  %5.2f ns per float  8.06 bytes of each sent\n"
+               "sbn_average_gradients  %7.1f ms  %5.2f ns per float  8.05 bytes of each sent\n"
                "copies, MPI_FLOAT      %7.1f ms  %5.2f ns per float  4 bytes of each sent\n",
                ranks, (double)count * 1e-6, best[0] * 1e3, best[0] * 1e9 / (double)count,
                best[1] * 1e3, best[1] * 1e9 / (double)count);
