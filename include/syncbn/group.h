@@ -93,8 +93,9 @@ typedef struct sbn_group_config {
     /*
      * The folder that keeps compiled programs, and what `syncbn tune` has found. NULL:
      * $XDG_CACHE_HOME/syncbn, or ~/.cache/syncbn, where programs for CPUs are not kept and to which
-     * alone `syncbn tune` writes; "": none. A relative path is taken from the working directory at each compilation; give an absolute one. A
-     * folder that cannot be used is no error. doc/mpi.md, "Kernel caches", has the rules.
+     * alone `syncbn tune` writes; "": none. A relative path is taken from the working directory at
+     * each compilation; give an absolute one. A folder that cannot be used is no error. doc/mpi.md,
+     * "Kernel caches", has the rules.
      */
     const char *program_cache;
     /*
