@@ -146,6 +146,8 @@ def run_rank(folder, rank):
             expect("... and its group", f"the group failed earlier.*{told}", two, x)
             expect("... and nothing else", "nothing was raised", torch.relu, x)
             tap.ok(signal.getsignal(number) is handler, "... and its handler is set again")
+    # Which a driver's compiler sends when it ends.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
     # Rank 1 never comes, not even to the first pass, in which the ranks connect.
     two = model(timeout=LIMIT)
@@ -311,9 +313,36 @@ def run_stopped(folder, ends, rank):
     os._exit(0)
 
 
+def run_left(rank):
+    """Rank 0 leaves a pass to which rank 1 does not come, and ends as programs do."""
+    launch.join(f"{folder}/left", 2, rank)
+    layer = convert_sync_batchnorm(torch.nn.BatchNorm1d(8), timeout=20.0)
+    x, first = torch.randn(4, 8), torch.tensor([os.getpid()])
+    layer(x)
+    dist.broadcast(first, 0)
+    if rank == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            layer(x)
+        except KeyboardInterrupt:
+            return
+    end = time.monotonic() + 10
+    while rank == 1 and time.monotonic() < end:
+        try:
+            os.kill(int(first), 0)
+        except ProcessLookupError:
+            os._exit(0)
+        time.sleep(0.05)
+    os._exit(1)
+
+
 folder = sys.argv[1]
 statuses = launch.forked(2, run_stopped, folder, os.pipe())
 tap.ok(statuses == [0, 0], "both end", statuses)
+os.mkdir(f"{folder}/left")
+statuses = launch.forked(2, run_left)
+tap.ok(statuses == [0, 0], "a process that has left a pass ends at once", statuses)
 statuses = launch.forked(WORLD, run_rank, folder)
 tap.ok(statuses == [0, 7, 0], "all ranks end, rank 1 by dying", statuses)
 for rank in range(WORLD + 1):

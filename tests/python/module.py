@@ -307,6 +307,15 @@ with tap.part("leaks"):
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, _c.sbn_device_memory()
     tap.ok(after[1] == before[1], f"{passes} passes: no device memory", before, after)
     tap.ok(after[0] - before[0] < 4096, f"{passes} passes: no host memory", before, after)
+    if hasattr(torch.library, "custom_op"):
+        other = SyncBatchNorm(4, timeout=77.0)
+        losses = [other(x).sum() for _ in range(2)]
+        losses[0].backward(retain_graph=True)
+        for left, loss in zip((2, 1), losses):
+            tap.ok(other.group(1, None).awaits_backward(), f"{left} losses await backward")
+            loss.backward()
+        tap.ok(not other.group(1, None).awaits_backward(), "losses keep nothing after backward")
+        tap.raises(RuntimeError, "through the graph a second time", losses[0].backward)
 
 with tap.part("threads"):
     group = layer.group(1, None)

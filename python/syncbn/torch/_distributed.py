@@ -52,8 +52,6 @@ _TAGS = _HEADER, _WORDS, _REPEAT = (
     _c.CONSTANTS["SBN_TAG_REPEAT"],
 )
 
-_unfinished: list[DistributedTransport] = []
-
 
 class _Request:
     __slots__ = ("place", "started", "tag", "words", "work")
@@ -390,7 +388,8 @@ class DistributedTransport(Transport):
         """Lets go of the store, as a new world may need its address, and of gloo's threads."""
         for own in (self, *self._parts):
             if own._requests:
-                _unfinished.append(own)  # whose threads' end would wait for them
+                # It stays, past the end of the interpreter: its threads' end would wait for them.
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(own))
             else:
                 own._groups = {}
             own._store.close()

@@ -27,6 +27,8 @@ _IDENTITY = _c.CONSTANTS["SBN_IDENTITY"]
 _GLOBAL_GRADIENTS = _c.CONSTANTS["SBN_GLOBAL_GRADIENTS"]
 _TOO_FEW_VALUES = _c.CONSTANTS["SBN_TOO_FEW_VALUES"]
 _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
+# Whether autograd keeps what the nodes of this backward pass have saved (PyTorch 2).
+_keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
 
 
 class Running:
@@ -136,6 +138,7 @@ class Node(torch.autograd.Function):
                 backend.finish()
         if running:
             running.finish()
+            call.running = None
         ctx.save_for_backward(weight, bias, *xs)
         ctx.call, ctx.residuals = call, len(residuals)
         return ys[0] if replicas == 1 else tuple(ys)
@@ -176,6 +179,8 @@ def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
     )
     if ctx.residuals and not activated_sum:
         dzs = dys
+    if not _keeps_graph():
+        call.saved = None  # as autograd frees its tensors
     return (None, weight_grad, bias_grad, *dxs, *dzs)
 
 
