@@ -141,7 +141,7 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * elements, overflows a float, weight_grad and dx of that channel are NaN, too. If
  * invstd^2 sum(dy (x - mean)) / n does, or, without from_output, weight invstd times that, dx of that
  * channel is NaN or Inf. Without values in the whole group the gradients are zero. On
- * out-of-order queues, and in host memory that the driver copies, end a pass that accumulates
+ * out-of-order queues, and in host memory that is copied, end a pass that accumulates
  * gradients before you begin another that adds to the same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
@@ -258,7 +258,7 @@ typedef struct sbn_branch {
  * There are 1 to SBN_MAX_BRANCHES branches. The results are bit for bit those of one call per
  * layer, in the order of the branches. All layers are reduced before any output is written, so no
  * branch may write a tensor that another one reads or writes. Branches may share a replica's
- * weight_grad and bias_grad on an in-order queue, not in host memory that the driver copies, if the
+ * weight_grad and bias_grad on an in-order queue, not in host memory that is copied, if the
  * later ones have SBN_ACCUMULATE_GRADIENTS, which adds them up. A layer may occur several times,
  * with saved statistics of its own each time.
  *

@@ -118,13 +118,13 @@ typedef enum sbn_memory {
  * checkpoints and folding know only those.
  *
  * Host memory. With SBN_MEMORY_HOST all buffers of the shard are addresses of the host, aligned for
- * their type. On CPUs whose driver uses such memory as it is (PoCL's do), nothing is copied. Outputs
- * are complete when the call that makes them returns: sbn_pass_end, and those that begin and end a
- * pass, wait for the queue then, also for your commands on it. Until then, after an error too, the
- * memory must stay. Where the driver copies, begin functions wait, too: for `wait_list` and for what
- * is on an in-order queue. The sizes of the buffers are not known here, so they are not checked.
- * Replicas of both kinds may be in one call. A view that is written needs a driver that does not
- * copy.
+ * their type. On CPUs whose driver uses such memory as it is (PoCL's do), nothing is copied;
+ * elsewhere it is. Outputs are complete when the call that makes them returns: sbn_pass_end, and
+ * those that begin and end a pass, wait for the queue then, also for your commands on it. Until then,
+ * after an error too, the memory must stay. Where it is copied, begin functions wait, too: for
+ * `wait_list` and for what is on an in-order queue. The sizes of the buffers are not known here, so
+ * they are not checked. Replicas of both kinds may be in one call. A view that is written needs memory
+ * that is not copied.
  */
 typedef struct sbn_shard {
     size_t size;     /* sizeof(sbn_shard) */

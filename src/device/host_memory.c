@@ -6,10 +6,13 @@
 #include "device/commands.h"
 #include "program/identity.h"
 
+/* What is copied the library copies: drivers might use it, not aligned for vectors and in several buffers at once. */
 static int wrap(const sbn_replica *replica, void *address, size_t size, cl_mem *mem)
 {
-    return sbn__create_mem(replica, CL_MEM_USE_HOST_PTR, size, address,
-                           "clCreateBuffer on memory of the host", mem);
+    const cl_mem_flags how = replica->host_memory == SBN_HOST_MEMORY_COPIED ? CL_MEM_COPY_HOST_PTR
+                                                                            : CL_MEM_USE_HOST_PTR;
+    return sbn__create_mem(replica, how, size, address, "clCreateBuffer on memory of the host",
+                           mem);
 }
 
 static sbn_host_memory *place_of(sbn_replica *replica, const void *address)
@@ -39,19 +42,12 @@ void sbn__host_memory_give(sbn_replica *replica, void *address, size_t size, cl_
     *kept = (sbn_host_memory){address, size, mem};
 }
 
-int sbn__host_memory_fetch(sbn_replica *replica, cl_mem mem, size_t size)
+int sbn__host_memory_fetch(const sbn_replica *replica, void *address, size_t size, cl_mem mem)
 {
-    cl_int code = CL_SUCCESS;
-    if (replica->host_memory != SBN_HOST_MEMORY_COPIED)
-        return SBN_SUCCESS;
-    void *at = clEnqueueMapBuffer(replica->transfer_queue, mem, CL_TRUE, CL_MAP_READ, 0, size, 0,
-                                  NULL, NULL, &code);
-    if (code != CL_SUCCESS)
-        return sbn__check_cl(replica, "clEnqueueMapBuffer", code);
-    code = clEnqueueUnmapMemObject(replica->transfer_queue, mem, at, 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        code = clFinish(replica->transfer_queue);
-    return sbn__check_cl(replica, "clEnqueueUnmapMemObject", code);
+    return replica->host_memory != SBN_HOST_MEMORY_COPIED
+               ? SBN_SUCCESS
+               : sbn__read_now(replica, replica->transfer_queue, mem, 0, size, address,
+                               "memory of the host");
 }
 
 /* Writes to a buffer on memory that begins behind a page's, as tensors may, and looks there. */

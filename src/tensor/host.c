@@ -73,8 +73,8 @@ int sbn__host_open(sbn_host_buffers *buffers, const sbn_batchnorm *layer, sbn_re
         if (use->written && use->gap > 0 && replica->host_memory == SBN_HOST_MEMORY_COPIED)
             status = sbn__fail(SBN_INVALID_ARGUMENT,
                                "%s of layer \"%.48s\", rank %d, replica %zu: %s: expected a dense "
-                               "tensor in memory of the host, of which this device's driver keeps "
-                               "a copy, got a view",
+                               "tensor in memory of the host, which is copied for this device, "
+                               "got a view",
                                operation, layer->name, sbn_group_rank(layer->group), replica->index,
                                use->name);
         else if (use->buffer.mem)
@@ -109,7 +109,7 @@ int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event la
     for (size_t i = 0; i < buffers->count; ++i) {
         const sbn_host_buffer *buffer = &buffers->of[i];
         if (buffer->mem && buffer->written && !status)
-            status = sbn__host_memory_fetch(replica, buffer->mem, buffer->size);
+            status = sbn__host_memory_fetch(replica, buffer->address, buffer->size, buffer->mem);
         if (buffer->mem)
             sbn__host_memory_give(replica, buffer->address, buffer->size, buffer->mem);
     }

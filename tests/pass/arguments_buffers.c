@@ -172,8 +172,8 @@ static void check_host(void)
     REFUSE("memory of the host", stage_pass, a, host_state, rows);
     const refusal copied[] = {
         ROW(shards[0].y_pitch, CHANNELS * PLANE + 1,
-            "replica 0: y: expected a dense tensor in memory of the host, of which this device's "
-            "driver keeps a copy, got a view"),
+            "replica 0: y: expected a dense tensor in memory of the host, which is copied for this "
+            "device, got a view"),
         ROW(shards[0].x, first->y, NULL),
         ROW(shards[0].x_pitch, CHANNELS * PLANE + 1, NULL),
         ROW(shards[0].y_pitch, CHANNELS * PLANE + 1, NULL),
@@ -181,7 +181,7 @@ static void check_host(void)
     };
     const int before = replicas[0].host_memory;
     replicas[0].host_memory = replicas[1].host_memory = SBN_HOST_MEMORY_COPIED;
-    REFUSE("a copy of the driver", stage_pass, a, host_state, copied);
+    REFUSE("a copy for the device", stage_pass, a, host_state, copied);
     replicas[0].host_memory = replicas[1].host_memory = before;
 }
 

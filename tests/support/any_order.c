@@ -5,7 +5,7 @@
  * A caller's event is a user event. ANY_ORDER is the seed:
  *
  *   seed % 2    0: the newest command first; 1: any
- *   seed / 2    odd: buffers on memory of the host are copies of it
+ *   seed / 2    odd: a buffer on memory of the host is a copy of it
  *
  * ANY_ORDER_DROPS=N drops every N-th wait list, so that a test of this file fails.
  */
@@ -22,9 +22,6 @@
 
 /* So many questions for the state of commands are answered before one runs. */
 #define PATIENCE 16
-
-/* Before the memory of a copied buffer: where it is copied from. */
-#define APART 128
 
 enum { MOST = 1 << 16, DIMENSIONS = 3, PATTERN = 16 };
 enum { MARKER, KERNEL, READ, WRITE, FILL, MAP, UNMAP };
@@ -331,28 +328,16 @@ ENQUEUES(enqueue_marker, cl_command_queue queue)
     return HOLD(CL_FALSE, .kind = MARKER);
 }
 
-/* What a buffer is a copy of; NULL: it is none. */
-static char *host_of(cl_mem buffer)
-{
-    char *own = NULL;
-    if (copying)
-        real->clGetMemObjectInfo(buffer, CL_MEM_HOST_PTR, sizeof own, &own, NULL);
-    return own ? *(char **)(void *)(own - APART) : NULL;
-}
-
-/* The copy is read when the command runs; that other memory is the buffer's own. */
+/* Of memory that is the buffer's own. */
 static void *CL_API_CALL enqueue_map(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
                                      cl_map_flags flags, size_t at, size_t size, cl_uint count,
                                      const cl_event *list, cl_event *event, cl_int *code)
 {
     cl_int status;
-    char *const host = host_of(buffer);
-    void *place = host ? host + at
-                       : real->clEnqueueMapBuffer(queue, buffer, CL_TRUE, flags, at, size, 0, NULL,
-                                                  NULL, &status);
+    void *place = real->clEnqueueMapBuffer(queue, buffer, CL_TRUE, flags, at, size, 0, NULL, NULL,
+                                           &status);
     if (place)
-        status = HOLD(blocking, .kind = host ? READ : MAP, .to = buffer, .at = at, .size = size,
-                      .host = place);
+        status = HOLD(blocking, .kind = MAP);
     if (code)
         *code = status;
     return place;
@@ -360,20 +345,14 @@ static void *CL_API_CALL enqueue_map(cl_command_queue queue, cl_mem buffer, cl_b
 
 ENQUEUES(enqueue_unmap, cl_command_queue queue, cl_mem buffer, void *place)
 {
-    return HOLD(CL_FALSE, .kind = host_of(buffer) ? MAP : UNMAP, .to = buffer, .host = place);
+    return HOLD(CL_FALSE, .kind = UNMAP, .to = buffer, .host = place);
 }
 
-/* The block of a copy stays allocated. */
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size,
                                         void *host, cl_int *code)
 {
-    if (copying && flags & CL_MEM_USE_HOST_PTR) {
-        char *const block = aligned_alloc(APART, (APART + size + APART - 1) / APART * APART);
-        if (!block)
-            fail("no memory", 0);
-        memcpy(block, &host, sizeof host);
-        host = memcpy(block + APART, host, size);
-    }
+    if (copying && flags & CL_MEM_USE_HOST_PTR)
+        flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
     return real->clCreateBuffer(context, flags, size, host, code);
 }
 

@@ -80,7 +80,7 @@ static const char *const wrong[][2] = {
     {"mb4ic4,output,leaky=0", "expected a slope of 2^-14 to 2^14, got 0"},
     {"mb4ic4,pitch=3", "did you mean pitch3?"},
     {"mb4ic4,pitch3x", "number"},
-    {"mb4ic4,copied,xpitch3", "driver copies"},
+    {"mb4ic4,copied,xpitch3", "memory is copied"},
     {"mb4ic4,frozen,untracked", "no running statistics"},
     {"mb4ic4,given0,untracked", "no running statistics"},
     {"mb4ic4,given", "did you mean given0?"},

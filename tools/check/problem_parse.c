@@ -292,7 +292,7 @@ static int judge(parser *in)
     if (!p->track && (p->frozen || p->given))
         return parser_fail(in, "frozen and given: an untracked layer has no running statistics");
     if (p->memory == PROBLEM_COPIED && p->gap)
-        return parser_fail(in, "copied: a view cannot be written where the driver copies");
+        return parser_fail(in, "copied: a view cannot be written where memory is copied");
     if (p->branch > 2)
         return parser_fail(in, "branch%llu: there are two places, 0 and 1",
                            (unsigned long long)p->branch - 1);
