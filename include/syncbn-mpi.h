@@ -41,8 +41,9 @@
  * How to end a job after a timeout or sbn_group_abort. End the passes, and destroy group and
  * transport as usual, on all ranks. If sbn_mpi_destroy returns SBN_SUCCESS, the late ranks have
  * come to the pass that the others gave up, and MPI_Finalize is safe. If it returns SBN_TIMEOUT,
- * some rank never joined a reduction, because it did not come or came with another call (it has
- * SBN_SUCCESS itself then): nothing can cancel that, and MPI_Finalize may wait for ever.
+ * some rank never joined a reduction, because it did not come, came with another call, or gave up
+ * when several passes had begun (it has SBN_SUCCESS itself then): nothing can cancel that, and
+ * MPI_Finalize may wait for ever.
  * Then save what is worth saving, and call
  *
  *   MPI_Abort(MPI_COMM_WORLD, status);     any status, 0 for a job that may end so
