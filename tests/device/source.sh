@@ -112,8 +112,6 @@ no_faults 'no option that lets the compiler contract or round freely, but in the
 no_faults 'the list of those refused is found, and calls no OpenCL' \
     "$([ "$(options_in "$list" | wc -l)" -ge 10 ] || echo "not found: '$list'"
        grep -nE 'cl[A-Z][A-Za-z]+ *\(' "$list")"
-# And the library asks it before it makes anything.
-check 'build options are looked at' grep -q 'build_options_check(options)' "$srcdir/src/group/group.c"
 
 # planted WHAT LINE: the fault is found when the line joins a kernel.
 planted() {

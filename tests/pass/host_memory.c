@@ -17,6 +17,7 @@ enum { MOST = ALIGNMENT / sizeof(float) + SAMPLES * CHANNELS * LARGE_PLANE };
 
 static _Alignas(ALIGNMENT) float memory_of[BUFFERS][MOST];
 
+/* An element before each keeps buffers off the begin of a page. */
 static sbn_shard shard_at(size_t offset, size_t plane)
 {
     sbn_shard s = SHARD_WITH(.dims = 3, .shape = {SAMPLES, CHANNELS, plane},
@@ -27,12 +28,6 @@ static sbn_shard shard_at(size_t offset, size_t plane)
     for (size_t i = 0; i < BUFFERS; ++i)
         *all[i] = (sbn_buffer){(cl_mem)memory_of[i], offset};
     return s;
-}
-
-/* One element before each keeps buffers off the begin of a page. */
-static sbn_shard open_shard(void)
-{
-    return shard_at(1, PLANE);
 }
 
 /* A group fails with its device: each pass has another one. Of bfloat16s, channels last, with a residual and a mask. */
@@ -48,7 +43,7 @@ static life live(cl_command_queue on, int host_combines)
 static long check_failures(int host_combines, int copied)
 {
     static const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-    const sbn_shard shard = open_shard();
+    const sbn_shard shard = shard_at(1, PLANE);
     int failed = 0, silent = 0, status = 1;
     long calls = 0;
     for (int n = 1; status; ++n) {
@@ -74,7 +69,7 @@ static long check_failures(int host_combines, int copied)
 /* A command that fails on the device is the pass's own failure, though others have followed. */
 static void check_condemned(cl_command_queue on, int host_combines, operation op)
 {
-    const sbn_shard shard = open_shard();
+    const sbn_shard shard = shard_at(1, PLANE);
     int told = 0, n = 1, condemned = 1;
     for (; condemned; ++n) {
         life l = live(on, host_combines);
@@ -92,7 +87,7 @@ static void check_condemned(cl_command_queue on, int host_combines, operation op
 /* So it is of one before the last, of a pass that has only been begun. */
 static void check_begun(void)
 {
-    const sbn_shard shard = open_shard();
+    const sbn_shard shard = shard_at(1, PLANE);
     const life l = live(queue, 0);
     sbn_pass *pass;
     must(sbn_forward_begin(l.layer, &shard, l.saved, 0, &pass), "begin");
@@ -106,7 +101,7 @@ static void check_begun(void)
 /* Weights and running statistics that a pass reads ahead of its commands: behind the wait list. */
 static void check_read_ahead(void)
 {
-    sbn_shard shard = open_shard();
+    sbn_shard shard = shard_at(1, PLANE);
     float mean[CHANNELS], var[CHANNELS];
     life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS,
                        .activation = SBN_LEAKY_RELU, .from_output = 1);
@@ -186,7 +181,7 @@ static void check_empty(cl_command_queue on, cl_command_queue other, const char 
     life l = LIVE_WITH(fixture_group(on, 1, SBN_FORM_CPU), .channels = CHANNELS);
     sbn_shard bare = SHARD_WITH(.dims = 3, .shape = {0, CHANNELS, PLANE},
                                 .memory = SBN_MEMORY_HOST);
-    sbn_shard full = open_shard();
+    sbn_shard full = shard_at(1, PLANE);
     full.shape[0] = 0;
     for (operation op = FORWARD; op <= EVALUATE; op += EVALUATE - FORWARD)
         tap_ok(is_complete(&l, &bare, op, other) + is_complete(&l, &full, op, other) == 2,
@@ -198,7 +193,7 @@ static void check_empty(cl_command_queue on, cl_command_queue other, const char 
 /* On a queue in order, statistics and weights that an earlier command of the caller's writes need no wait list. */
 static void check_behind_the_queue(void)
 {
-    sbn_shard shard = open_shard();
+    sbn_shard shard = shard_at(1, PLANE);
     float *const given = (float *)shard.running_mean.mem + shard.running_mean.offset;
     float mean[CHANNELS];
     life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS);
@@ -241,10 +236,10 @@ static void check_copied_behind_the_queue(void)
 static void check_empty_behind_the_queue(void)
 {
     float mean[CHANNELS] = {0}, var[CHANNELS];
-    sbn_shard shards[2] = {open_shard(), SHARD_WITH(.dims = 3, .shape = {0, CHANNELS, PLANE},
-                                                    .memory = SBN_MEMORY_HOST,
-                                                    .running_mean = SBN_HOST_BUFFER(mean),
-                                                    .running_var = SBN_HOST_BUFFER(var))};
+    sbn_shard shards[2] = {shard_at(1, PLANE), SHARD_WITH(.dims = 3, .shape = {0, CHANNELS, PLANE},
+                                                          .memory = SBN_MEMORY_HOST,
+                                                          .running_mean = SBN_HOST_BUFFER(mean),
+                                                          .running_var = SBN_HOST_BUFFER(var))};
     const cl_command_queue queues[2] = {queue, fixture_queue(&device, 0)};
     float *const given = (float *)shards->running_mean.mem + shards->running_mean.offset;
     life l = LIVE_WITH(GROUP_WITH(queues, .replicas = 2), .channels = CHANNELS);
@@ -302,7 +297,7 @@ static void check_shared_gradients(void)
     const life l = LIVE_WITH(fixture_group(queue, 1, SBN_FORM_CPU), .channels = CHANNELS,
                              .track_running_stats = OFF);
     const life second = LIVE_WITH(l.group, .channels = CHANNELS, .track_running_stats = OFF);
-    sbn_shard one = open_shard(), other = open_shard();
+    sbn_shard one = shard_at(1, PLANE), other = shard_at(1, PLANE);
     other.y = one.residual;
     other.dx = one.residual_grad;
     one.residual = one.residual_grad = other.residual = other.residual_grad =

@@ -11,11 +11,7 @@ import torch.nn as nn
 import torch._dynamo.testing
 from torch._subclasses import FakeTensorMode
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor.parallel import (
-    ColwiseParallel,
-    RowwiseParallel,
-    parallelize_module,
-)
+from torch.distributed.tensor import parallel
 from torch.fx.experimental.proxy_tensor import make_fx
 
 import launch
@@ -57,16 +53,14 @@ def tensor_parallel():
     """Does a network whose linear layers are split give what the whole one does? The layer's x is the
     result of a collective, whose memory comes later."""
     whole = nn.Sequential(nn.Linear(4, 8), nn.Linear(8, 6), nn.BatchNorm1d(6))
-    split = parallelize_module(
-        convert_sync_batchnorm(copy.deepcopy(whole)),
-        init_device_mesh("cpu", (2,)),
-        {"0": ColwiseParallel(), "1": RowwiseParallel()},
-    )
+    split, mesh = convert_sync_batchnorm(copy.deepcopy(whole)), init_device_mesh("cpu", (2,))
+    plan = {"0": parallel.ColwiseParallel(), "1": parallel.RowwiseParallel()}
+    split = parallel.parallelize_module(split, mesh, plan)
     x, results = torch.randn(8, 4), []
     for network, given in (split, x), (whole.double(), x.double()):
         y = network(given)
         y.pow(3).sum().backward()
-        tensors = y, network[2].weight.grad, network[2].running_var
+        tensors = y, network[2].weight.grad, network[2].running_mean
         results.append([tensor.double() for tensor in tensors])
     return tap.near(*results, rtol=1e-4, atol=1e-4)
 

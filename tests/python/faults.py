@@ -328,13 +328,9 @@ def run_left(rank):
         except KeyboardInterrupt:
             return
     end = time.monotonic() + 10
-    while rank == 1 and time.monotonic() < end:
-        try:
-            os.kill(int(first), 0)
-        except ProcessLookupError:
-            os._exit(0)
+    while os.path.exists(f"/proc/{first.item()}") and time.monotonic() < end:
         time.sleep(0.05)
-    os._exit(1)
+    os._exit(rank == 0 or time.monotonic() > end)
 
 
 folder = sys.argv[1]
