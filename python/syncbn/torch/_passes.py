@@ -27,7 +27,7 @@ _IDENTITY = _c.CONSTANTS["SBN_IDENTITY"]
 _GLOBAL_GRADIENTS = _c.CONSTANTS["SBN_GLOBAL_GRADIENTS"]
 _TOO_FEW_VALUES = _c.CONSTANTS["SBN_TOO_FEW_VALUES"]
 _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
-# Whether autograd keeps what the nodes of this backward pass have saved (PyTorch 2).
+# Whether autograd keeps what the nodes of this backward pass have saved (PyTorch 2.5).
 _keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
 
 
@@ -199,7 +199,10 @@ def backward(
     xs, dys   of each replica, in the call's layout
     """
     layer, saved = call.layer, call.saved
-    assert saved is not None
+    if saved is None:
+        raise RuntimeError(
+            "backward: expected saved statistics, got a graph whose backward pass has been made"
+        )
     group, device = layer.group, layer.group.device
     device.check_process()
     if layer.handle is None:
