@@ -327,7 +327,7 @@ def run_left(rank):
             layer(x)
         except KeyboardInterrupt:
             return
-    end = time.monotonic() + 10
+    end = time.monotonic() + 20
     while os.path.exists(f"/proc/{first.item()}") and time.monotonic() < end:
         time.sleep(0.05)
     os._exit(rank == 0 or time.monotonic() > end)
