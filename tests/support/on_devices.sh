@@ -31,19 +31,19 @@ groups=0
 # another one than most tests run on, into $work/problems.
 choose() {
     # Floats and halves, and one fusion; so on PoCL in the GPU form.
-    skipped='bf16|leaky|relu(,[^a]|$)' every=6
+    skipped='bf16|leaky|relu(,[^a]|$)' every=6 variants='f16|leaky|relu|,add|output|pitch'
     case ${CHECK-}:$1 in
     full:*) skipped='^$' ;;
     *:*pthread*) skipped="($skipped).*form=gpu|form=gpu.*($skipped)" ;;
     # A group of all devices has nothing new.
-    *:all) skipped='f16|leaky|relu|,add|output|pitch|form=gpu' ;;
-    *:*llvmpipe*) skipped='f16|leaky|relu|,add|output|pitch' every=24 ;;
+    *:all) skipped="$variants|form=gpu" ;;
+    *:*llvmpipe*) skipped=$variants every=24 ;;
     esac
     list=$work/all
     case $1 in
     *llvmpipe* | all) [ ! -e "$work/others" ] || list=$work/others ;;
     esac
-    # Pairs need more kernels than the problems that are judged there, and few have kernels that those have.
+    # Pairs are many.
     case ${CHECK-}:$1:$list in
     full:*) ;;
     *llvmpipe*:*others) every=120 ;;
