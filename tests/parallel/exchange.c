@@ -216,10 +216,13 @@ static void check_words(void)
 
 void checks(void)
 {
+    /* Its programs serve all groups. */
+    const life kept = LIVE_WITH(GROUP_WITH(&queue), .channels = 1);
     check_words();
     check_bits();
     check_broadcast();
     check_beside();
     check_held_queue(0);
     check_held_queue(1);
+    fixture_die(&kept);
 }
