@@ -44,14 +44,12 @@ mpi_examples = examples/data_parallel examples/minimal_mpi
 if HAVE_CLBLAST
 mpi_examples += examples/train_fashion
 endif
-# Those that are timed before those that are patient (tests/local.mk): make starts them in this order.
 mpi_scripts = tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/parallel.sh tests/mpi/demo.sh tests/mpi/problems.sh
 # Open MPI launches on hosts in another way.
 mpich_scripts = tests/mpi/hosts.sh
 EXTRA_DIST += tests/mpi/common.sh $(mpi_scripts) $(mpich_scripts)
 if HAVE_MPI
 TESTS += $(mpi_scripts) $(mpich_scripts)
-PATIENT_TESTS += tests/mpi/problems.sh tests/mpi/demo.sh
 TIMED_TESTS += $(filter-out $(PATIENT_TESTS),$(mpi_scripts)) $(mpich_scripts)
 ASAN_TESTS += tests/mpi/faults.sh tests/mpi/groups.sh tests/mpi/problems.sh
 mpi_script_programs = $(mpi_programs)

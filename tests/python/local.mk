@@ -8,4 +8,3 @@ EXTRA_DIST += $(python_tests) $(newest_pytorch_tests) tests/python/backend.cpp t
 	tests/python/launch.py tests/python/run.sh tests/python/tap.py
 TESTS += $(python_tests)
 TIMED_TESTS += tests/python/average.py tests/python/faults.py
-PATIENT_TESTS += tests/python/bits.py
