@@ -11,8 +11,9 @@ pocl=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl.icd
 [ -e "$pocl" ] || skip_all "there is no $pocl"
 mkdir "$work/vendors" && cp "$pocl" "$work/vendors" || exit 1
 OCL_ICD_VENDORS=$work/vendors
-POCL_DEVICES='basic basic'
-export OCL_ICD_VENDORS POCL_DEVICES
+POCL_DEVICES='pthread pthread'
+# PoCL 3.1 aborts where three and more of one kernel run at once (doc/devices.md).
+export OCL_ICD_VENDORS POCL_DEVICES POCL_MAX_PTHREAD_COUNT=1
 
 # gpu STATUS OPTIONS...
 gpu() {
