@@ -5,9 +5,8 @@
 # libtool wrapper); it links what tests/support/local.mk gives to all. Its folder's local.mk names it in
 # asan_programs, which make check-asan runs too, or in plain_programs, and a script in test_scripts.
 #
-# Lists that a test may be in; CONTRIBUTING.md says what each is for.
+# Lists that a test may be in; CONTRIBUTING.md says what each is for. Patient ones run in this order, the longest first.
 TIMED_TESTS =
-# In the order in which they run: those that take longest are the first.
 PATIENT_TESTS = tests/tools/gpu_none.sh tests/mpi/problems.sh tests/tools/dist.sh tests/tools/tune.sh \
 	tests/tools/bench_wrong tests/tools/configure.sh tests/mpi/demo.sh tests/tools/check.sh tests/python/bits.py
 ALL_DRIVERS_TESTS = tests/device/programs tests/pass/golden tests/pass/storage tests/pass/same tests/tools/check \

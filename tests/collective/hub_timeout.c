@@ -419,9 +419,6 @@ static void check_alone(void)
 
 void checks_of_deadlines(void)
 {
-    /* Its programs serve all groups. */
-    const cl_command_queue own = fixture_queue(&device, 0);
-    const life kept = LIVE_WITH(GROUP_WITH(&own), .channels = 1);
     check_alone();
     check_gate();
     for (sbn_timeout_action action = SBN_TIMEOUT_FAIL; action <= SBN_TIMEOUT_LOCAL; ++action) {
@@ -432,6 +429,4 @@ void checks_of_deadlines(void)
         for (size_t i = 0; i < 2 * sizeof waits / sizeof *waits; ++i)
             check(&waits[i / 2], action, (int)i % 2);
     }
-    fixture_die(&kept);
-    clReleaseCommandQueue(own);
 }

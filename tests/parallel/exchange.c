@@ -216,8 +216,7 @@ static void check_words(void)
 
 void checks(void)
 {
-    /* Its programs serve all groups. */
-    const life kept = LIVE_WITH(GROUP_WITH(&queue), .channels = 1);
+    const life kept = LIVE_WITH(GROUP_WITH(&queue), .channels = 1); /* its programs serve all */
     check_words();
     check_bits();
     check_broadcast();

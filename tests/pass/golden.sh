@@ -1,16 +1,14 @@
 #!/bin/sh
-# The recorded bits of tests/pass/golden on every usable device, in the form of kernels that is
-# chosen for it and, on CPUs, in that for GPUs; on all devices as one group; with denormals
-# flushed; and without doubles. Then that other digests are refused. PoCL and rusticl are asked for as in
-# tests/tools/check.sh; with CI=true one that is missing is a failure.
+# The recorded bits of tests/pass/golden on every usable device, in the form of kernels that is chosen for it and, on
+# CPUs, in that for GPUs; on all devices as one group; with denormals flushed; and without doubles. Then that other
+# digests are refused.
 #
 # Optimised kernels take long to compile. Unless CHECK=full is set, the whole list is compared with kernels that are not
 # optimised, and optimised ones, of the form that is chosen, have a part of it: every third of the floats without a
 # fusion. Beside llvmpipe, on which each takes several times as long, devices of the GPU form have a third of these; the
-# group of all devices has the same with kernels that are not optimised.
-# Environment: srcdir, SYNCBN (the command), CHECK; OPTIMISED=cpu: only the whole list with optimised kernels of the CPU
-# form; UNOPTIMISED: a build option by which a driver other than PoCL does not optimise either. Runs in the build
-# directory.
+# group of all devices has the same with kernels that are not optimised. Environment: srcdir, SYNCBN (the command),
+# CHECK; OPTIMISED=cpu: only the whole list with optimised kernels of the CPU form; UNOPTIMISED: a build option by which
+# a driver other than PoCL does not optimise either. Runs in the build directory.
 
 export POCL_DEVICES="${POCL_DEVICES-pthread}" POCL_EXTRA_BUILD_FLAGS=
 . "${srcdir:=.}/tests/support/on_devices.sh"

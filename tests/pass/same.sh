@@ -4,8 +4,7 @@
 # form; they must come out there and, of what || stands before, on each other usable device alone and on all of them as
 # one group. Environment: as of tests/support/on_devices.sh. Runs in the build directory.
 
-# Under a tool, one device.
-[ -z "${SBN_TEST_UNDER-}" ] || export POCL_DEVICES=pthread RUSTICL_ENABLE= CI=
+[ -z "${SBN_TEST_UNDER-}" ] || export POCL_DEVICES=pthread RUSTICL_ENABLE= CI= # under a tool, one device
 # PoCL 3.1 aborts where three and more of one kernel run at once (doc/devices.md), as they do with three replicas.
 export POCL_MAX_PTHREAD_COUNT=1
 . "${srcdir:=.}/tests/support/on_devices.sh"

@@ -11,9 +11,8 @@ pocl=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/pocl.icd
 [ -e "$pocl" ] || skip_all "there is no $pocl"
 mkdir "$work/vendors" && cp "$pocl" "$work/vendors" || exit 1
 OCL_ICD_VENDORS=$work/vendors
-POCL_DEVICES='pthread pthread'
-# PoCL 3.1 aborts where three and more of one kernel run at once (doc/devices.md).
-export OCL_ICD_VENDORS POCL_DEVICES POCL_MAX_PTHREAD_COUNT=1
+POCL_DEVICES='pthread pthread' POCL_MAX_PTHREAD_COUNT=1 # three replicas abort PoCL 3.1: doc/devices.md
+export OCL_ICD_VENDORS POCL_DEVICES POCL_MAX_PTHREAD_COUNT
 
 # gpu STATUS OPTIONS...
 gpu() {
