@@ -48,10 +48,10 @@ static void release_layer_passes(sbn_group *group, sbn_layer_pass *layer_passes)
 
 sbn_pass *sbn__pass_unsettled(const sbn_group *group)
 {
-    for (size_t i = 0; i < group->passes_under_way; ++i)
-        if (group->passes[i]->stage != SBN_STAGE_SETTLED)
-            return group->passes[i];
-    return NULL;
+    size_t i = 0;
+    while (group->passes[i]->stage == SBN_STAGE_SETTLED)
+        ++i;
+    return group->passes[i];
 }
 
 void sbn__pass_release(sbn_pass *pass)
