@@ -37,8 +37,9 @@ __attribute__((constructor)) static void map(void)
 
 
 def masked(text):
-    """The text with blanks for comments, strings and the preprocessor's lines."""
-    pattern = r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*'
+    """The text with blanks for comments, strings, the preprocessor's lines and what no CPU's compiler sees."""
+    pattern = (r'^#ifdef __AMDGCN__.*?^#endif|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|'
+               r'^[ \t]*#(?:[^\n]*\\\n)*[^\n]*')
     return re.sub(pattern, lambda m: re.sub(r'[^\n]', ' ', m[0]), text, flags=re.S | re.M)
 
 
