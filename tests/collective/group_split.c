@@ -235,7 +235,7 @@ void checks(void)
     ranks_open(&alone, &device, 1, whole, samples, NULL);
     check_subgroups(&all);
     check_disagreements(&all);
+    ranks_close(&alone);
     ranks_close(&all);
     check_late();
-    ranks_close(&alone);
 }

@@ -216,12 +216,10 @@ static void check_words(void)
 
 void checks(void)
 {
-    const life kept = LIVE_WITH(GROUP_WITH(&queue), .channels = 1); /* its programs serve all */
     check_words();
     check_bits();
     check_broadcast();
     check_beside();
     check_held_queue(0);
     check_held_queue(1);
-    fixture_die(&kept);
 }

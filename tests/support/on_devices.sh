@@ -35,18 +35,16 @@ choose() {
     case ${CHECK-}:$1 in
     full:*) skipped='^$' ;;
     *:*pthread*) skipped="($skipped).*form=gpu|form=gpu.*($skipped)" ;;
-    # A group of all devices has nothing new.
-    *:all) skipped="$variants|form=gpu" ;;
+    *:all) skipped="$variants|form=gpu" ;; # nothing new
     *:*llvmpipe*) skipped=$variants every=24 ;;
     esac
     list=$work/all
     case $1 in
     *llvmpipe* | all) [ ! -e "$work/others" ] || list=$work/others ;;
     esac
-    # Pairs are many.
     case ${CHECK-}:$1:$list in
     full:*) ;;
-    *llvmpipe*:*others) every=120 ;;
+    *llvmpipe*:*others) every=120 ;; # pairs are many
     esac
     # Under a tool each takes some ten times as long.
     [ -z "${SBN_TEST_UNDER-}" ] || every=$((every * 4))
