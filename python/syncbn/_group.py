@@ -12,15 +12,7 @@ from typing import Any, Callable, NamedTuple
 from syncbn import _c
 from syncbn._device import Device
 
-
-_HOST = _c.CONSTANTS["SBN_MEMORY_HOST"]
-_SHARD_SIZE, _BUFFERS_AT = sizeof(_c.Shard), _c.Shard.x.offset
-_BUFFERS = _c.packer(
-    _c.Shard,
-    *("x", "y", "dy", "dx", "residual", "residual_grad"),
-    *("weight", "bias", "weight_grad", "bias_grad"),
-    *("memory", "running_mean", "running_var"),
-)
+_SHARD_SIZE = sizeof(_c.Shard)
 
 
 class Transport:
@@ -67,7 +59,7 @@ class Group:
     ) -> None:
         self.device, self.replicas, self.transport = device, replicas, transport
         self.lock = threading.RLock()
-        self._layers: dict[Settings, Layer] = {}
+        self._layers: dict[tuple[Any, ...], Layer] = {}
         self._queues = (c_void_p * replicas)(*[device.queue] * replicas)
         config = _c.GroupConfig()
         _c.check(_c.sbn_group_config_init(byref(config), sizeof(config)))
@@ -81,15 +73,16 @@ class Group:
         self.world_size: int = _c.sbn_group_world_size(self.handle)
         _open[self] = None
 
-    def layer(self, settings: Settings) -> Layer:
-        """The layer with these settings, made when it is first asked for. Running statistics are
+    def layer(self, *settings: Any) -> Layer:
+        """The layer with these Settings, made when it is first asked for. Running statistics are
         those of the shards, so that modules with the same settings may share one."""
         layer = self._layers.get(settings)
         if layer is None:
             with self.lock:
                 layer = self._layers.get(settings)
                 if layer is None:
-                    layer = self._layers[settings] = Layer(self, settings)
+                    made = Settings(*settings)
+                    layer = self._layers[made] = Layer(self, made)
         return layer
 
     def awaits_backward(self) -> bool:
@@ -146,44 +139,23 @@ class Layer:
         self.handle, self.group, self.settings = handle.value, group, settings
         self.shards = (_c.Shard * group.replicas)()
         self.shards_at = ctypes.addressof(self.shards)
-        self._bytes = memoryview(self.shards).cast("B")
+        self._shards: list[_c.Shard] = list(self.shards)
         self._shapes: list[tuple[int, ...] | None] = [None] * group.replicas
         self._saved: list[int] = []
         self.free: list[int] = []
 
-    def fill(
-        self,
-        place: int,
-        shape: tuple[int, ...],
-        x: int = 0,
-        y: int = 0,
-        dy: int = 0,
-        dx: int = 0,
-        residual: int = 0,
-        residual_grad: int = 0,
-        weight: int = 0,
-        bias: int = 0,
-        weight_grad: int = 0,
-        bias_grad: int = 0,
-        running_mean: int = 0,
-        running_var: int = 0,
-    ) -> None:
-        """Fills a replica's shard, by addresses in the host's memory."""
+    def shard(self, place: int, shape: tuple[int, ...]) -> _c.Shard:
+        """A replica's shard, for tensors of this shape."""
         if shape != self._shapes[place]:
             self._shapes[place] = shape
             self.shards[place] = _c.Shard(_SHARD_SIZE, len(shape), shape)
-        _BUFFERS.pack_into(
-            self._bytes,
-            place * _SHARD_SIZE + _BUFFERS_AT,
-            *(x, y, dy, dx, residual, residual_grad, weight, bias, weight_grad, bias_grad),
-            *(_HOST, running_mean, running_var),
-        )
+        return self._shards[place]
 
     def refuse(self) -> None:
         """Makes a forward pass with wrong arguments, which tells the other ranks of an error."""
         with self.group.lock:
             for place in range(self.group.replicas):
-                self.fill(place, ())
+                self.group.device.fill(self.shard(place, ()))
             self.group.call(
                 _c.sbn_forward, self.handle, self.shards_at, Saved(self).handle, 0, None
             )

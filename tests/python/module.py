@@ -68,9 +68,6 @@ with tap.part("state"):
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t):
         y = SyncBatchNorm(4)(tensor)
     tap.raises(RuntimeError, "backward: expected x of torch.float32, .*float16", y.sum().backward)
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: t[:2], lambda t: t):
-        y = SyncBatchNorm(4)(tensor[:2])
-    tap.raises(RuntimeError, "backward: expected 4 elements of weight .*2", y.sum().backward)
     SyncBatchNorm(4)(tensor).backward(torch._efficientzerotensor(70000, 4))
     tap.ok(tensor.grad.eq(0).all(), "a gradient of zeros, which has no memory")
     copies = {"deepcopy": copy.deepcopy(ours), "pickle": pickle.loads(pickle.dumps(ours))}

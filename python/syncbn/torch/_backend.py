@@ -9,7 +9,6 @@ from torch import Tensor
 
 from syncbn import _c, _opencl
 from syncbn._device import Device
-from syncbn._group import Layer
 
 _backends: dict[str, Callable[[], object]] = {}
 _devices: dict[int, BackendDevice] = {}
@@ -56,9 +55,8 @@ class BackendDevice(Device):
         super().__init__(_opencl.queue_in(context))
         self.synchronize = _backends[device_type]
 
-    def fill(self, layer: Layer, place: int, **tensors: Tensor | None) -> None:
-        """Names the tensors of a shard that layer.fill has filled by their cl_mems."""
-        shard = layer.shards[place]
+    def fill(self, shard: _c.Shard, **tensors: Tensor | None) -> None:
+        super().fill(shard)
         shard.memory = _c.CONSTANTS["SBN_MEMORY_DEVICE"]
         for name, tensor in tensors.items():
             if tensor is not None and tensor.numel():

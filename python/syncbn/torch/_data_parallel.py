@@ -11,7 +11,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 import torch
 from torch import Tensor, nn
 
-from syncbn.torch._module import IGNORED, ReplicaThread, SyncBatchNorm
+from syncbn.torch._module import IGNORED, SyncBatchNorm, this_thread
 
 # What PyTorch aligns memory to: its kernels' sums may depend on it.
 _ALIGNMENT = 64
@@ -226,11 +226,12 @@ def _in_thread(work: Callable[[], None]) -> None:
         jobs = _idle.pop()
     except IndexError:
         jobs = queue.SimpleQueue()
-        ReplicaThread(target=_serve, args=(jobs,), name="syncbn replica", daemon=True).start()
+        threading.Thread(target=_serve, args=(jobs,), name="syncbn replica", daemon=True).start()
     jobs.put(work)
 
 
 def _serve(jobs: queue.SimpleQueue[Callable[[], None]]) -> None:
+    this_thread.runs_replica = True
     while True:
         jobs.get()()
         _idle.append(jobs)

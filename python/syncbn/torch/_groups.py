@@ -23,6 +23,7 @@ class _Place:
         self.group: Group | None = None
 
 
+_is_available = dist.is_available()
 _lock = threading.RLock()
 # By process group, timeout, replicas, device, and whether it is a DataParallel's.
 _Key = tuple[Any, float, int, Optional[Device], bool]
@@ -46,7 +47,7 @@ def group_of(
     None is the world of torch.distributed once it is initialised, until then this process alone.
     Does not communicate, except when a group of several processes is made: then all of them come.
     """
-    world = dist.group.WORLD if dist.is_available() and dist.is_initialized() else None
+    world = dist.group.WORLD if _is_available else None
     of_world = world is not None and (process_group is None or process_group is world)
     key = _WORLD if of_world else process_group, timeout, replicas, device, parallel
     place = _places.get(key) if world is (_world and _world()) else None

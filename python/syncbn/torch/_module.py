@@ -14,11 +14,22 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parallel import DistributedDataParallel
 
 from syncbn._device import Device, cpu
-from syncbn._group import Group, Layer, Settings
+from syncbn._group import Group, Layer
 from syncbn.torch import _operators
 from syncbn.torch._backend import backend_of, is_registered
 from syncbn.torch._groups import group_of, is_alone
-from syncbn.torch._passes import ACTIVATIONS, TYPES, Call, Node, Running, layout_of
+from syncbn.torch._passes import (
+    ACTIVATIONS,
+    TYPES,
+    Affine,
+    Call,
+    Node,
+    Running,
+    affine_of,
+    check_device,
+    layout_of,
+    wrong_type,
+)
 
 # Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
 # that it is given.
@@ -40,8 +51,13 @@ class Replica(Protocol):
         """y of this replica, once all of them have come to the layer."""
 
 
-class ReplicaThread(threading.Thread):
-    """Where replicas run, which make no passes themselves."""
+class _Thread(threading.local):
+    """What this thread does: replicas run in threads that make no passes themselves."""
+
+    runs_replica = False
+
+
+this_thread = _Thread()
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -173,16 +189,16 @@ class SyncBatchNorm(_BatchNorm):
         each. weight and bias have a row for each replica, or none."""
         group = self.group(len(inputs), backend_of(inputs), parallel)
         running = self.running()
-        self.check(inputs, residuals, weight, bias, running, group)
+        rows = self.check(inputs, residuals, weight, bias, running, group)
         affine, tracks = weight is not None, running is not None
         layer = self.layer(group, inputs[0], affine, bool(residuals), tracks)
-        call = Call(layer, self.gradients, running)
+        call = Call(layer, self.gradients, running, rows)
         y = Node.apply(call, weight, bias, *inputs, *residuals)
         return (y,) if len(inputs) == 1 else y
 
     def group(self, replicas: int, device: Device | None, parallel: bool = False) -> Group:
         """The group that it synchronises over."""
-        if isinstance(threading.current_thread(), ReplicaThread):
+        if this_thread.runs_replica:
             raise RuntimeError(
                 f'layer "{self.name}": expected a call of its copy in a replica, got one of itself '
                 "(a method that is bound to it, a list, or a DataParallel in another keeps it)"
@@ -202,19 +218,17 @@ class SyncBatchNorm(_BatchNorm):
     ) -> Layer:
         """What makes passes of such inputs; None is any that the library refuses."""
         return group.layer(
-            Settings(
-                self.name,
-                self.num_features,
-                0 if input is None else layout_of(input),
-                self.eps,
-                affine,
-                0 if input is None else TYPES[input.dtype],
-                ACTIVATIONS[self.activation if activated else None],
-                self.slope,
-                residual,
-                self.momentum if tracks else 0.0,
-                tracks,
-            )
+            self.name,
+            self.num_features,
+            0 if input is None else layout_of(input),
+            self.eps,
+            affine,
+            0 if input is None else TYPES[input.dtype],
+            ACTIVATIONS[self.activation if activated else None],
+            self.slope,
+            residual,
+            self.momentum if tracks else 0.0,
+            tracks,
         )
 
     def check(
@@ -225,8 +239,9 @@ class SyncBatchNorm(_BatchNorm):
         bias: Tensor | None,
         running: Running | None,
         group: Group,
-    ) -> None:
-        """Refuses what the C library cannot see, and tells the other ranks."""
+    ) -> Affine:
+        """Weight and bias as the library reads them. Refuses what the library cannot see, and tells
+        the other ranks."""
         try:
             for place, input in enumerate(inputs):
                 _check_shape(input)
@@ -235,15 +250,12 @@ class SyncBatchNorm(_BatchNorm):
                     _check_alike(input, inputs[0])
                 if residuals:
                     _check_tensor("residual", residuals[place], input)
-            row = (self.num_features,)
+            first, row = inputs[0], (self.num_features,)
             rows = row if len(inputs) == 1 else (len(inputs), *row)
-            _check_row("weight", weight, rows, inputs[0])
-            _check_row("bias", bias, rows, inputs[0])
+            affine = affine_of(weight, bias, rows, first)
             if running:
-                for name, buffer in zip(("running_mean", "running_var"), running.buffers):
-                    _check_row(name, buffer, row, inputs[0])
-            if weight is None and bias is not None:
-                raise ValueError("weight: expected one beside the bias, got None")
+                running.prepare(row, first)
+            return affine
         except ValueError:
             if group.world_size > 1:
                 self.layer(group, None, False, False, running is not None).refuse()
@@ -251,8 +263,10 @@ class SyncBatchNorm(_BatchNorm):
 
     def statistics(self) -> tuple[Tensor, Tensor, Tensor | None] | None:
         """running_mean, running_var and num_batches_tracked, if a pass updates them."""
+        if not self.track_running_stats:
+            return None
         mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
-        if not self.track_running_stats or mean is None or var is None:
+        if mean is None or var is None:
             return None
         return None if batches is None and self.momentum is None else (mean, var, batches)
 
@@ -492,34 +506,8 @@ def _check_shape(input: Tensor) -> None:
         raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
 
-def _check_device(name: str, tensor: Tensor, input: Tensor) -> None:
-    if not (tensor.is_cpu and input.is_cpu) and tensor.device != input.device:
-        raise ValueError(f"{name}: expected it on {input.device}, got it on {tensor.device}")
-
-
-def _check_row(name: str, tensor: Tensor | None, row: tuple[int, ...], input: Tensor) -> None:
-    """One element for each channel, where the input is."""
-    if tensor is None:
-        return
-    _check_device(name, tensor, input)
-    if not tensor.data_ptr() and tensor.numel():
-        raise ValueError(
-            f"{name}: expected a tensor with memory of its own, got a {type(tensor).__name__}"
-        )
-    if tensor.shape != row:
-        raise ValueError(f"{name}: expected {row[-1]} elements, got {tuple(tensor.shape)}")
-    _check_type(name, tensor)
-
-
-def _check_type(name: str, tensor: Tensor) -> None:
-    if tensor.dtype not in TYPES:
-        raise ValueError(
-            f"{name}: expected float32, float16 or bfloat16, got {str(tensor.dtype)[6:]}"
-        )
-
-
 def _check_alike(input: Tensor, first: Tensor) -> None:
-    _check_device("input", input, first)
+    check_device("input", input, first)
     if input.dim() != first.dim() or input.dtype != first.dtype:
         raise ValueError(
             f"input: expected {first.dim()} dimensions of {str(first.dtype)[6:]} as in the first "
@@ -531,8 +519,10 @@ def _check_tensor(name: str, tensor: Tensor, input: Tensor) -> None:
     """What the C library cannot see."""
     if not tensor.is_cpu and not is_registered(tensor):
         raise ValueError(f"{name}: expected a tensor on the CPU, got one on {tensor.device}")
-    _check_device(name, tensor, input)
-    _check_type(name, tensor)
+    if tensor is not input:
+        check_device(name, tensor, input)
+    if tensor.dtype not in TYPES:
+        raise wrong_type(name, tensor)
     if tensor.layout is not torch.strided:
         raise ValueError(f"{name}: expected a dense tensor, got {str(tensor.layout)[6:]}")
     if tensor.dim() > 5:

@@ -91,10 +91,10 @@ def _forward(
         count = None if batches is None else batches.clone()
         running = _passes.Running(mean, var, count, module.momentum)
     group = module.group(1, None)
-    module.check((x,), tensors[1:], weight, bias, running, group)
+    affine = module.check((x,), tensors[1:], weight, bias, running, group)
     plain = residual is None
     made = module.layer(group, x, weight is not None, not plain, running is not None, plain)
-    call = _passes.Call(made, module.gradients, running)
+    call = _passes.Call(made, module.gradients, running, affine)
     y = _passes.Node.forward(_Context(), call, weight, bias, *tensors)
     return y, _stored(call), mean, var
 
@@ -127,21 +127,23 @@ def _backward(
         raise RuntimeError(
             "backward: expected the process group of its forward, got one that ended"
         )
-    call = _passes.Call(made, "group" if of_group else "local", None)
+    affine = _passes.affine_of(weight, bias, (made.settings.channels,), x)
+    call = _passes.Call(made, "group" if of_group else "local", None, affine)
     with made.group.lock:
         call.saved = Saved(made)
         size = saved.numel() - _BEHIND_BYTES
         _c.check(_load(call.saved.handle, saved.data_ptr(), size))
-    x, dy = (_passes.in_memory(tensor, made.settings.layout) for tensor in (x, dy))
-    (dx,), _dz, weight_grad, bias_grad = _passes.backward(
-        call, weight, bias, [x], [dy], weight is not None, bias is not None, False
+    _dys, (dx,), _dzs, weight_grad, bias_grad = _passes.backward(
+        call, [x], [dy], weight is not None, bias is not None, False
     )
-    none = x.new_empty(0)
-    return (
-        dx,
-        none if weight_grad is None else weight_grad,
-        none.clone() if bias_grad is None else bias_grad,
-    )
+    return dx, _grad_like(weight, weight_grad, x), _grad_like(bias, bias_grad, x)
+
+
+def _grad_like(parameter: Optional[Tensor], grad: Optional[Tensor], x: Tensor) -> Tensor:
+    """A parameter's gradient in its type; nothing where there is none."""
+    if parameter is None or grad is None:
+        return x.new_empty(0)
+    return grad.to(parameter.dtype)
 
 
 def _backward_fake(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctypes import byref, c_int64
-from typing import Any, Sequence
+from typing import Any, Sequence, Union
 
 import torch
 from torch import Tensor
@@ -31,19 +31,29 @@ _CHANNELS_LAST = {4: torch.channels_last, 5: torch.channels_last_3d}
 _keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
 
 
+# Weight and bias as the library reads them.
+Affine = Union[tuple[Tensor, Tensor], tuple[None, None]]
+
+
 class Running:
     """A module's running statistics during a pass: what the library updates, and the way back to
     buffers of another type."""
 
-    __slots__ = ("batches", "buffers", "momentum", "rows")
+    __slots__ = ("batches", "mean", "momentum", "rows", "var")
 
     def __init__(
         self, mean: Tensor, var: Tensor, batches: Tensor | None, momentum: float | None
     ) -> None:
-        self.buffers, self.batches, self.momentum = (mean, var), batches, momentum
-        self.rows = _floats(mean), _floats(var)
+        self.mean, self.var, self.batches, self.momentum = mean, var, batches, momentum
 
-    def prepare(self, layer: Layer) -> None:
+    def prepare(self, shape: tuple[int, ...], input: Tensor) -> None:
+        """Makes of them what the library updates."""
+        self.rows = (
+            _row("running_mean", self.mean, shape, input),
+            _row("running_var", self.var, shape, input),
+        )
+
+    def count(self, layer: Layer) -> None:
         """Tells a layer that averages all batches how many there were."""
         if self.momentum is None and self.batches is not None:
             _c.check(
@@ -54,20 +64,33 @@ class Running:
 
     def finish(self) -> None:
         """After the pass."""
-        if self.batches is not None:
-            self.batches.add_(1)
-        for buffer, row in zip(self.buffers, self.rows):
-            if row is not buffer:
-                buffer.copy_(row)
+        batches = self.batches
+        if batches is not None:
+            if batches.is_cpu and batches.dtype is torch.int64 and batches.numel():
+                # add_ would take a tenth of a small layer's time.
+                c_int64.from_address(batches.data_ptr()).value += 1
+            else:
+                batches.add_(1)
+        mean, var = self.rows
+        if mean is not self.mean:
+            self.mean.copy_(mean)
+        if var is not self.var:
+            self.var.copy_(var)
 
 
 class Call:
     """One forward pass, and what its backward passes need of it."""
 
-    __slots__ = ("gradients", "layer", "running", "saved")
+    __slots__ = ("affine", "gradients", "layer", "running", "saved")
 
-    def __init__(self, layer: Layer, gradients: str, running: Running | None) -> None:
-        self.layer, self.gradients, self.running = layer, gradients, running
+    def __init__(
+        self,
+        layer: Layer,
+        gradients: str,
+        running: Running | None,
+        affine: Affine,
+    ) -> None:
+        self.layer, self.gradients, self.running, self.affine = layer, gradients, running, affine
         self.saved: Saved | None = None
 
 
@@ -90,43 +113,30 @@ class Node(torch.autograd.Function):
         layer, running = call.layer, call.running
         group, layout = layer.group, layer.settings.layout
         replicas, device = group.replicas, group.device
-        xs = [in_memory(x, layout) for x in tensors[:replicas]]
-        residuals = [in_memory(z, layout) for z in tensors[replicas:]]
-        ys = [torch.empty_like(x) for x in xs]
-        own_weight, own_bias = _affine(weight, bias)
+        own_weight, own_bias = call.affine
         mean, var = running.rows if running else (None, None)
         backend = device if isinstance(device, BackendDevice) else None
+        own = [in_memory(tensor, layout) for tensor in tensors]
+        adds, ys = len(own) > replicas, []
         with group.lock:
             saved = call.saved = Saved(layer)
             if running:
-                running.prepare(layer)
+                running.count(layer)
             if backend:
                 backend.synchronize()
-            for place, (x, y) in enumerate(zip(xs, ys)):
-                residual = residuals[place] if residuals else None
-                layer.fill(
-                    place,
-                    x.shape,
-                    x=x.data_ptr(),
-                    y=y.data_ptr(),
-                    residual=_address(residual),
-                    weight=_address(own_weight),
-                    bias=_address(own_bias),
-                    running_mean=_address(mean),
-                    running_var=_address(var),
+            for place in range(replicas):
+                x = own[place]
+                ys.append(torch.empty_like(x))
+                device.fill(
+                    layer.shard(place, x.shape),
+                    x=x,
+                    y=ys[place],
+                    residual=own[replicas + place] if adds else None,
+                    weight=own_weight,
+                    bias=own_bias,
+                    running_mean=mean,
+                    running_var=var,
                 )
-                if backend:
-                    backend.fill(
-                        layer,
-                        place,
-                        x=x,
-                        y=y,
-                        residual=residual,
-                        weight=own_weight,
-                        bias=own_bias,
-                        running_mean=mean,
-                        running_var=var,
-                    )
                 # The first replica updates the running statistics.
                 mean = var = None
             status = group.call(
@@ -139,8 +149,8 @@ class Node(torch.autograd.Function):
         if running:
             running.finish()
             call.running = None
-        ctx.save_for_backward(weight, bias, *xs)
-        ctx.call, ctx.residuals = call, len(residuals)
+        ctx.save_for_backward(weight, bias, *own[:replicas])
+        ctx.call, ctx.adds = call, adds
         return ys[0] if replicas == 1 else tuple(ys)
 
     @staticmethod
@@ -167,17 +177,12 @@ class _Gradients(torch.autograd.Function):
 
 def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
     call: Call = ctx.call
-    settings = call.layer.settings
-    weight, bias, *xs = saved
-    # Hooks of saved tensors may give them back with other strides.
-    xs = [in_memory(x, settings.layout) for x in xs]
-    dys = [in_memory(dy, settings.layout) for dy in grads]
-    _, wants_weight, wants_bias, *_ = ctx.needs_input_grad
-    activated_sum = bool(ctx.residuals) and settings.activation != _IDENTITY
-    dxs, dzs, weight_grad, bias_grad = backward(
-        call, weight, bias, xs, dys, wants_weight, wants_bias, activated_sum
+    _, wants_weight, wants_bias = ctx.needs_input_grad[:3]
+    activated_sum = ctx.adds and call.layer.settings.activation != _IDENTITY
+    dys, dxs, dzs, weight_grad, bias_grad = backward(
+        call, saved[2:], grads, wants_weight, wants_bias, activated_sum
     )
-    if ctx.residuals and not activated_sum:
+    if ctx.adds and not activated_sum:
         dzs = dys
     if not _keeps_graph():
         call.saved = None  # as autograd frees its tensors
@@ -186,136 +191,135 @@ def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
 
 def backward(
     call: Call,
-    weight: Tensor | None,
-    bias: Tensor | None,
     xs: Sequence[Tensor],
     dys: Sequence[Tensor],
     wants_weight: bool,
     wants_bias: bool,
     wants_residual: bool,
-) -> tuple[list[Tensor], list[Tensor], Tensor | None, Tensor | None]:
-    """The backward pass of `call`: gradients of x, of the residuals, of weight and of bias.
+) -> tuple[list[Tensor], list[Tensor], list[Tensor], Tensor | None, Tensor | None]:
+    """The backward pass of `call`: dys in its layout, and the gradients of x, of the residuals, and
+    of weight and bias in float32.
 
-    xs, dys   of each replica, in the call's layout
+    xs, dys   of each replica
     """
     layer, saved = call.layer, call.saved
     if saved is None:
         raise RuntimeError(
             "backward: expected saved statistics, got a graph whose backward pass has been made"
         )
-    group, device = layer.group, layer.group.device
+    group, layout = layer.group, layer.settings.layout
+    device, replicas = group.device, group.replicas
     device.check_process()
     if layer.handle is None:
         raise RuntimeError(
             "backward: expected the process group of its forward, got one that ended"
         )
-    # Hooks of saved tensors may give back smaller ones, past which the library would read and write.
-    for x, dy in zip(xs, dys):
-        if x.dtype is not dy.dtype:
-            raise RuntimeError(f"backward: expected x of {dy.dtype}, as it was, got {x.dtype}")
-    for row in (weight, bias):
-        if row is not None and row.size(-1) != layer.settings.channels:
-            raise RuntimeError(
-                f"backward: expected {layer.settings.channels} elements of weight and bias, as they "
-                f"were, got {tuple(row.shape)}"
-            )
-    dxs = [torch.empty_like(x) for x in xs]
-    dzs = [torch.empty_like(x) for x in xs] if wants_residual else []
-    rows = group.replicas > 1
-    flags = _GLOBAL_GRADIENTS if call.gradients == "group" else 0
-    own_weight, own_bias = _affine(weight, bias)
-    weight_grad = _grads_like(own_weight, group, rows) if wants_weight else None
-    bias_grad = _grads_like(own_bias, group, rows) if wants_bias else None
+    # Hooks of saved tensors may give them back with other strides, or of a smaller type, past which
+    # the library would read.
+    xs = [in_memory(x, layout) for x in xs]
+    dys = [in_memory(dy, layout) for dy in dys]
+    own_weight, own_bias = call.affine
+    weight_grad, weight_grads = _grads_like(own_weight, replicas, wants_weight)
+    bias_grad, bias_grads = _grads_like(own_bias, replicas, wants_bias)
+    dxs: list[Tensor] = []
+    dzs: list[Tensor] = []
     backend = device if isinstance(device, BackendDevice) else None
     with group.lock:
         if backend:
             backend.synchronize()
-        for place, x in enumerate(xs):
-            layer.fill(
-                place,
-                x.shape,
-                x=x.data_ptr(),
-                dy=dys[place].data_ptr(),
-                dx=dxs[place].data_ptr(),
-                residual_grad=_address(dzs[place] if dzs else None),
-                weight=_address(own_weight),
-                bias=_address(own_bias),
-                weight_grad=_address(weight_grad, place),
-                bias_grad=_address(bias_grad, place),
+        for place, (x, dy) in enumerate(zip(xs, dys)):
+            if x.dtype is not dy.dtype:
+                raise RuntimeError(f"backward: expected x of {dy.dtype}, as it was, got {x.dtype}")
+            dxs.append(torch.empty_like(x))
+            if wants_residual:
+                dzs.append(torch.empty_like(x))
+            device.fill(
+                layer.shard(place, x.shape),
+                x=x,
+                dy=dy,
+                dx=dxs[place],
+                residual_grad=dzs[place] if dzs else None,
+                weight=own_weight,
+                bias=own_bias,
+                weight_grad=weight_grads and weight_grads[place],
+                bias_grad=bias_grads and bias_grads[place],
             )
-            if backend:
-                backend.fill(
-                    layer,
-                    place,
-                    x=x,
-                    dy=dys[place],
-                    dx=dxs[place],
-                    residual_grad=dzs[place] if dzs else None,
-                    weight=own_weight,
-                    bias=own_bias,
-                    weight_grad=weight_grad[place]
-                    if weight_grad is not None and rows
-                    else weight_grad,
-                    bias_grad=bias_grad[place] if bias_grad is not None and rows else bias_grad,
-                )
+        flags = 0 if call.gradients == "local" else _GLOBAL_GRADIENTS
         _c.check(
             group.call(_c.sbn_backward, layer.handle, layer.shards_at, saved.handle, flags, None)
         )
         if backend:
             backend.finish()
-    return (
-        dxs,
-        dzs,
-        _parameter_grad(call, weight_grad, weight),
-        _parameter_grad(call, bias_grad, bias),
-    )
+    if flags:
+        for grad in weight_grad, bias_grad:
+            _share(grad, group)
+    return dys, dxs, dzs, weight_grad, bias_grad
 
 
-def _grads_like(parameter: Tensor | None, group: Group, rows: bool) -> Tensor:
-    """Room for a parameter's gradients, or for a row of each replica."""
-    assert parameter is not None
-    if rows:
-        return parameter.new_empty((group.replicas, parameter.numel()))
-    return torch.empty_like(parameter)
+def _grads_like(
+    row: Tensor | None, replicas: int, wanted: bool
+) -> tuple[Tensor | None, Sequence[Tensor] | None]:
+    """Room for a parameter's gradients, with a row for each replica if there are several, and what
+    each replica has of it."""
+    if row is None or not wanted:
+        return None, None
+    if replicas == 1:
+        grad = torch.empty_like(row)
+        return grad, (grad,)
+    grad = row.new_empty((replicas, row.numel()))
+    return grad, grad.unbind()
 
 
-def _parameter_grad(call: Call, grad: Tensor | None, parameter: Tensor | None) -> Tensor | None:
-    """The gradients of a parameter, or of its rows, in its type. Where each is the group's sum, the
-    first becomes what DistributedDataParallel makes of local sums, that sum over the number of
-    ranks, and the others 0."""
-    if grad is None or parameter is None:
-        return None
-    if call.gradients == "group":
-        if call.layer.group.world_size > 1:
-            grad /= call.layer.group.world_size
+def _share(grad: Tensor | None, group: Group) -> None:
+    """Makes the group's sum what DistributedDataParallel makes of local sums, that sum over the
+    number of ranks; of rows, which are equal, the first, and the others 0."""
+    if grad is not None:
+        if group.world_size > 1:
+            grad /= group.world_size
         if grad.dim() > 1:
             grad[1:] = 0
-    return grad if grad.dtype is parameter.dtype else grad.to(parameter.dtype)
 
 
-def _floats(tensor: Tensor) -> Tensor:
-    """The tensor, or a copy of it, dense in float32."""
+def affine_of(
+    weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], input: Tensor
+) -> Affine:
+    """Weight and bias as the library reads them, where they have this shape; a missing bias is
+    zeros. Rows of replicas are equal."""
+    if weight is None:
+        if bias is not None:
+            raise ValueError("weight: expected one beside the bias, got None")
+        return None, None
+    weight = _row("weight", weight, shape, input)
+    return weight, torch.zeros_like(weight) if bias is None else _row("bias", bias, shape, input)
+
+
+def _row(name: str, tensor: Tensor, shape: tuple[int, ...], input: Tensor) -> Tensor:
+    """One element for each channel, where the input is, dense in float32: the tensor, the first of
+    its rows, or a copy."""
+    if not (tensor.is_cpu and input.is_cpu):
+        check_device(name, tensor, input)
+    if not tensor.data_ptr() and tensor.numel():
+        raise ValueError(
+            f"{name}: expected a tensor with memory of its own, got a {type(tensor).__name__}"
+        )
+    if tensor.shape != shape:
+        raise ValueError(f"{name}: expected {shape[-1]} elements, got {tuple(tensor.shape)}")
+    if len(shape) > 1:
+        tensor = tensor.detach()[0]
     if tensor.dtype is torch.float32 and tensor.is_contiguous():
         return tensor
+    if tensor.dtype not in TYPES:
+        raise wrong_type(name, tensor)
     return tensor.detach().float().contiguous()
 
 
-def _affine(weight: Tensor | None, bias: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-    """Weight and bias as the library reads them; a missing bias is zeros. Rows are equal."""
-    if weight is None:
-        return None, None
-    if weight.dim() > 1:
-        weight, bias = weight[0], None if bias is None else bias[0]
-    weight = _floats(weight)
-    return weight, torch.zeros_like(weight) if bias is None else _floats(bias)
+def check_device(name: str, tensor: Tensor, input: Tensor) -> None:
+    if tensor.device != input.device:
+        raise ValueError(f"{name}: expected it on {input.device}, got it on {tensor.device}")
 
 
-def _address(tensor: Tensor | None, row: int = 0) -> int:
-    """Of a dense tensor, or a row of one."""
-    if tensor is None:
-        return 0
-    at: int = tensor.data_ptr()
-    return at + row * tensor.size(-1) * tensor.element_size() if row else at
+def wrong_type(name: str, tensor: Tensor) -> ValueError:
+    return ValueError(f"{name}: expected float32, float16 or bfloat16, got {str(tensor.dtype)[6:]}")
 
 
 def layout_of(x: Tensor) -> int:
@@ -328,13 +332,17 @@ def layout_of(x: Tensor) -> int:
 
 def in_layout(x: Tensor, layout: int) -> Tensor:
     """The tensor, or a copy of it, dense in this layout."""
-    format = torch.contiguous_format if layout == _NCHW else _CHANNELS_LAST[x.dim()]
-    return x.contiguous(memory_format=format).resolve_neg()
+    if layout == _NCHW:
+        x = x.contiguous()
+    else:
+        x = x.contiguous(memory_format=_CHANNELS_LAST[x.dim()])
+    return x.resolve_neg() if x.is_neg() else x
 
 
 def in_memory(x: Tensor, layout: int) -> Tensor:
     """The same with memory of its own: zeros may have none, and what a collective makes, later."""
-    x = in_layout(x, layout)
+    if layout != _NCHW or not x.is_contiguous() or x.is_neg():
+        x = in_layout(x, layout)
     return x if x.data_ptr() or not x.numel() else x.clone()
 
 
