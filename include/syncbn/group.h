@@ -173,8 +173,8 @@ SBN_API int sbn_group_world_size(const sbn_group *group);
  * takes passes: the status is SBN_SUCCESS, and the sentence is that of the timeout.
  *
  * Return value. SBN_SUCCESS if it does; else the status that ended it: SBN_TIMEOUT,
- * SBN_REMOTE_ERROR where others had timed out, SBN_TRANSPORT_ERROR, SBN_ABORTED, SBN_OUT_OF_MEMORY
- * where the other ranks could not be told of it, or the code of a device that failed.
+ * SBN_REMOTE_ERROR where others had timed out or were aborted, SBN_TRANSPORT_ERROR, SBN_ABORTED,
+ * SBN_OUT_OF_MEMORY where the other ranks could not be told of it, or the code of a device that failed.
  * SBN_INVALID_ARGUMENT if `group` is not a group.
  */
 SBN_API int sbn_group_status(const sbn_group *group, const char **reason);
@@ -249,8 +249,9 @@ SBN_API int sbn_group_split(sbn_group *group, const int *colours, sbn_group **gr
  * Not interrupted are waits for this rank's own devices, sbn_group_create, and a transport's
  * `split`.
  *
- * On other ranks it is as if this rank had stopped: their calls end by their timeout. Requests stay
- * pending in the transport, as after a timeout: see <syncbn-mpi.h> for how to end an MPI job then.
+ * Other ranks are told, as after a timeout, where they join the pass: SBN_REMOTE_ERROR, or with
+ * SBN_TIMEOUT_LOCAL they go on alone. Where they cannot be told, their calls end by their timeout.
+ * Requests stay pending in the transport: see <syncbn-mpi.h> for how to end an MPI job then.
  */
 SBN_API int sbn_group_abort(sbn_group *group);
 

@@ -75,7 +75,7 @@ typedef struct sbn_transport {
      * ascending; ranks[i] becomes its rank i. Do not write beyond part->size. Only those ranks call
      * it, each with the same arguments, and ranks of several parts in the same order; it may block
      * until all have called. After SBN_OUT_OF_MEMORY it is still called for this rank's other parts,
-     * whose ranks may wait in it. `number` differs for each part made from this transport. Needed by
+     * whose ranks may wait in it. `number` differs for each part that a group makes from it. Needed by
      * sbn_group_split and sbn_data_parallel_create; may be NULL.
      */
     int (*split)(void *context, const int *ranks, int count, int number,
@@ -113,8 +113,9 @@ typedef struct sbn_transport {
 
 /*
  * The in-memory transport: a hub connects `world_size` threads of one process, each with a group of
- * its own. The hub must outlive the groups. After a timeout it cannot be used for new groups: make
- * another.
+ * its own. The hub must outlive the groups. A new group may be made while the one before it lives, but
+ * two whose passes or exchanges are under way together need a hub each. After a timeout it cannot be
+ * used for new groups: make another.
  */
 typedef struct sbn_hub sbn_hub;
 

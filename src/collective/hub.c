@@ -39,6 +39,7 @@ typedef struct hub_rank {
     int rank;
     uint64_t started[SBN_TAGS];       /* changed with the hub's mutex held: other ranks read it */
     request requests[SBN_TAGS][RING]; /* here, so that a pass allocates nothing */
+    int came;                         /* to a subgroup: it has its table */
 } hub_rank;
 
 struct sbn_hub {
@@ -191,7 +192,7 @@ static int missing(void *context, void *handle, int *ranks)
 
 static void fill_table(sbn_hub *hub, int rank, sbn_transport *transport);
 
-/* The first rank to come makes the subgroup, the others find it. */
+/* The first rank to come makes the subgroup, the others find it. Another group's has the same numbers. */
 static int split(void *context, const int *ranks, int count, int number, sbn_transport *table)
 {
     const hub_rank *self = context;
@@ -200,8 +201,10 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
     while (ranks[rank] != self->rank)
         ++rank;
     pthread_mutex_lock(&hub->mutex);
-    for (subgroup = hub->subgroups; subgroup && subgroup->number != number;)
-        subgroup = subgroup->next;
+    for (subgroup = hub->subgroups; subgroup; subgroup = subgroup->next)
+        if (subgroup->number == number && subgroup->world_size == count &&
+            !subgroup->ranks[rank].came)
+            break;
     if (!subgroup) {
         status = sbn_hub_create(count, &subgroup);
         if (status == SBN_SUCCESS) {
@@ -211,9 +214,11 @@ static int split(void *context, const int *ranks, int count, int number, sbn_tra
             hub->subgroups = subgroup;
         }
     }
-    pthread_mutex_unlock(&hub->mutex);
-    if (status == SBN_SUCCESS)
+    if (status == SBN_SUCCESS) {
+        subgroup->ranks[rank].came = 1;
         fill_table(subgroup, rank, table);
+    }
+    pthread_mutex_unlock(&hub->mutex);
     return status;
 }
 

@@ -127,8 +127,11 @@ int sbn__event_done(const sbn_replica *replica, cl_event event, int *done)
     cl_int state = CL_QUEUED;
     const int status = sbn__event_state(replica, event, &state);
     *done = state == CL_COMPLETE;
-    return state < CL_COMPLETE ? sbn__check_cl(replica, "a command failed on the device", state)
-                               : status;
+    return state < CL_COMPLETE
+               ? sbn__check_cl(replica,
+                               "a command failed on the device, or an event that it waited for",
+                               state)
+               : status;
 }
 
 int sbn__event_await(const sbn_replica *replica, cl_event event)

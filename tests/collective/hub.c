@@ -148,23 +148,27 @@ static void check_refusals(test_ranks *all)
     RANKS_REFUSE(all, &pass, failed);
 }
 
-static void check_split_without_memory(void)
+static void check_split(void)
 {
     const int both[] = {0, 1};
     sbn_hub *hub;
-    sbn_transport whole = {.size = sizeof whole}, part = {.size = sizeof part};
+    sbn_transport whole = {.size = sizeof whole}, part = whole, another = whole;
     must(sbn_hub_create(2, &hub), "sbn_hub_create");
     must(sbn_hub_transport(hub, 0, &whole), "sbn_hub_transport");
     tap_ok(WITH_FAILURE(WRAP_ALLOCATE, 1, whole.split(whole.context, both, 2, 0, &part)) ==
                SBN_OUT_OF_MEMORY,
            "a split without memory: %s", sbn_last_error());
+    must(whole.split(whole.context, both, 2, 0, &part), "a group's part");
+    must(whole.split(whole.context, both, 2, 0, &another),
+         "another group's, whose numbers are the same");
+    tap_ok(part.context != another.context, "two groups of a hub have parts of their own");
     sbn_hub_destroy(hub);
 }
 
 void checks(void)
 {
     test_ranks all;
-    check_split_without_memory();
+    check_split();
     check_bits();
     ranks_open(&all, &device, 3, NULL, NULL, NULL);
     ranks_do(&all, rank_train);
