@@ -161,6 +161,9 @@ class Other(nn.Module):
             raise KeyError("five")
         if len(x) == 6:
             return checkpoint(lambda x: self.model["one"](x).square(), x, use_reentrant=False)
+        if len(x) == 7:
+            functional_call = getattr(torch, "func", nn.utils.stateless).functional_call
+            return functional_call(self.model["one"], {"weight": x[0, :, 0, 0]}, (x,))
         return self.model["one" if len(x) == 3 else "two"](x, x if len(x) == 1 else None)
 
 
@@ -171,6 +174,7 @@ with tap.part("errors"):
         (5, 'different calls: replica 0 called layer "one", replica 1 called layer "two"'),
         (7, 'replica 1 called layer "one", replica 0 has ended'),
         (3, 'layer "two": expected a residual in each replica, got 1 of 2'),
+        (14, 'layer "one": expected one weight for all replicas, got another in replica 1'),
     ):
         tap.raises(RuntimeError, pattern, model, torch.randn(count, 3, 2, 2))
     tap.raises(KeyError, "five", model, torch.randn(9, 3, 2, 2))

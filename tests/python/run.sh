@@ -30,7 +30,7 @@ layout.py)
     python=${PYTHON:=python3}
     needs ctypes "$PYTHON is not installed, or has no ctypes" ;;
 backend.py | compiled.py | upstream.py)
-    needs 'torch; torch.library.custom_op' 'this PyTorch is older than 2.4: make check-pytorch installs the newest' ;;
+    needs 'torch; assert torch.__version__ >= "2.6"' 'this PyTorch is older than 2.6: make check-pytorch installs the newest' ;;
 communicators.py)
     [ -n "$MPIEXEC" ] || skip_all 'configured without MPI'
     needs mpi4py "$python has no mpi4py"

@@ -1,6 +1,6 @@
-"""The layer as operators of torch.library, for graphs that torch.compile traces (PyTorch 2.4)."""
+"""The layer as operators of torch.library, for graphs that torch.compile traces (PyTorch 2.6)."""
 
-# No postponed annotations: PyTorch 2.4 takes the types of operators' arguments, and no strings.
+from __future__ import annotations
 
 import itertools
 import weakref
@@ -14,12 +14,14 @@ from syncbn import _c
 from syncbn._group import Layer, Saved
 from syncbn.torch import _passes
 
-IS_THERE = hasattr(torch.library, "custom_op") and hasattr(torch, "compiler")
+# Before, compilers keep no order of operators in backward passes.
+IS_THERE = torch.__version__ >= "2.6"
 
 # Of what sbn_saved_store writes for one replica without a mask: bytes that do not depend on the
-# channels, those of a channel, and where it says which forward pass it was. Zeros take its place,
-# so that an operator gives the same for the same. Behind it stand the library's layer and whether
-# gradients are the group's: at backward the module may have changed, or be gone.
+# channels, those of a channel, and where it says which forward pass it was. Without other ranks,
+# which compare it, zeros take its place: an operator gives the same for the same. Behind it stand
+# the library's layer and whether gradients are the group's: at backward the module may have changed,
+# or be gone.
 _SAVED_BYTES, _SAVED_CHANNEL_BYTES, _BEHIND_BYTES = 128, 24, 16
 _PASS_AT, _PASS_SIZE = _c.CONSTANTS["SBN_SAVED_PASS"], _c.CONSTANTS["SBN_SAVED_PASS_SIZE"]
 
@@ -191,10 +193,20 @@ def _stored(call: _passes.Call) -> Tensor:
         _c.check(_store(call.saved.handle, None, 0, byref(size)))
         stored = torch.empty(size.value + _BEHIND_BYTES, dtype=torch.uint8)
         _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
-    stored[_PASS_AT : _PASS_AT + _PASS_SIZE] = 0
+    if call.layer.group.world_size == 1:
+        stored[_PASS_AT : _PASS_AT + _PASS_SIZE] = 0
     behind = torch.tensor([handle, call.gradients == "group"], dtype=torch.int64)
     stored[-_BEHIND_BYTES:] = behind.view(torch.uint8)
     return stored
+
+
+def _keep_order() -> None:
+    """Makes compilers keep the operators' order, which must be that of the other ranks: what has no
+    effects they order by the memory that it needs."""
+    from torch._higher_order_ops import effects
+
+    for operator in torch.ops.syncbn.forward, torch.ops.syncbn.backward:
+        effects._register_effectful_op(operator.default, effects._EffectType.ORDERED)
 
 
 if IS_THERE:
@@ -206,3 +218,4 @@ if IS_THERE:
     torch.library.custom_op(
         "syncbn::backward", _backward, mutates_args=(), device_types="cpu"
     ).register_fake(_backward_fake)
+    _keep_order()

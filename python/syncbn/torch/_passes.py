@@ -306,11 +306,11 @@ def _row(name: str, tensor: Tensor, shape: tuple[int, ...], input: Tensor) -> Te
         raise ValueError(f"{name}: expected {shape[-1]} elements, got {tuple(tensor.shape)}")
     if len(shape) > 1:
         tensor = tensor.detach()[0]
-    if tensor.dtype is torch.float32 and tensor.is_contiguous():
+    if tensor.dtype is torch.float32 and tensor.is_contiguous() and not tensor.is_neg():
         return tensor
     if tensor.dtype not in TYPES:
         raise wrong_type(name, tensor)
-    return tensor.detach().float().contiguous()
+    return tensor.detach().float().contiguous().resolve_neg()
 
 
 def check_device(name: str, tensor: Tensor, input: Tensor) -> None:
