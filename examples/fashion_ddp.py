@@ -164,11 +164,18 @@ def verify(options):
     return int(len(found) != 1)
 
 
+def at_least_1(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
+    return number
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--images", type=int, default=2, help="of each process in a batch")
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--processes", type=at_least_1, default=2)
+    parser.add_argument("--images", type=at_least_1, default=2, help="of each process in a batch")
+    parser.add_argument("--steps", type=at_least_1, default=3000)
     parser.add_argument(
         "--verify",
         action="store_true",
@@ -177,6 +184,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist")
     options = parser.parse_args()
+    read(options.data, "t10k")  # here what is missing is said once
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     if "MASTER_PORT" not in os.environ:
         with socket.socket() as free:

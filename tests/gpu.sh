@@ -5,7 +5,8 @@
 # and in it report.tar.gz: the one file to send back.
 #
 #   tests/gpu.sh [options]
-#     --out DIR        the folder (gpu-report); it must not exist, or be of a run before
+#     --out DIR        the folder (gpu-report); it must not exist, or be of a run before,
+#                      whose files are then moved to before-1, before-2 and so on in it
 #     --build DIR      a build directory that is there already
 #     --seconds S      to time each problem of the benchmark (1)
 #     --full           all lists of problems and of the benchmark, and on NVIDIA's other
@@ -54,14 +55,24 @@ while [ $# -gt 0 ]; do
     shift
 done
 
-[ ! -e "$out" ] || [ -e "$out/report.txt" ] ||
+[ ! -e "$out" ] || grep -qs '^syncbn on ' "$out/report.txt" ||
     wrong "$out exists and is no report; choose another folder with --out"
 [ -z "$build" ] || [ -d "$build" ] || wrong "$build is no folder"
 case $seconds in
-'' | *[!0-9.]*) wrong "--seconds $seconds: expected a number" ;;
+'' | . | *[!0-9.]* | *.*.*) wrong "--seconds $seconds: expected a number" ;;
 esac
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
-(cd "$out" && rm -f ./*.txt ./*.err ./*.json ./*.log ./*.list ./*.tar.gz) || exit 1
+if [ -e "$out/report.txt" ]; then
+    number=1
+    while [ -e "$out/before-$number" ]; do number=$((number + 1)); done
+    mkdir "$out/before-$number" || exit 1
+    for old in "$out"/*; do
+        case ${old##*/} in
+        build | before-*) ;;
+        *) mv "$old" "$out/before-$number" || exit 1 ;;
+        esac
+    done
+fi
 : > "$out/report.txt" || exit 1
 
 # say TEXT: a line of the report, which is also what this script prints.
@@ -69,10 +80,31 @@ say() {
     printf '%s\n' "$*" | tee -a "$out/report.txt"
 }
 
+pack() {
+    if (cd "$out" && find . -maxdepth 1 -type f ! -name '*.tar.gz' -printf '%f\n' | tar -czf report.tar.gz -T -); then
+        say "The one file to send back: $out/report.tar.gz"
+    else
+        say 'stopped: report.tar.gz cannot be written'
+        exit 1
+    fi
+}
+
 die() {
     say "stopped: $*"
+    pack
     exit 1
 }
+
+stop() { # SIGNAL
+    trap - "$1"
+    say "stopped by SIG$1"
+    pack
+    kill -s "$1" $$
+}
+for signal in HUP INT TERM; do
+    # shellcheck disable=SC2064
+    trap "stop $signal" "$signal"
+done
 
 # --- what the build needs -------------------------------------------------------------
 
@@ -238,8 +270,7 @@ cd "$build" || exit 1
 logged make make tools/syncbn/syncbn tools/offline/library tools/offline/launches
 name_drivers
 
-# Compiled programs stay in the folder, and drivers' own caches: those of a run before would hide what a build takes.
-rm -rf "$out/programs" "$out/cache"
+# Compiled programs stay in the folder, and drivers' own caches: others would hide what a build takes.
 XDG_CACHE_HOME=$out/cache CUDA_CACHE_PATH=$out/cache/cuda NEO_CACHE_DIR=$out/cache/neo
 AMD_COMGR_CACHE_DIR=$out/cache/comgr
 export XDG_CACHE_HOME CUDA_CACHE_PATH NEO_CACHE_DIR AMD_COMGR_CACHE_DIR
@@ -253,7 +284,8 @@ tee -a "$out/report.txt" < "$out/devices.txt"
 awk -v type="${devices:-[a-z]}" '
     /^  [0-9]+  / { number = $1; $1 = ""; name = $0; getline; name = name ", " $0 }
     /, form [a-z]+$/ { is_meant = $0 ~ "^ *" type }
-    /^     usable$/ && is_meant { print number name }' "$out/devices.txt" > "$out/devices.list"
+    /^     usable$/ && is_meant { print number name }' "$out/devices.txt" > "$out/devices.list" ||
+    die 'devices.list cannot be written'
 if [ ! -s "$out/devices.list" ]; then
     say 'There is no GPU here that OpenCL can use: nothing was run. (--rehearse is a dry run.)'
     hint
@@ -328,7 +360,5 @@ done
 
 say
 say "${failed:-All right}. All of it is in $out"
-(cd "$out" && find . -maxdepth 1 -type f ! -name '*.tar.gz' -printf '%f\n' | tar -czf report.tar.gz -T -) ||
-    die 'report.tar.gz cannot be written'
-say "The one file to send back: $out/report.tar.gz"
+pack
 [ -z "$failed" ]

@@ -28,16 +28,22 @@ it_says ' 77 there is no GPU\.$'
 gpu 2 --out "$work"
 check 'a folder that is no report' grep -q 'exists and is no report' "$work/err"
 
-gpu 2 --seconds fast
+gpu 2 --seconds 1.2.3
 gpu 77 --out "$work/none" --build .
 it_says '^There is no GPU here that OpenCL can use: nothing was run'
 check 'it leaves the devices and no results' \
     eval '[ -s "$work/none/devices.json" ] && [ ! -e "$work/none/bits_0.txt" ] &&
           [ ! -e "$work/none/bench_0.json" ]'
 
-mkdir -p "$work/any/cache" && : > "$work/any/cache/of-a-run-before" && : > "$work/any/report.txt" && : > "$work/any/old.err"
+mkdir -p "$work/any/cache" && : > "$work/any/cache/of-a-run-before" && cp "$work/none/report.txt" "$work/any"
+export CC=none
+gpu 1 --out "$work/any"
+unset CC
+it_says '^The one file to send back: .*/any/report.tar.gz$'
 gpu 0 --rehearse --quick --out "$work/any" --build .
 check 'it starts without compiled programs' [ ! -e "$work/any/cache/of-a-run-before" ]
+check 'the files of runs before are kept' \
+    eval '[ -e "$work/any/before-1/cache/of-a-run-before" ] && [ -s "$work/any/before-2/report.tar.gz" ]'
 check 'and keeps those that it compiles' eval 'ls "$work/any/programs"/* > "$work/programs"'
 it_says '^DRY RUN on any device .*: this says nothing about GPUs'
 problems=$(grep '^mb' "$srcdir/tests/pass/golden" | awk 'NR % 6 == 1 || /,add/' | grep -c .)
@@ -71,8 +77,7 @@ tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
 no_faults 'the file to send back has all' "$(
     for file in report.txt devices.json launches.txt bits_0.json bench_0.json $goals make.log; do
         [ -s "$work/sent/$file" ] || echo "missing: $file"
-    done
-    [ ! -e "$work/sent/old.err" ] || echo "of a run before: old.err")"
+    done)"
 check 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench_0.json"
 # Without --quick it measures the benchmark's lists: they are where it looks for them.
 lists=$(sed -n "s/^.*lists='\([a-z0-9_ ]*\)'$/\1/p" "$srcdir/tests/gpu.sh")

@@ -158,9 +158,13 @@ def main():
     try:
         with open(sys.argv[2], encoding="utf-8") as file:
             report = json.load(file)
-        problems = [Problem(entry) for entry in report["problems"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        problems = [Problem(entry) for entry in report["problems"] if entry["ok"]]
+    except OSError as error:
+        sys.exit(f"report: {error}")
+    except (ValueError, KeyError, TypeError) as error:
         sys.exit(f"report: {sys.argv[2]} is no report of syncbn bench: {error}")
+    if failed := len(report["problems"]) - len(problems):
+        print(f"# {failed} problems failed, and are not judged")
     (goals if sys.argv[1] == "goals" else data)(report, problems)
 
 
