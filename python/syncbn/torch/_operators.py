@@ -14,8 +14,13 @@ from syncbn import _c
 from syncbn._group import Layer, Saved
 from syncbn.torch import _passes
 
-# Before, compilers keep no order of operators in backward passes.
-IS_THERE = torch.__version__ >= "2.6"
+try:
+    from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
+
+    # Before, compilers keep no order of operators in backward passes.
+    IS_THERE = torch.__version__ >= "2.6"
+except ImportError:
+    IS_THERE = False
 
 # Of what sbn_saved_store writes for one replica without a mask: bytes that do not depend on the
 # channels, those of a channel, and where it says which forward pass it was. Without other ranks,
@@ -203,10 +208,8 @@ def _stored(call: _passes.Call) -> Tensor:
 def _keep_order() -> None:
     """Makes compilers keep the operators' order, which must be that of the other ranks: what has no
     effects they order by the memory that it needs."""
-    from torch._higher_order_ops import effects
-
     for operator in torch.ops.syncbn.forward, torch.ops.syncbn.backward:
-        effects._register_effectful_op(operator.default, effects._EffectType.ORDERED)
+        _register_effectful_op(operator.default, _EffectType.ORDERED)
 
 
 if IS_THERE:
