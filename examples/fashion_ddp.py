@@ -164,18 +164,18 @@ def verify(options):
     return int(len(found) != 1)
 
 
-def at_least_1(text):
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"expected at least 1, got {number}")
-    return number
+def number(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, got {value}")
+    return value
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--processes", type=at_least_1, default=2)
-    parser.add_argument("--images", type=at_least_1, default=2, help="of each process in a batch")
-    parser.add_argument("--steps", type=at_least_1, default=3000)
+    parser.add_argument("--processes", type=number, default=2)
+    parser.add_argument("--images", type=number, default=2, help="of each process in a batch")
+    parser.add_argument("--steps", type=number, default=3000)
     parser.add_argument(
         "--verify",
         action="store_true",

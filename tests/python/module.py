@@ -68,6 +68,20 @@ with tap.part("state"):
     with torch.autograd.graph.saved_tensors_hooks(lambda t: t.half(), lambda t: t):
         y = SyncBatchNorm(4)(tensor)
     tap.raises(RuntimeError, "backward: expected x of torch.float32, .*float16", y.sum().backward)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t[:2], lambda t: t):
+        y = SyncBatchNorm(4)(tensor[:2])
+    tap.raises(ValueError, r"weight: expected 4 elements, got \(2,\)", y.sum().backward)
+    grads = []
+    for layer in SyncBatchNorm(4), nn.BatchNorm1d(4):
+        leaf = tensor.detach()[:9].requires_grad_()
+        with torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda t: t):
+            y = layer(leaf).pow(3).sum()
+        layer.weight.data.mul_(10)
+        y.backward()
+        grads.append(leaf.grad)
+    tap.ok(
+        torch.allclose(*grads, atol=1e-4), "backward takes the weight that hooks have kept", grads
+    )
     SyncBatchNorm(4)(tensor).backward(torch._efficientzerotensor(70000, 4))
     tap.ok(tensor.grad.eq(0).all(), "a gradient of zeros, which has no memory")
     copies = {"deepcopy": copy.deepcopy(ours), "pickle": pickle.loads(pickle.dumps(ours))}

@@ -174,10 +174,10 @@ with tap.part("errors"):
         (5, 'different calls: replica 0 called layer "one", replica 1 called layer "two"'),
         (7, 'replica 1 called layer "one", replica 0 has ended'),
         (3, 'layer "two": expected a residual in each replica, got 1 of 2'),
-        (14, 'layer "one": expected one weight for all replicas, got another in replica 1'),
     ):
         tap.raises(RuntimeError, pattern, model, torch.randn(count, 3, 2, 2))
     tap.raises(KeyError, "five", model, torch.randn(9, 3, 2, 2))
+    tap.raises(ValueError, "weight: expected one for all", model, torch.randn(14, 3, 2, 2))
     pattern = 'layer "one": expected a call within the forward pass of its DataParallel'
     given = torch.randn(12, 3, 2, 2, requires_grad=True)
     tap.raises(RuntimeError, pattern, lambda: model(given).sum().backward())

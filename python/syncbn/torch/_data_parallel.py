@@ -262,8 +262,6 @@ def _pass_of(replicas: Sequence[_Replica]) -> Sequence[Tensor]:
             f'layer "{layer.name}": expected a residual in each replica, '
             f"got {len(residuals)} of {len(replicas)}"
         )
-    for name in "weight", "bias", "running_mean", "running_var":
-        _check_common(name, [own.layer for own in passes])
     weights = [own.layer.weight for own in passes]
     biases = [own.layer.bias for own in passes]
     inputs = [own.input for own in passes]
@@ -275,25 +273,6 @@ def _described(replica: _Replica) -> str:
     if replica.wanted is None:
         return f"replica {replica.place} has ended"
     return f'replica {replica.place} called layer "{replica.wanted.layer.name}"'
-
-
-def _check_common(name: str, layers: Sequence[SyncBatchNorm]) -> None:
-    """Refuses a tensor that is another one in a replica, as functional_call can make it."""
-    first = getattr(layers[0], name)
-    for place, layer in enumerate(layers):
-        tensor = getattr(layer, name)
-        if tensor is not first and not _is_copy(tensor, first):
-            raise RuntimeError(
-                f'layer "{layer.name}": expected one {name} for all replicas, got another in '
-                f"replica {place}"
-            )
-
-
-def _is_copy(these: Tensor | None, those: Tensor | None) -> bool:
-    if these is None or those is None:
-        return False
-    same = these.data_ptr() == those.data_ptr()
-    return same or torch.allclose(these, those, 0, 0, equal_nan=True)
 
 
 def _stacked(tensors: Sequence[Tensor | None]) -> Tensor | None:

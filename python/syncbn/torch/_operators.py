@@ -134,14 +134,13 @@ def _backward(
         raise RuntimeError(
             "backward: expected the process group of its forward, got one that ended"
         )
-    affine = _passes.affine_of(weight, bias, (made.settings.channels,), x)
-    call = _passes.Call(made, "group" if of_group else "local", None, affine)
+    call = _passes.Call(made, "group" if of_group else "local", None, (None, None))
     with made.group.lock:
         call.saved = Saved(made)
         size = saved.numel() - _BEHIND_BYTES
         _c.check(_load(call.saved.handle, saved.data_ptr(), size))
     _dys, (dx,), _dzs, weight_grad, bias_grad = _passes.backward(
-        call, [x], [dy], weight is not None, bias is not None, False
+        call, weight, bias, [x], [dy], weight is not None, bias is not None, False
     )
     return dx, _grad_like(weight, weight_grad, x), _grad_like(bias, bias_grad, x)
 

@@ -66,9 +66,10 @@ class Running:
         """After the pass."""
         batches = self.batches
         if batches is not None:
-            if batches.is_cpu and batches.dtype is torch.int64 and batches.numel():
-                # add_ would take a tenth of a small layer's time.
-                c_int64.from_address(batches.data_ptr()).value += 1
+            is_plain = batches.is_cpu and batches.dtype is torch.int64 and batches.numel() == 1
+            if is_plain and (at := batches.data_ptr()):
+                # As the library updates the others. add_ would take a small layer 4 us.
+                c_int64.from_address(at).value += 1
             else:
                 batches.add_(1)
         mean, var = self.rows
@@ -113,7 +114,7 @@ class Node(torch.autograd.Function):
         layer, running = call.layer, call.running
         group, layout = layer.group, layer.settings.layout
         replicas, device = group.replicas, group.device
-        own_weight, own_bias = call.affine
+        (own_weight, own_bias), call.affine = call.affine, (None, None)
         mean, var = running.rows if running else (None, None)
         backend = device if isinstance(device, BackendDevice) else None
         own = [in_memory(tensor, layout) for tensor in tensors]
@@ -177,10 +178,11 @@ class _Gradients(torch.autograd.Function):
 
 def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
     call: Call = ctx.call
+    weight, bias, *xs = saved
     _, wants_weight, wants_bias = ctx.needs_input_grad[:3]
     activated_sum = ctx.adds and call.layer.settings.activation != _IDENTITY
     dys, dxs, dzs, weight_grad, bias_grad = backward(
-        call, saved[2:], grads, wants_weight, wants_bias, activated_sum
+        call, weight, bias, xs, grads, wants_weight, wants_bias, activated_sum
     )
     if ctx.adds and not activated_sum:
         dzs = dys
@@ -191,6 +193,8 @@ def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
 
 def backward(
     call: Call,
+    weight: Tensor | None,
+    bias: Tensor | None,
     xs: Sequence[Tensor],
     dys: Sequence[Tensor],
     wants_weight: bool,
@@ -214,11 +218,13 @@ def backward(
         raise RuntimeError(
             "backward: expected the process group of its forward, got one that ended"
         )
-    # Hooks of saved tensors may give them back with other strides, or of a smaller type, past which
-    # the library would read.
+    # Hooks of saved tensors may give them back with other strides, or smaller, past which the library
+    # would read.
     xs = [in_memory(x, layout) for x in xs]
     dys = [in_memory(dy, layout) for dy in dys]
-    own_weight, own_bias = call.affine
+    row = (layer.settings.channels,)
+    rows = row if replicas == 1 else (replicas, *row)
+    own_weight, own_bias = affine_of(weight, bias, rows, xs[0])
     weight_grad, weight_grads = _grads_like(own_weight, replicas, wants_weight)
     bias_grad, bias_grads = _grads_like(own_bias, replicas, wants_bias)
     dxs: list[Tensor] = []
@@ -284,7 +290,7 @@ def affine_of(
     weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], input: Tensor
 ) -> Affine:
     """Weight and bias as the library reads them, where they have this shape; a missing bias is
-    zeros. Rows of replicas are equal."""
+    zeros."""
     if weight is None:
         if bias is not None:
             raise ValueError("weight: expected one beside the bias, got None")
@@ -305,7 +311,10 @@ def _row(name: str, tensor: Tensor, shape: tuple[int, ...], input: Tensor) -> Te
     if tensor.shape != shape:
         raise ValueError(f"{name}: expected {shape[-1]} elements, got {tuple(tensor.shape)}")
     if len(shape) > 1:
-        tensor = tensor.detach()[0]
+        rows = tensor.detach()
+        tensor = rows[0]
+        if tensor.is_cpu and not torch.allclose(rows, tensor.expand(shape), 0, 0, equal_nan=True):
+            raise ValueError(f"{name}: expected one for all replicas, got another in one of them")
     if tensor.dtype is torch.float32 and tensor.is_contiguous() and not tensor.is_neg():
         return tensor
     if tensor.dtype not in TYPES:
