@@ -110,9 +110,15 @@ int sbn__flush(sbn_replica *replica)
     return sbn__check_cl(replica, "clFlush", clFlush(replica->queue));
 }
 
+/* Mesa's rusticl (22.3) waits in clFinish only where there is something that no clFlush has sent yet. */
 int sbn__finish(const sbn_replica *replica)
 {
-    return sbn__check_cl(replica, "clFinish", clFinish(replica->queue));
+    cl_int code = CL_SUCCESS;
+    if (!replica->wakes_late)
+        code = clEnqueueMarkerWithWaitList(replica->queue, 0, NULL, NULL);
+    const int status = sbn__check_cl(replica, "clEnqueueMarkerWithWaitList", code);
+    const int finished = sbn__check_cl(replica, "clFinish", clFinish(replica->queue));
+    return status ? status : finished;
 }
 
 int sbn__event_state(const sbn_replica *replica, cl_event event, cl_int *state)

@@ -48,7 +48,8 @@ static int refuse(const sbn_tensor_file *file, int status, uint64_t size)
         return status;
     /* A length and JSON: a safetensors file that is cut. */
     if (start[8] == '{' && memcmp(start + 4, "\0\0\0", 4) == 0 &&
-        sbn__little_endian(start, 8) > size - 8)
+        sbn__little_endian(start, 8) > size - 8 &&
+        sbn__little_endian(start, 8) <= SBN_TENSOR_HEADER_LIMIT)
         return sbn__fail(SBN_INVALID_FILE, "%s: the file is truncated", sentence);
     const char *kind = sbn__file_kind(start, count);
     return kind ? sbn__fail(SBN_INVALID_FILE, "%s: expected a safetensors file, got %s", file->path,

@@ -103,9 +103,8 @@ int sbn__host_close(sbn_host_buffers *buffers, sbn_replica *replica, cl_event la
         return SBN_SUCCESS;
     if (last && replica->wakes_late)
         status = sbn__event_await(replica, last);
-    const cl_int code = clFinish(replica->queue);
-    if (!status)
-        status = sbn__check_cl(replica, "clFinish", code);
+    const int finished = sbn__finish(replica);
+    status = status ? status : finished;
     for (size_t i = 0; i < buffers->count; ++i) {
         const sbn_host_buffer *buffer = &buffers->of[i];
         if (buffer->mem && buffer->written && !status)

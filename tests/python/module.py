@@ -412,4 +412,16 @@ with tap.part("the end"):
     )
     told = "OpenCL: expected a driver for this machine's CPU, got none" in ended.stderr
     tap.ok(told, "no OpenCL driver", ended.stderr)
+    mesa = "/etc/OpenCL/vendors/rusticl.icd"
+    if os.path.exists(mesa):
+        ended = run_apart(
+            "import torch; from syncbn.torch import SyncBatchNorm\n"
+            "x = torch.randn(8, 64, 28, 28)\n"
+            "ours, theirs = SyncBatchNorm(64), torch.nn.BatchNorm2d(64)\n"
+            "print([ours(x).allclose(theirs(x), atol=1e-5) for _ in range(3)])",
+            OCL_ICD_VENDORS=mesa,
+            RUSTICL_ENABLE="llvmpipe",
+        )
+        told = ended.stdout == "[True, True, True]\n"
+        tap.ok(told, "Mesa's device: a pass has ended when its call returns", ended)
 tap.end()
