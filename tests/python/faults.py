@@ -152,17 +152,17 @@ def run_rank(folder, rank):
     # Rank 1 never comes, not even to the first pass, in which the ranks connect.
     two = model(timeout=LIMIT)
     if rank != 1:
-        pattern = r"waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT"
+        pattern = r"waited 2 s to make a group with rank 1 \(SBN_TIMEOUT"
         expect("a rank that skips the first pass", pattern, two, x)
     dist.barrier()
     expect("PyTorch's own group goes on", "nothing was raised", dist.all_reduce, x)
 
     # It comes when the others have given up.
     two = model(timeout=LIMIT)
-    told = r"rank \d waited 2 s in its first pass for rank 1 \(SBN_TIMEOUT"
+    told = r"rank \d waited 2 s to make a group with rank 1 \(SBN_TIMEOUT"
     if rank == 1:
         dist.barrier()
-        told = r"rank 1 waited 2 s in its first pass for ranks 0, 2 \(SBN_TIMEOUT"
+        told = r"rank 1 waited 2 s to make a group with ranks 0, 2 \(SBN_TIMEOUT"
     expect("a rank that is late to the first pass", told, two, x)
     if rank != 1:
         dist.barrier()

@@ -38,15 +38,15 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
 
     It is a communication hook; there is one for a model, and none for a copy of it, for which it is
     called again. All processes call this after DistributedDataParallel. timeout: seconds to wait
-    for other processes in backward, before an error names them.
+    for other processes, in this call and in backward, before an error names them.
 
     Gradients may be accumulated. Outside no_sync() each replica's new gradients are added to the
     previous mean, which rounds once more. In eval() a DataParallel has one loss, which counts for
     each of its replicas.
 
     Errors. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
-    DataParallel has layers with gradients="group", or the world's backend is "mpi". In backward,
-    SyncBatchNormError as of SyncBatchNorm; RuntimeError: a gradient is sparse, or is not the sum
+    DataParallel has layers with gradients="group", or the world's backend is "mpi".
+    SyncBatchNormError as of SyncBatchNorm. In backward, RuntimeError: a gradient is sparse, or is not the sum
     over the replicas of a DataParallel, because a hook of the parameter changed it, or zero_grad()
     or clipping between accumulating passes, or the loss has a part from outside, such as a penalty.
     """

@@ -301,7 +301,7 @@ class DistributedTransport(Transport):
         absent = absent or [rank for rank in others if not came[rank][-1]] or others
         raise _c.SyncBatchNormError(
             _c.CONSTANTS["SBN_TIMEOUT"],
-            f"rank {self._rank} waited {timeout:g} s in its first pass for "
+            f"rank {self._rank} waited {timeout:g} s to make a group with "
             f"rank{'s' if len(absent) > 1 else ''} {', '.join(map(str, absent))}",
         )
 
