@@ -83,7 +83,7 @@ _cpu: Device | None = None
 def cpu() -> Device:
     """The first CPU whose driver can run the library's kernels; the same one in each call."""
     global _cpu
-    if _cpu is None:
+    if _cpu is None:  # each pass asks
         with _lock:
             if _cpu is None:
                 queue = c_void_p()

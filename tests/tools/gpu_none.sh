@@ -28,6 +28,7 @@ it_says ' 77 there is no GPU\.$'
 gpu 2 --out "$work"
 check 'a folder that is no report' grep -q 'exists and is no report' "$work/err"
 
+gpu 2 --seconds fast
 gpu 2 --seconds 1.2.3
 gpu 77 --out "$work/none" --build .
 it_says '^There is no GPU here that OpenCL can use: nothing was run'
@@ -35,7 +36,8 @@ check 'it leaves the devices and no results' \
     eval '[ -s "$work/none/devices.json" ] && [ ! -e "$work/none/bits_0.txt" ] &&
           [ ! -e "$work/none/bench_0.json" ]'
 
-mkdir -p "$work/any/cache" && : > "$work/any/cache/of-a-run-before" && cp "$work/none/report.txt" "$work/any"
+mkdir -p "$work/any/cache" && : > "$work/any/cache/of-a-run-before" && cp "$work/none/report.txt" "$work/any" &&
+    : > "$work/any/old.err"
 export CC=none
 gpu 1 --out "$work/any"
 unset CC
@@ -77,7 +79,8 @@ tar -xzf "$work/any/report.tar.gz" -C "$work/sent"
 no_faults 'the file to send back has all' "$(
     for file in report.txt devices.json launches.txt bits_0.json bench_0.json $goals make.log; do
         [ -s "$work/sent/$file" ] || echo "missing: $file"
-    done)"
+    done
+    [ ! -e "$work/sent/old.err" ] || echo "of a run before: old.err")"
 check 'the kernels are those of the GPU form' grep -q '"problem": "[^"]*,form=gpu"' "$work/sent/bench_0.json"
 # Without --quick it measures the benchmark's lists: they are where it looks for them.
 lists=$(sed -n "s/^.*lists='\([a-z0-9_ ]*\)'$/\1/p" "$srcdir/tests/gpu.sh")

@@ -23,7 +23,7 @@ class _Place:
         self.group: Group | None = None
 
 
-_is_available = dist.is_available()
+_is_available = dist.is_available()  # each pass asks
 _lock = threading.RLock()
 # By process group, timeout, replicas, device, and whether it is a DataParallel's.
 _Key = tuple[Any, float, int, Optional[Device], bool]

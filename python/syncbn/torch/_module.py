@@ -27,8 +27,8 @@ from syncbn.torch._passes import (
     Running,
     affine_of,
     check_device,
+    check_type,
     layout_of,
-    wrong_type,
 )
 
 # Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
@@ -250,11 +250,9 @@ class SyncBatchNorm(_BatchNorm):
                     _check_alike(input, inputs[0])
                 if residuals:
                     _check_tensor("residual", residuals[place], input)
-            first, row = inputs[0], (self.num_features,)
-            rows = row if len(inputs) == 1 else (len(inputs), *row)
-            affine = affine_of(weight, bias, rows, first)
+            affine = affine_of(weight, bias, self.num_features, len(inputs), inputs[0])
             if running:
-                running.prepare(row, first)
+                running.prepare(self.num_features, inputs[0])
             return affine
         except ValueError:
             if group.world_size > 1:
@@ -263,10 +261,8 @@ class SyncBatchNorm(_BatchNorm):
 
     def statistics(self) -> tuple[Tensor, Tensor, Tensor | None] | None:
         """running_mean, running_var and num_batches_tracked, if a pass updates them."""
-        if not self.track_running_stats:
-            return None
         mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
-        if mean is None or var is None:
+        if not self.track_running_stats or mean is None or var is None:
             return None
         return None if batches is None and self.momentum is None else (mean, var, batches)
 
@@ -521,8 +517,7 @@ def _check_tensor(name: str, tensor: Tensor, input: Tensor) -> None:
         raise ValueError(f"{name}: expected a tensor on the CPU, got one on {tensor.device}")
     if tensor is not input:
         check_device(name, tensor, input)
-    if tensor.dtype not in TYPES:
-        raise wrong_type(name, tensor)
+    check_type(name, tensor)
     if tensor.layout is not torch.strided:
         raise ValueError(f"{name}: expected a dense tensor, got {str(tensor.layout)[6:]}")
     if tensor.dim() > 5:

@@ -204,13 +204,6 @@ def _stored(call: _passes.Call) -> Tensor:
     return stored
 
 
-def _keep_order() -> None:
-    """Makes compilers keep the operators' order, which must be that of the other ranks: what has no
-    effects they order by the memory that it needs."""
-    for operator in torch.ops.syncbn.forward, torch.ops.syncbn.backward:
-        _register_effectful_op(operator.default, _EffectType.ORDERED)
-
-
 if IS_THERE:
     _operator = torch.library.custom_op(
         "syncbn::forward", _forward, mutates_args=(), device_types="cpu"
@@ -220,4 +213,7 @@ if IS_THERE:
     torch.library.custom_op(
         "syncbn::backward", _backward, mutates_args=(), device_types="cpu"
     ).register_fake(_backward_fake)
-    _keep_order()
+    # Compilers keep the order of effects, which must be that of the other ranks; they order others by
+    # the memory that they need.
+    for _each in torch.ops.syncbn.forward, torch.ops.syncbn.backward:
+        _register_effectful_op(_each.default, _EffectType.ORDERED)

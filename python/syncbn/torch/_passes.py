@@ -46,8 +46,9 @@ class Running:
     ) -> None:
         self.mean, self.var, self.batches, self.momentum = mean, var, batches, momentum
 
-    def prepare(self, shape: tuple[int, ...], input: Tensor) -> None:
+    def prepare(self, channels: int, input: Tensor) -> None:
         """Makes of them what the library updates."""
+        shape = (channels,)
         self.rows = (
             _row("running_mean", self.mean, shape, input),
             _row("running_var", self.var, shape, input),
@@ -114,7 +115,7 @@ class Node(torch.autograd.Function):
         layer, running = call.layer, call.running
         group, layout = layer.group, layer.settings.layout
         replicas, device = group.replicas, group.device
-        (own_weight, own_bias), call.affine = call.affine, (None, None)
+        own_weight, own_bias = call.affine
         mean, var = running.rows if running else (None, None)
         backend = device if isinstance(device, BackendDevice) else None
         own = [in_memory(tensor, layout) for tensor in tensors]
@@ -149,7 +150,7 @@ class Node(torch.autograd.Function):
                 backend.finish()
         if running:
             running.finish()
-            call.running = None
+        call.running, call.affine = None, (None, None)
         ctx.save_for_backward(weight, bias, *own[:replicas])
         ctx.call, ctx.adds = call, adds
         return ys[0] if replicas == 1 else tuple(ys)
@@ -222,9 +223,7 @@ def backward(
     # would read.
     xs = [in_memory(x, layout) for x in xs]
     dys = [in_memory(dy, layout) for dy in dys]
-    row = (layer.settings.channels,)
-    rows = row if replicas == 1 else (replicas, *row)
-    own_weight, own_bias = affine_of(weight, bias, rows, xs[0])
+    own_weight, own_bias = affine_of(weight, bias, layer.settings.channels, replicas, xs[0])
     weight_grad, weight_grads = _grads_like(own_weight, replicas, wants_weight)
     bias_grad, bias_grads = _grads_like(own_bias, replicas, wants_bias)
     dxs: list[Tensor] = []
@@ -287,14 +286,15 @@ def _share(grad: Tensor | None, group: Group) -> None:
 
 
 def affine_of(
-    weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...], input: Tensor
+    weight: Tensor | None, bias: Tensor | None, channels: int, replicas: int, input: Tensor
 ) -> Affine:
-    """Weight and bias as the library reads them, where they have this shape; a missing bias is
+    """Weight and bias as the library reads them, of one replica or of equal rows; a missing bias is
     zeros."""
     if weight is None:
         if bias is not None:
             raise ValueError("weight: expected one beside the bias, got None")
         return None, None
+    shape = (channels,) if replicas == 1 else (replicas, channels)
     weight = _row("weight", weight, shape, input)
     return weight, torch.zeros_like(weight) if bias is None else _row("bias", bias, shape, input)
 
@@ -317,8 +317,7 @@ def _row(name: str, tensor: Tensor, shape: tuple[int, ...], input: Tensor) -> Te
             raise ValueError(f"{name}: expected one for all replicas, got another in one of them")
     if tensor.dtype is torch.float32 and tensor.is_contiguous() and not tensor.is_neg():
         return tensor
-    if tensor.dtype not in TYPES:
-        raise wrong_type(name, tensor)
+    check_type(name, tensor)
     return tensor.detach().float().contiguous().resolve_neg()
 
 
@@ -327,8 +326,11 @@ def check_device(name: str, tensor: Tensor, input: Tensor) -> None:
         raise ValueError(f"{name}: expected it on {input.device}, got it on {tensor.device}")
 
 
-def wrong_type(name: str, tensor: Tensor) -> ValueError:
-    return ValueError(f"{name}: expected float32, float16 or bfloat16, got {str(tensor.dtype)[6:]}")
+def check_type(name: str, tensor: Tensor) -> None:
+    if tensor.dtype not in TYPES:
+        raise ValueError(
+            f"{name}: expected float32, float16 or bfloat16, got {str(tensor.dtype)[6:]}"
+        )
 
 
 def layout_of(x: Tensor) -> int:
