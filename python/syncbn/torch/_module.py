@@ -22,7 +22,6 @@ from syncbn.torch._passes import (
     ACTIVATIONS,
     TYPES,
     Affine,
-    Call,
     Node,
     Running,
     affine_of,
@@ -192,8 +191,7 @@ class SyncBatchNorm(_BatchNorm):
         rows = self.check(inputs, residuals, weight, bias, running, group)
         affine, tracks = weight is not None, running is not None
         layer = self.layer(group, inputs[0], affine, bool(residuals), tracks)
-        call = Call(layer, self.gradients, running, rows)
-        y = Node.apply(call, weight, bias, *inputs, *residuals)
+        y = Node.apply(layer, self.gradients, running, rows, weight, bias, *inputs, *residuals)
         return (y,) if len(inputs) == 1 else y
 
     def group(self, replicas: int, device: Device | None, parallel: bool = False) -> Group:

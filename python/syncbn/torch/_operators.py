@@ -71,6 +71,8 @@ def train(layer: Any, input: Tensor, residual: Optional[Tensor]) -> Tensor:
 class _Context:
     """Takes the place of autograd's."""
 
+    statistics: Saved
+
     def save_for_backward(self, *tensors: Optional[Tensor]) -> None:
         pass
 
@@ -101,9 +103,9 @@ def _forward(
     affine = module.check((x,), tensors[1:], weight, bias, running, group)
     plain = residual is None
     made = module.layer(group, x, weight is not None, not plain, running is not None, plain)
-    call = _passes.Call(made, module.gradients, running, affine)
-    y = _passes.Node.forward(_Context(), call, weight, bias, *tensors)
-    return y, _stored(call), mean, var
+    ctx = _Context()
+    y = _passes.Node.forward(ctx, made, module.gradients, running, affine, weight, bias, *tensors)
+    return y, _stored(ctx.statistics, module.gradients), mean, var
 
 
 def _forward_fake(
@@ -134,13 +136,13 @@ def _backward(
         raise RuntimeError(
             "backward: expected the process group of its forward, got one that ended"
         )
-    call = _passes.Call(made, "group" if of_group else "local", None, (None, None))
     with made.group.lock:
-        call.saved = Saved(made)
+        loaded = Saved(made)
         size = saved.numel() - _BEHIND_BYTES
-        _c.check(_load(call.saved.handle, saved.data_ptr(), size))
+        _c.check(_load(loaded.handle, saved.data_ptr(), size))
+    gradients = "group" if of_group else "local"
     _dys, (dx,), _dzs, weight_grad, bias_grad = _passes.backward(
-        call, weight, bias, [x], [dy], weight is not None, bias is not None, False
+        loaded, gradients, weight, bias, [x], [dy], weight is not None, bias is not None, False
     )
     return dx, _grad_like(weight, weight_grad, x), _grad_like(bias, bias_grad, x)
 
@@ -188,18 +190,18 @@ def _like(x: Tensor) -> Tensor:
     return torch.empty_like(_passes.in_layout(x, _passes.layout_of(x)))
 
 
-def _stored(call: _passes.Call) -> Tensor:
+def _stored(saved: Saved, gradients: str) -> Tensor:
     """The saved statistics of a pass, as bytes, and what stands behind them."""
-    assert call.saved is not None and call.layer.handle is not None
-    handle, size = call.layer.handle, c_size_t()
-    _made[handle] = call.layer
-    with call.layer.group.lock:
-        _c.check(_store(call.saved.handle, None, 0, byref(size)))
+    layer, size = saved.layer, c_size_t()
+    assert layer.handle is not None
+    _made[layer.handle] = layer
+    with layer.group.lock:
+        _c.check(_store(saved.handle, None, 0, byref(size)))
         stored = torch.empty(size.value + _BEHIND_BYTES, dtype=torch.uint8)
-        _c.check(_store(call.saved.handle, stored.data_ptr(), size.value, byref(size)))
-    if call.layer.group.world_size == 1:
+        _c.check(_store(saved.handle, stored.data_ptr(), size.value, byref(size)))
+    if layer.group.world_size == 1:
         stored[_PASS_AT : _PASS_AT + _PASS_SIZE] = 0
-    behind = torch.tensor([handle, call.gradients == "group"], dtype=torch.int64)
+    behind = torch.tensor([layer.handle, gradients == "group"], dtype=torch.int64)
     stored[-_BEHIND_BYTES:] = behind.view(torch.uint8)
     return stored
 

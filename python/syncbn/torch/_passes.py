@@ -80,25 +80,13 @@ class Running:
             self.var.copy_(var)
 
 
-class Call:
-    """One forward pass, and what its backward passes need of it."""
-
-    __slots__ = ("affine", "gradients", "layer", "running", "saved")
-
-    def __init__(
-        self,
-        layer: Layer,
-        gradients: str,
-        running: Running | None,
-        affine: Affine,
-    ) -> None:
-        self.layer, self.gradients, self.running, self.affine = layer, gradients, running, affine
-        self.saved: Saved | None = None
-
-
 class Node(torch.autograd.Function):
-    """Batch norm over the replicas of a group: apply(call, weight, bias, *tensors).
+    """Batch norm over the replicas of a group:
+    apply(layer, gradients, running, affine, weight, bias, *tensors).
 
+    gradients of the module
+    running   its running statistics, prepared, or None
+    affine    weight and bias as the library reads them
     weight    (C), or, of several replicas, a row for each: then so are the gradients. So is bias
     tensors   x of each replica, then, where the layer adds them, their residuals; each
               (N, C, ...), of one type and one number of dimensions
@@ -110,18 +98,24 @@ class Node(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, call: Call, weight: Tensor | None, bias: Tensor | None, *tensors: Tensor
+        ctx: Any,
+        layer: Layer,
+        gradients: str,
+        running: Running | None,
+        affine: Affine,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        *tensors: Tensor,
     ) -> Any:
-        layer, running = call.layer, call.running
         group, layout = layer.group, layer.settings.layout
         replicas, device = group.replicas, group.device
-        own_weight, own_bias = call.affine
+        own_weight, own_bias = affine
         mean, var = running.rows if running else (None, None)
         backend = device if isinstance(device, BackendDevice) else None
         own = [in_memory(tensor, layout) for tensor in tensors]
-        adds, ys = len(own) > replicas, []
+        ys = []
         with group.lock:
-            saved = call.saved = Saved(layer)
+            saved = Saved(layer)
             if running:
                 running.count(layer)
             if backend:
@@ -133,7 +127,7 @@ class Node(torch.autograd.Function):
                     layer.shard(place, x.shape),
                     x=x,
                     y=ys[place],
-                    residual=own[replicas + place] if adds else None,
+                    residual=own[replicas + place] if layer.settings.residual else None,
                     weight=own_weight,
                     bias=own_bias,
                     running_mean=mean,
@@ -150,9 +144,8 @@ class Node(torch.autograd.Function):
                 backend.finish()
         if running:
             running.finish()
-        call.running, call.affine = None, (None, None)
         ctx.save_for_backward(weight, bias, *own[:replicas])
-        ctx.call, ctx.adds = call, adds
+        ctx.statistics, ctx.gradients = saved, gradients
         return ys[0] if replicas == 1 else tuple(ys)
 
     @staticmethod
@@ -178,22 +171,27 @@ class _Gradients(torch.autograd.Function):
 
 
 def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
-    call: Call = ctx.call
     weight, bias, *xs = saved
-    _, wants_weight, wants_bias = ctx.needs_input_grad[:3]
-    activated_sum = ctx.adds and call.layer.settings.activation != _IDENTITY
+    statistics: Saved | None = ctx.statistics
+    if statistics is None:
+        raise RuntimeError(
+            "backward: expected saved statistics, got a graph whose backward pass has been made"
+        )
+    settings, wanted = statistics.layer.settings, ctx.needs_input_grad
+    activated_sum = settings.residual and settings.activation != _IDENTITY
     dys, dxs, dzs, weight_grad, bias_grad = backward(
-        call, weight, bias, xs, grads, wants_weight, wants_bias, activated_sum
+        statistics, ctx.gradients, weight, bias, xs, grads, wanted[4], wanted[5], activated_sum
     )
-    if ctx.adds and not activated_sum:
+    if settings.residual and not activated_sum:
         dzs = dys
     if not _keeps_graph():
-        call.saved = None  # as autograd frees its tensors
-    return (None, weight_grad, bias_grad, *dxs, *dzs)
+        ctx.statistics = None  # as autograd frees its tensors
+    return (None, None, None, None, weight_grad, bias_grad, *dxs, *dzs)
 
 
 def backward(
-    call: Call,
+    saved: Saved,
+    gradients: str,
     weight: Tensor | None,
     bias: Tensor | None,
     xs: Sequence[Tensor],
@@ -202,16 +200,12 @@ def backward(
     wants_bias: bool,
     wants_residual: bool,
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor], Tensor | None, Tensor | None]:
-    """The backward pass of `call`: dys in its layout, and the gradients of x, of the residuals, and
+    """The backward pass of the forward pass that left `saved`: dys in its layout, and the gradients of x, of the residuals, and
     of weight and bias in float32.
 
     xs, dys   of each replica
     """
-    layer, saved = call.layer, call.saved
-    if saved is None:
-        raise RuntimeError(
-            "backward: expected saved statistics, got a graph whose backward pass has been made"
-        )
+    layer = saved.layer
     group, layout = layer.group, layer.settings.layout
     device, replicas = group.device, group.replicas
     device.check_process()
@@ -249,7 +243,7 @@ def backward(
                 weight_grad=weight_grads and weight_grads[place],
                 bias_grad=bias_grads and bias_grads[place],
             )
-        flags = 0 if call.gradients == "local" else _GLOBAL_GRADIENTS
+        flags = 0 if gradients == "local" else _GLOBAL_GRADIENTS
         _c.check(
             group.call(_c.sbn_backward, layer.handle, layer.shards_at, saved.handle, flags, None)
         )
