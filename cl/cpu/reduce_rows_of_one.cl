@@ -4,14 +4,16 @@
  */
 #if SUMS_DOUBLES
 /*
- * Of `count` rows: the channels whose largest element or term does not fit the narrow format, or whose elements are all
- * too small for it, and the ranges, in which the largest terms are less than 2^7.
+ * Of the rows of a mask: the channels whose largest element or term does not fit the narrow format, or whose elements
+ * are all too small for it, and the ranges, in which the largest terms are less than 2^7.
  */
-static void find_wide_ones(private wide_ones *wide, private const pass_tensors *tensors, ulong place,
-                           uint count, uint stride, pass_line line, real faint)
+static void find_ranges(private ones_ranges *ranges, private const pass_tensors *tensors, ulong place,
+                        ulong rows, uint stride, pass_line line, real faint)
 {
     real largest = 0.0f, highest = 0.0f;
-    for (uint i = 0; i < count; ++i) {
+    for (uint i = 0; i < ONES_AT_ONCE; ++i) {
+        if (!(rows >> i & 1))
+            continue;
         const ulong at = place + (ulong)i * stride;
         pass_tensors own = *tensors;
         pass_skip(&own, i);
@@ -19,11 +21,14 @@ static void find_wide_ones(private wide_ones *wide, private const pass_tensors *
         largest = larger(fabs(v), largest);
         highest = larger(pass_term(&own, at, v, line), highest);
     }
-    wide->mask = (reaches(largest, PASS_LIMIT_PIVOT) | reaches(highest, 2.0f * PASS_LIMIT_SECOND) |
-                  ((largest < faint) & (largest > 0.0f))) &
-                 (largest < INFINITY) & (highest < INFINITY) & wide->present;
-    wide->first = wide->mask & ((AS(int, largest) >> 23) - (127 + 6));
-    wide->second = wide->mask & ((AS(int, highest) >> 23) - (127 + 6));
+    const ints over = reaches(largest, PASS_LIMIT_PIVOT) | reaches(highest, 2.0f * PASS_LIMIT_SECOND);
+    /* Infinite terms are lost: such ranges stay. */
+    const ints moved = (largest < INFINITY) & (highest < INFINITY) & ranges->present;
+    ranges->mask = moved & (over | ((largest < faint) & (largest > 0.0f)));
+    /* Those of the narrow format are moved up alone. */
+    const ints lowest = select((ints)0, (ints)-256, ranges->mask);
+    ranges->first = moved & max((AS(int, largest) >> 23) - (127 + 6), lowest);
+    ranges->second = moved & max((AS(int, highest) >> 23) - (127 + 6), lowest);
 }
 #endif
 
@@ -46,22 +51,24 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
             private wides *own = limbs + v * PASS_LIMBS;
             const uint first = c + v * WIDTH;
             const real faint = thin ? faints_of(tensors, first, 0, 1, stride) : (real)PASS_CLEAR;
-            int added = 0;
+            ulong left = ~0UL >> (ONES_AT_ONCE - count);
             ints own_flags = 0;
             wides own_wide[WIDE_LIMBS];
 #if SUMS_DOUBLES
             const ulong place = from + v * WIDTH;
-            wide_ones ones = {existing(v, width), 0, 0, 0, own_wide};
-            added = pass_add_ones(own, &ones, &of_rows, lines[v], place, count, stride, faint);
-            if (!added)
-                find_wide_ones(&ones, &of_rows, place, count, stride, lines[v], faint);
-            if (ANY(ones.mask)) {
-                zero_limbs(own_wide, WIDE_LIMBS);
-                added = pass_add_ones(own, &ones, &of_rows, lines[v], place, count, stride, faint);
-                own_flags = ones.mask & (added ? FLAG_WIDE : 0);
+            ones_ranges ranges = {existing(v, width), 0, 0, 0, own_wide};
+            for (uint moved = 0; left && moved < 2; ++moved) {
+                if (moved) {
+                    find_ranges(&ranges, &of_rows, place, left, stride, lines[v], faint);
+                    zero_limbs(own_wide, WIDE_LIMBS);
+                    own_flags = ranges.mask & FLAG_WIDE;
+                }
+                left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, stride, faint);
             }
 #endif
-            for (uint i = 0; i < count && !added; ++i) {
+            for (uint i = 0; i < count; ++i) {
+                if (!(left >> i & 1))
+                    continue;
                 const ulong at = from + (ulong)i * stride + v * WIDTH;
                 pass_tensors of_row = of_rows;
                 pass_skip(&of_row, i);
@@ -70,8 +77,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                 pass_clear(&sums);
                 pass_add_row(&sums, &of_row, at, pivot, lines[v]);
                 const real means = pass_mean(lines[v]);
-                const ints out = pass_add_block(own, 1, pivot, means, thin, faint, &sums) &
-                                 existing(v, width);
+                const ints out = pass_add_block(own, 1, pivot, means, thin, faint, &sums) & existing(v, width);
                 if (!ANY(out))
                     continue;
                 if (!ANY(own_flags != 0))

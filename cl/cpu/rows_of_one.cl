@@ -2,11 +2,12 @@
  * CPU form, channels last, planes of one element, as after a dense layer: each element is a block. Its pivot is the
  * element itself, so that only the terms x and x^2 are left, or dy and dy (x - mean).
  *
- * With doubles, ONES_AT_ONCE rows of WIDTH channels are summed as integers of fewer limbs than the format has, if all
- * elements lie in a range in which this is exact (pass_add_ones): first in a range of the narrow format, then in one
- * below a channel's largest element, where no element fits the narrow format. The accumulators are the same.
+ * With doubles, ONES_AT_ONCE rows of WIDTH channels are summed as integers of fewer limbs than the format has: the rows
+ * whose elements lie in a range in which this is exact (pass_add_ones), first in a range of the narrow format, then in
+ * one below each channel's largest element, of which all fit the narrow format or none. Other rows are summed one by
+ * one. The accumulators are the same.
  */
-/* So few rows that they stay in the L2 cache while they are summed, and that doubles hold the sums. */
+/* As many as a mask has bits, and so few that they stay in the L2 cache, and that doubles hold the sums. */
 #define ONES_AT_ONCE 64
 
 /* Reads each cache line of `count` rows once, in the order of memory, so that hardware prefetches. */
@@ -27,25 +28,25 @@ static ints strays(uints magnitude, ints least, ints most)
 }
 
 /*
- * Masks: the channels that there are, as others' elements beside a view are to cost nothing; and those all of whose
- * elements are added to wide limbs: those that do not fit the narrow format, and such as neither format cuts. The
- * ranges of their terms are 2^first and 2^second times as large. `limbs` are WIDE_LIMBS.
+ * Each channel's ranges are 2^first and 2^second times as large. Masks: the channels that there are, as others'
+ * elements beside a view are to cost nothing; and those all of whose elements are added to wide limbs: those that do
+ * not fit the narrow format, and such as neither format cuts. `limbs` are WIDE_LIMBS.
  */
-typedef struct wide_ones {
+typedef struct ones_ranges {
     ints present, mask, first, second;
     private wides *limbs;
-} wide_ones;
+} ones_ranges;
 
 /*
  * Adds integers in units of 2^shift of limb 0 to the two lowest limbs; those under the mask to wide limbs, in units of
  * 2^place.
  */
-static void add_integers(private wides *limbs, int shift, ints mask, private wides *wide, int count,
+static void add_integers(private wides *limbs, ints shift, ints mask, private wides *wide, int count,
                          ints place, wides sum)
 {
     const wides is_wide = convert_long16(mask), own = sum & ~is_wide, sign = sum >> 63;
-    limbs[0] += (own << shift) & LIMB_MASK;
-    limbs[1] += own >> (LIMB_BITS - shift);
+    limbs[0] += (own << convert_ulong16(shift)) & LIMB_MASK;
+    limbs[1] += own >> convert_ulong16(LIMB_BITS - shift);
     if (ANY(mask))
         add_digits(wide, count, as_ulong16((sum ^ sign) - sign) & as_ulong16(is_wide), place, sign);
 }
