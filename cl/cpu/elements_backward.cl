@@ -28,8 +28,7 @@ static void pass_skip(private pass_tensors *tensors, ulong rows)
 }
 
 /* The place takes the gaps of dy along, except where it is that of a mask, too. */
-static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong rows,
-                         uint stride)
+static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong rows, uint stride)
 {
 #if MASKED
     *at += rows * stride;
@@ -57,8 +56,7 @@ typedef struct pass_line {
 #define pass_mean(line) ((line).mean)
 
 /* a and b of a channel. */
-static void a_and_b_of(private const pass_tensors *tensors, uint c, private float *a,
-                       private float *b)
+static void a_and_b_of(private const pass_tensors *tensors, uint c, private float *a, private float *b)
 {
     private const activation_of *of = &tensors->activation;
     *a = forward_scale(tensors->means, of->weight, of->affine, of->total, c);
@@ -84,8 +82,7 @@ static void pass_line_of(private const pass_tensors *tensors, uint c, private pa
 #endif
 }
 
-static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels,
-                          private pass_line *line)
+static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels, private pass_line *line)
 {
     float means[WIDTH], as[WIDTH], bs[WIDTH];
     for (uint j = 0; j < WIDTH; ++j) {
@@ -112,8 +109,7 @@ static real centred(private const pass_tensors *tensors, real x, pass_line line)
 #endif
 }
 
-static real centred_edge(private const pass_tensors *tensors, ulong place, uint i,
-                         uint n, pass_line line)
+static real centred_edge(private const pass_tensors *tensors, ulong place, uint i, uint n, pass_line line)
 {
 #if FROM_OUTPUT
     const real y = load_edge(tensors->x + place, i, n, tensors->x_end, 0.0f);
@@ -125,8 +121,7 @@ static real centred_edge(private const pass_tensors *tensors, ulong place, uint 
 }
 
 /* The gradient of z. x is read only where its sign, or z, is. */
-static real summed_gradient(private const pass_tensors *tensors, real dy, real x, ulong place,
-                            pass_line line)
+static real summed_gradient(private const pass_tensors *tensors, real dy, real x, ulong place, pass_line line)
 {
 #if RECOMPUTES
     return activated(dy, passes(fma(line.a, x - line.mean, line.b)), tensors->activation.slope);
@@ -139,8 +134,7 @@ static real summed_gradient(private const pass_tensors *tensors, real dy, real x
 #endif
 }
 
-static real pass_summed(private const pass_tensors *tensors, ulong place,
-                        pass_line line)
+static real pass_summed(private const pass_tensors *tensors, ulong place, pass_line line)
 {
     return summed_gradient(tensors, load_elements(tensors->summed + place),
                            load_elements(tensors->x + place), place, line);
@@ -158,8 +152,7 @@ static real pass_summed_edge(private const pass_tensors *tensors, ulong place, u
 #endif
 }
 
-static real pass_summed_row(private const pass_tensors *tensors, ulong place,
-                            pass_line line)
+static real pass_summed_row(private const pass_tensors *tensors, ulong place, pass_line line)
 {
     return summed_gradient(tensors, load_row(tensors->summed + place, tensors->summed_end),
                            load_row(tensors->x + place, tensors->x_end), place, line);

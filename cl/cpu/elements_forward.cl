@@ -17,8 +17,7 @@ static void pass_skip(private pass_tensors *tensors, ulong rows)
 }
 
 /* `rows` rows further, in an inner loop: the place takes the gaps along. */
-static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong rows,
-                         uint stride)
+static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong rows, uint stride)
 {
     *at += rows * (stride + tensors->summed_gap);
 }
@@ -34,14 +33,12 @@ typedef real pass_line;
 #define pass_mean(line) (line)
 
 /* That of a channel, and those of WIDTH channels from c on. The forward pass reads no means. */
-static void pass_line_of(private const pass_tensors *tensors, uint c,
-                         private pass_line *line)
+static void pass_line_of(private const pass_tensors *tensors, uint c, private pass_line *line)
 {
     *line = 0.0f;
 }
 
-static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels,
-                          private pass_line *line)
+static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels, private pass_line *line)
 {
     *line = 0.0f;
 }
@@ -58,8 +55,7 @@ static real pass_summed_edge(private const pass_tensors *tensors, ulong place, u
     return load_edge(tensors->summed + place, i, n, tensors->summed_end, fill);
 }
 
-static real pass_summed_row(private const pass_tensors *tensors, ulong place,
-                            pass_line line)
+static real pass_summed_row(private const pass_tensors *tensors, ulong place, pass_line line)
 {
     return load_row(tensors->summed + place, tensors->summed_end);
 }
