@@ -78,6 +78,9 @@ SBN_API const char *sbn_status_name(int status);
  * The sentence that explains the calling thread's last failed call: which rank, replica and layer,
  * what was expected and what was got.
  *
+ * Of more than 511 bytes the beginning and the end are there. "?" replaces control characters,
+ * characters that change the direction of writing, and bytes that are not UTF-8.
+ *
  * Return value. Never NULL; valid until this thread's next call into the library. Empty after a
  * success, except that a successful sbn_*_destroy leaves the sentence of an earlier failure, so
  * that you can show it after cleaning up.
@@ -88,7 +91,7 @@ SBN_API const char *sbn_last_error(void);
 SBN_API const char *sbn_version(void);
 
 /*
- * For a transport of your own: sets this thread's sentence, cut after 511 characters.
+ * For a transport of your own: sets this thread's sentence, as sbn_last_error gives it.
  *
  * Return value. `status`.
  */

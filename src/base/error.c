@@ -2,6 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
 
 static _Thread_local char sentence[SBN_SENTENCE_SIZE];
 
@@ -12,13 +15,23 @@ void sbn__error_clear(void)
 
 int sbn__fail(int status, const char *format, ...)
 {
-    /* An argument may be the sentence itself. */
-    char text[SBN_SENTENCE_SIZE];
+    /* An argument may be the sentence itself, or a path of 4095 bytes. */
+    char text[16 * SBN_SENTENCE_SIZE], *from = text, *to = sentence;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    snprintf(sentence, sizeof sentence, "%s", text);
+    /* Of a long one the beginning and the end, which says why. */
+    const size_t length = strlen(text), half = sizeof sentence / 2;
+    if (length >= sizeof sentence) {
+        memcpy(text + half - 3, "...", 3);
+        memmove(text + half, text + length - (half - 1), half);
+    }
+    for (char character[5]; *from; to += strlen(character)) {
+        from += sbn__printable(from, character);
+        memcpy(to, character, strlen(character));
+    }
+    *to = '\0';
     return status;
 }
 

@@ -153,14 +153,15 @@ static int prepare(sbn_exchange *e)
 /* `asked` has the arguments. */
 static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exchange **begun)
 {
-    if (!begun)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "exchange: expected a place for the handle, got NULL");
-    *begun = NULL;
+    if (begun)
+        *begun = NULL;
     int status = sbn__enter(parallel, SBN_HANDLE_PARALLEL, "parallel");
     if (status)
         return status;
     forget_events(parallel, asked);
+    if (!begun)
+        return sbn__fail(SBN_INVALID_ARGUMENT,
+                         "exchange: expected a place for the handle, got NULL");
     if (parallel->under_way_count == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d exchanges may be under way",
                          SBN_MAX_PASSES);

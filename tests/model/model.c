@@ -38,6 +38,11 @@ static void check_set(sbn_group *group)
     bad->weight.offset = 9;
     REFUSED(sbn_model_add(n.model, "x", other, bad),
             "x: weight: expected 4 floats from offset 9, got a buffer of 12");
+    char hostile[700] = "x\033\xe2\x80\xae";
+    REFUSED(sbn_model_add(n.model, hostile, other, bad), "x??: weight: expected 4 floats");
+    memset(hostile, 'x', sizeof hostile - 1);
+    REFUSED(sbn_model_add(n.model, hostile, other, bad),
+            "xxx...xxx|: weight: expected 4 floats from offset 9, got a buffer of 12");
     bad->weight.offset = 8; /* which just fits */
     bad->bias.mem = NULL;
     REFUSED(sbn_model_add(n.model, "x", other, bad), "x: bias|got NULL");

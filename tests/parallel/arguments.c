@@ -115,7 +115,11 @@ static void check_under_way(void)
     REFUSED(sbn_average_gradients_begin((sbn_data_parallel *)group, &count, 1, tensors, &e),
             "parallel: expected a handle of this kind");
     tap_ok(!e, "and no handle");
-    REFUSED(sbn_average_gradients_begin(parallel, &count, 1, tensors, NULL), "exchange|NULL");
+    cl_event event = (cl_event)&event;
+    sbn_tensors with_event[REPLICAS] = {tensors[0], tensors[1]};
+    with_event[0].event = &event;
+    REFUSED(sbn_average_gradients_begin(parallel, &count, 1, with_event, NULL), "exchange|NULL");
+    tap_ok(!event, "and no event");
     for (int i = 0; i < SBN_MAX_PASSES; ++i)
         must(sbn_average_gradients_begin(parallel, &count, 1, tensors, &many[i]), "begin");
     REFUSED(sbn_average_gradients_begin(parallel, &count, 1, tensors, &many[SBN_MAX_PASSES]),
