@@ -43,6 +43,7 @@ class _Library:
             self.world = ctypes.addressof(c_int.in_dll(lib, "ompi_mpi_comm_world"))
         else:
             self.world = _MPICH_COMM_WORLD
+        self.finalized = _c.function(lib, "MPI_Finalized", c_int, POINTER(c_int))
         done, level = c_int(), c_int()
         initialized = _c.function(lib, "MPI_Initialized", c_int, POINTER(c_int))
         initialize = _c.function(
@@ -80,7 +81,8 @@ class Communicator:
     rank, size   this process's number in it, and how many there are
 
     Errors. ImportError: libsyncbn-mpi is not found. TypeError, ValueError: comm is no communicator
-    of mpi4py, or one of another MPI.
+    of mpi4py, or one of another MPI, MPI.COMM_NULL or an intercommunicator. RuntimeError: MPI has
+    ended.
 
     After SBN_TIMEOUT other ranks may be gone, and MPI_Finalize may wait for them for ever: it is
     then left out, and mpi4py's comm.Abort() ends the job.
@@ -90,10 +92,13 @@ class Communicator:
         global _library
         if _library is None:
             _library = _Library()
+        number, ended = c_int(), c_int()
+        _library.finalized(byref(ended))
+        if ended.value:
+            raise RuntimeError("MPI: expected it initialised, got one that has ended")
         self._library = _library
         self._comm = comm  # must not be freed before the groups on it
         self._handle = _library.world if comm is None else _handle_of(comm, _library)
-        number = c_int()
         _library.comm_rank(self._handle, byref(number))
         self.rank = number.value
         _library.comm_size(self._handle, byref(number))
@@ -110,6 +115,10 @@ def _handle_of(comm: Any, library: _Library) -> int:
 
     if not isinstance(comm, MPI.Comm):
         raise TypeError(f"comm: expected a communicator of mpi4py, got {type(comm).__name__}")
+    if comm == MPI.COMM_NULL:
+        raise ValueError("comm: expected a communicator, got MPI.COMM_NULL")
+    if comm.Is_inter():
+        raise ValueError("comm: expected an intracommunicator, got an intercommunicator")
     size = MPI._sizeof(MPI.Comm)
     if size != library.handle_size:
         raise ValueError(

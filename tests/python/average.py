@@ -7,7 +7,6 @@ import os
 import pickle
 import sys
 import time
-from types import SimpleNamespace
 
 import torch
 import torch.distributed as dist
@@ -283,12 +282,15 @@ with tap.part("errors"):
     grouped = DataParallel(convert_sync_batchnorm(grouped, gradients="group"), 2)
     for pattern, model in (
         ("weight: expected float32, float16 or bfloat16, got float64", nn.Linear(2, 2).double()),
-        ("0: expected gradients='local', which are averaged, got 'group'", grouped),
+        ('layer "0": expected gradients="local", which are averaged, got "group"', grouped),
     ):
         tap.raises(ValueError, pattern, average_exactly, DistributedDataParallel(model))
-    elsewhere = SimpleNamespace(module=nn.Linear(2, 2, device="meta"), parameters_to_ignore=())
+    elsewhere = DistributedDataParallel(nn.Linear(2, 2))
+    elsewhere.module = nn.Linear(2, 2, device="meta")
     pattern = "weight: expected it on the CPU, got it on meta"
     tap.raises(ValueError, pattern, average_exactly, elsewhere)
+    pattern = "model: expected a DistributedDataParallel, got a DataParallel"
+    tap.raises(TypeError, pattern, average_exactly, grouped)
     sparse = DistributedDataParallel(nn.Embedding(4, 2, sparse=True))
     average_exactly(sparse)
     pattern = "weight: expected a dense gradient, got a sparse one"

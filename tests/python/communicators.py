@@ -58,4 +58,7 @@ with tap.part("parts of the world"):
     library = MPI.Get_library_version().split()[0]
     tap.ok(status == 0, f"{library}: parts of the world have the bits of one process", status)
 tap.raises(TypeError, "comm: expected a communicator of mpi4py, got int", mpi.Communicator, 7)
+tap.raises(ValueError, "comm: expected .*, got MPI.COMM_NULL", mpi.Communicator, MPI.COMM_NULL)
+MPI.Finalize()
+tap.raises(RuntimeError, "MPI: expected it initialised, got one that has ended", mpi.Communicator)
 tap.end()

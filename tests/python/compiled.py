@@ -166,15 +166,20 @@ with tap.part("modes that see operations"):
     tap.raises(RuntimeError, "expected a SyncBatchNorm, got one that", exported.module(), x)
     with FakeTensorMode():
         tap.ok(SyncBatchNorm(4)(torch.empty(2, 4)).shape == (2, 4), "FakeTensorMode")
+    state = dict([*layer.named_parameters(), *layer.named_buffers()])
+    call = lambda state, x: torch.func.functional_call(layer, state, (x,))
+    graph = make_fx(call, tracing_mode="fake")(state, x)
+    same = torch.equal(graph(state, x), SyncBatchNorm(4)(x))
+    tap.ok(same, "make_fx of a layer that was made before")
 
 for kind, settings in SETTINGS.items():
     with tap.part(f"opcheck{kind}"):
         layer = SyncBatchNorm(4, **settings)
         running = layer.running_mean, layer.running_var, layer.num_batches_tracked
         arguments = (x.clone().requires_grad_(), None, layer.weight, layer.bias, *running)
-        torch.library.opcheck(torch.ops.syncbn.forward.default, (*arguments, layer.number))
+        torch.library.opcheck(torch.ops.syncbn.forward.default, (*arguments, layer.number[1]))
         tap.ok(True, f"opcheck of forward{kind}")
-        y, saved, *_ = torch.ops.syncbn.forward(*arguments, layer.number)
+        y, saved, *_ = torch.ops.syncbn.forward(*arguments, layer.number[1])
         torch.library.opcheck(
             torch.ops.syncbn.backward.default,
             (torch.randn_like(y), x, layer.weight, layer.bias, saved.detach()),
@@ -192,6 +197,15 @@ with tap.part("a default device"):
 with tap.part("in a DataParallel"):
     inner, whole = nn.Sequential(SyncBatchNorm(4)), torch.compile(SyncBatchNorm(4))
     inner[0].compile()
+    copied = copy.deepcopy(inner)
+    copied(x)
+    counts = [int(made[0].num_batches_tracked) for made in (inner, copied)]
+    tap.ok(counts == [0, 1], "a copy of a layer that is compiled computes by itself", counts)
+    compiled = nn.Sequential(torch.compile(nn.BatchNorm1d(4)))
+    pattern = (
+        "0: expected a layer that is compiled after its conversion, got a compiled BatchNorm1d"
+    )
+    tap.raises(ValueError, pattern, convert_sync_batchnorm, compiled)
     for given, got in (inner, "0"), (whole, "all of it"):
         pattern = f"module: expected no compiled part, got {got}"
         tap.raises(ValueError, pattern, DataParallel(given, 2), x)

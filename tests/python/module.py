@@ -182,6 +182,11 @@ with tap.part("features"):
     right = right and torch.equal(called.running_var, torch.ones(4))
     tap.ok(right, "functional_call takes the tensors that it is given, negated ones too")
     tap.ok(torch.equal(SyncBatchNorm(4)(torch._neg_view(-x)), first[0]), "a tensor to be negated")
+    inner = SyncBatchNorm(4)
+    with mock.patch.object(_c, "sbn_forward", lambda *_: inner(x)):
+        pattern = "group: expected no pass within another one"
+        tap.raises(RuntimeError, pattern, SyncBatchNorm(4), x)
+    tap.ok(torch.equal(inner(x), first[0]), "... but behind it")
     with torch.inference_mode():
         tap.ok(torch.equal(SyncBatchNorm(4)(x), first[0]), "inference_mode: the same bits")
     from torch.utils.checkpoint import checkpoint

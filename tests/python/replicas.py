@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 import cases
 import launch
 import tap
+from syncbn import SyncBatchNormError
 from syncbn.torch import DataParallel, SyncBatchNorm, average_exactly, convert_sync_batchnorm
 
 torch.set_num_threads(1)
@@ -131,6 +132,12 @@ with tap.part("containers"):
 
 with tap.part("modes"):
     layer = SyncBatchNorm(3)
+    grads, tiny = [], images * 1e-30
+    for count in 1, 2:
+        grouped = SyncBatchNorm(3, gradients="group")
+        DataParallel(grouped, count)(tiny).backward(images * 1e-40)
+        grads.append(grouped.weight.grad.view(torch.int32))
+    tap.ok(torch.equal(*grads), "gradients of the group that underflow have the same sign", grads)
     with torch.no_grad():
         tap.ok(not DataParallel(layer, 2)(images).requires_grad, "no_grad")
     with torch.inference_mode():
@@ -161,6 +168,11 @@ class Other(nn.Module):
             raise KeyError("five")
         if len(x) == 6:
             return checkpoint(lambda x: self.model["one"](x).square(), x, use_reentrant=False)
+        if len(x) == 8:
+            try:
+                return self.model["one"](x.flatten(1))
+            except BaseException:
+                return self.model["two"](x)
         if len(x) == 7:
             functional_call = getattr(torch, "func", nn.utils.stateless).functional_call
             return functional_call(self.model["one"], {"weight": x[0, :, 0, 0]}, (x,))
@@ -178,6 +190,8 @@ with tap.part("errors"):
         tap.raises(RuntimeError, pattern, model, torch.randn(count, 3, 2, 2))
     tap.raises(KeyError, "five", model, torch.randn(9, 3, 2, 2))
     tap.raises(ValueError, "weight: expected one for all", model, torch.randn(14, 3, 2, 2))
+    pattern = 'layer "one".* expected 3 channels, got 12'
+    tap.raises(SyncBatchNormError, pattern, DataParallel(Other(), 1), torch.randn(8, 3, 2, 2))
     pattern = 'layer "one": expected a call within the forward pass of its DataParallel'
     given = torch.randn(12, 3, 2, 2, requires_grad=True)
     tap.raises(RuntimeError, pattern, lambda: model(given).sum().backward())
@@ -207,6 +221,10 @@ def with_gaps():
     made = nn.Linear(2, 2)
     made.weight = nn.Parameter(torch.ones(2, 4)[:, ::2])
     return made
+
+
+def scalar():
+    return nn.Linear(1, 1, bias=False)
 
 
 def gradient(make, steps, exact=True):
@@ -244,6 +262,16 @@ with tap.part("gradients that are averaged exactly"):
             with tap.part(what):
                 got, plain = losses * gradient(make, steps), gradient(make, steps, exact=False)
                 tap.ok(torch.equal(got, plain), what, got, plain)
+
+    def absorbed(model):
+        with model.no_sync():
+            model(x).sum().backward()
+        (model(x * 2.0**-25).sum() + model(x * 2.0**-24).sum()).backward()
+
+    x = torch.ones(2, 1)
+    with tap.part("parts of a gradient that are lost in it one by one"):
+        got = gradient(scalar, absorbed)
+        tap.ok(got.item() == 1.0, "parts of a gradient that are lost in it", got)
 
     def penalised(model):
         (model(x).sum() + model.module.module.weight.sum()).backward()

@@ -44,13 +44,15 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     previous mean, which rounds once more. In eval() a DataParallel has one loss, which counts for
     each of its replicas.
 
-    Errors. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
+    Errors. TypeError: another model. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
     DataParallel has layers with gradients="group", or the world's backend is "mpi".
     SyncBatchNormError as of SyncBatchNorm. In backward, RuntimeError: a gradient is sparse, or is not the sum
     over the replicas of a DataParallel, because a hook of the parameter changed it, or zero_grad()
     or clipping between accumulating passes, or the loss has a part from outside, such as a penalty.
     """
     cpu().check_process()
+    if not isinstance(getattr(model, "_orig_mod", model), DistributedDataParallel):
+        raise TypeError(f"model: expected a DistributedDataParallel, got a {type(model).__name__}")
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
     parameters = {
@@ -69,7 +71,8 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
         for layer in inner.modules():
             if isinstance(layer, SyncBatchNorm) and layer.gradients == "group":
                 raise ValueError(
-                    f"{layer.name}: expected gradients='local', which are averaged, got 'group'"
+                    f'layer "{layer.name}": expected gradients="local", which are averaged, '
+                    'got "group"'
                 )
         inner.apart = dict.fromkeys(parameters.values())
     transport = transport_of(model.process_group, timeout)

@@ -93,6 +93,8 @@ class Apart(NamedTuple):
     total: Tensor  # their sum, of backward passes since the gradient was `before`
     before: Tensor | None
     averaged: Tensor | None  # what the gradient was before all of them
+    # The gradient in the last backward pass, and its version.
+    seen: tuple[Tensor | None, int] = (None, -1)
 
     def expected(self) -> Tensor:
         """The gradient, unless others have changed it."""
@@ -106,10 +108,16 @@ class Apart(NamedTuple):
     def plus(self, own: Sequence[Tensor], total: Tensor, gradient: Tensor | None) -> Apart:
         """With those of another forward pass: of the same backward pass, or, where the gradient has
         the former ones, of the next."""
-        own = [a + b for a, b in zip(self.own, own)]
-        if self.is_in(gradient):
-            return Apart(own, total, self.expected(), self.averaged)
-        return Apart(own, self.total + total, self.before, self.averaged)
+        own, seen = [a + b for a, b in zip(self.own, own)], _state_of(gradient)
+        is_same = seen[0] is self.seen[0] and seen[1] == self.seen[1]
+        if not is_same and self.is_in(gradient):
+            return Apart(own, total, self.expected(), self.averaged, seen)
+        return Apart(own, self.total + total, self.before, self.averaged, self.seen)
+
+
+def _state_of(gradient: Tensor | None) -> tuple[Tensor | None, int]:
+    """What tells whether a gradient has been added to."""
+    return gradient, -1 if gradient is None else gradient._version
 
 
 class _Copies(torch.autograd.Function):
@@ -132,7 +140,8 @@ class _Copies(torch.autograd.Function):
             former = apart[parameter]
             if former is None:
                 before = None if parameter.grad is None else parameter.grad.clone()
-                apart[parameter] = Apart(grads, total, before, before)
+                seen = _state_of(parameter.grad)
+                apart[parameter] = Apart(grads, total, before, before, seen)
             else:
                 apart[parameter] = former.plus(grads, total, parameter.grad)
         return total, None, None
@@ -189,6 +198,8 @@ class _Replica:
                 f'layer "{layer.name}": expected a call within the forward pass of its '
                 "DataParallel, got one from outside (activation checkpointing repeats calls so)"
             )
+        if self._stopped:  # and the model goes on, in `except` or `finally`
+            raise _Stopped
         self.wanted = _Pass(layer, input, residual, torch.is_grad_enabled())
         self._back.release()
         self._await_turn()

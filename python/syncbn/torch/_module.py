@@ -282,7 +282,9 @@ class SyncBatchNorm(_BatchNorm):
         memo[id(self.process_group)] = self.process_group
         made = self.__class__.__new__(self.__class__)
         memo[id(self)] = made
-        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        # What compile() made is bound to the layer that it was made from.
+        state = {key: self.__dict__[key] for key in self.__dict__ if key != "_compiled_call_impl"}
+        made.__dict__.update(copy.deepcopy(state, memo))
         made.number = _operators.number_of(made)
         return made
 
@@ -375,6 +377,11 @@ def _replace(
         new = made[id(old)]
         if new is not None and path:
             parent, _, name = path.rpartition(".")
+            if name == "_orig_mod":
+                raise ValueError(
+                    f"{parent or 'module'}: expected a layer that is compiled after its conversion, "
+                    f"got a compiled {type(old).__name__}"
+                )
             setattr(module.get_submodule(parent), name, new)
     return made[id(module)] or module
 

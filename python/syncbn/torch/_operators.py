@@ -45,19 +45,22 @@ def are_wanted() -> bool:
     return IS_THERE and (torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0)
 
 
-def number_of(layer: Any) -> Tensor:
-    """A number of a layer's own, in a tensor, so that layers may share a graph."""
+def number_of(layer: Any) -> tuple[int, Tensor]:
+    """A number of a layer's own, and in a tensor, so that layers may share a graph."""
     number = next(_numbers)
     _layers[number] = layer
-    return torch.tensor(number, device="cpu")
+    return number, torch.tensor(number, device="cpu")
 
 
 def train(layer: Any, input: Tensor, residual: Optional[Tensor]) -> Tensor:
     """A forward pass in training, by operators. The layer's own activation is applied, unless it
     adds a residual, too."""
     mean, var, batches = layer.statistics() or (None, None, None)
+    number, in_tensor = layer.number
+    if not torch.compiler.is_compiling():
+        in_tensor = torch.tensor(number, device="cpu")  # of the kind that the mode has
     y, _saved, new_mean, new_var = torch.ops.syncbn.forward(
-        input, residual, layer.weight, layer.bias, mean, var, batches, layer.number
+        input, residual, layer.weight, layer.bias, mean, var, batches, in_tensor
     )
     if mean is not None and var is not None:
         with torch.no_grad():

@@ -114,6 +114,7 @@ class Node(torch.autograd.Function):
         backend = device if isinstance(device, BackendDevice) else None
         own = [in_memory(tensor, layout) for tensor in tensors]
         ys = []
+        group.check_free()
         with group.lock:
             saved = Saved(layer)
             if running:
@@ -223,6 +224,7 @@ def backward(
     dxs: list[Tensor] = []
     dzs: list[Tensor] = []
     backend = device if isinstance(device, BackendDevice) else None
+    group.check_free()
     with group.lock:
         if backend:
             backend.synchronize()
@@ -271,12 +273,12 @@ def _grads_like(
 
 def _share(grad: Tensor | None, group: Group) -> None:
     """Makes the group's sum what DistributedDataParallel makes of local sums, that sum over the
-    number of ranks; of rows, which are equal, the first, and the others 0."""
+    number of ranks; of rows, which are equal, the first, and the others -0, to which any number may be added."""
     if grad is not None:
         if group.world_size > 1:
             grad /= group.world_size
         if grad.dim() > 1:
-            grad[1:] = 0
+            grad[1:] = -0.0
 
 
 def affine_of(
