@@ -29,8 +29,7 @@ void add_slices(PARAMETERS(ADD_SLICES_ARGUMENTS))
         long each[SLICES_AT_ONCE];
         UNROLL for (uint k = 0; k < SLICES_AT_ONCE; ++k)
             each[k] = partial[min(s + k * SLICE_PARTS, slices - 1) * total + i];
-        UNROLL for (uint k = 0; k < SLICES_AT_ONCE; ++k)
-            if (s + k * SLICE_PARTS < slices) {
+        UNROLL for (uint k = 0; k < SLICES_AT_ONCE; ++k) if (s + k * SLICE_PARTS < slices) {
                 sum += each[k];
                 flags |= each[k];
             }
@@ -45,6 +44,5 @@ void add_slices(PARAMETERS(ADD_SLICES_ARGUMENTS))
         }
     }
     if (item < SLICE_WORDS && i < total)
-        partial[i] = is_last_word((uint)get_group_id(0), item, per_channel) ? all_flags[item]
-                                                                            : sums[item];
+        partial[i] = is_last_word((uint)get_group_id(0), item, per_channel) ? all_flags[item] : sums[item];
 }

@@ -88,18 +88,15 @@ static ulong element_of(block_place block, block_walk walk, uint gap, uint i)
 static float fold_row(local const float *row)
 {
     float a[8], b[4];
-    UNROLL for (uint l = 0; l < 8; ++l)
-        a[l] = row[l] + row[l + 8];
-    UNROLL for (uint l = 0; l < 4; ++l)
-        b[l] = a[l] + a[l + 4];
+    UNROLL for (uint l = 0; l < 8; ++l) a[l] = row[l] + row[l + 8];
+    UNROLL for (uint l = 0; l < 4; ++l) b[l] = a[l] + a[l + 4];
     return (b[0] + b[2]) + (b[1] + b[3]);
 }
 
 static float largest_of_row(local const float *row)
 {
     float largest = row[0];
-    UNROLL for (uint l = 1; l < LANES; ++l)
-        largest = larger(largest, row[l]);
+    UNROLL for (uint l = 1; l < LANES; ++l) largest = larger(largest, row[l]);
     return largest;
 }
 
@@ -119,8 +116,7 @@ static void add_words(local long *words, uint item, uint apart, uint least)
     for (; apart >= least; apart >>= 1) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if ((item & (2 * apart - 1)) < apart)
-            UNROLL for (uint k = 0; k < WORDS_AT_ONCE; ++k)
-                words[k * ITEMS + item] += words[k * ITEMS + item + apart];
+            UNROLL for (uint k = 0; k < WORDS_AT_ONCE; ++k) words[k * ITEMS + item] += words[k * ITEMS + item + apart];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }

@@ -27,10 +27,10 @@ watch() {
 options='--data-races --max-errors 20'
 ended='[ $status -eq 0 ] && grep -q "^device 0: Oclgrind" "$work/out" && ! grep -q FATAL "$work/err"'
 # Rows of one element; columns; blocks that are summed again; large planes in turns and slices; several
-# batches of small ones; the wide format; step 3 within planes, and rows, with ends.
+# batches of small ones; the wide format; step 3 within planes, and rows, with ends, and in place.
 watch 'it runs on Oclgrind' "$ended" gpu mb20ic21,data=wide mb5ic19il3,last mb1ic2il300,data=step,grad=step \
     mb16ic16il65,passes=f mb20ic5il5,passes=f mb2ic3ih9iw9,grad=huge mb3ic17il2,last,grad=huge \
-    mb1ic1il4099,relu,add,passes=f mb1ic5il257 mb256ic1il65,passes=f mb1ic1il65
+    mb1ic1il4099,relu,add,passes=f mb1ic5il257 mb256ic1il65,passes=f mb1ic1il65 mb3ic5il5,inplace mb1ic1il4099,inplace
 # Blocks of either layout with tails, in buffers with offsets and in views; strips of all channels that one may have;
 # rows of one element that do not fit the narrow format.
 watch 'it runs on Oclgrind' "$ended" cpu mb2ic2048il2,last mb3ic17ih3iw3,last,off1 mb3ic5ih15iw17,off1 \
