@@ -47,8 +47,9 @@ typedef enum sbn_type {
 
 /*
  * A range of elements in an OpenCL buffer of the queue's context. The elements are floats, or the
- * layer's type in tensors of the shard's shape. Their number follows from the use. The memory of one
- * made with CL_MEM_USE_HOST_PTR is aligned to 16 bytes. The buffer stays yours. This struct is a part of others and never grows: it has no `size`.
+ * layer's type in tensors of the shard's shape. Their number follows from the use. Memory that a
+ * buffer uses by CL_MEM_USE_HOST_PTR must be aligned to 16 bytes. The buffer stays yours. This
+ * struct is a part of others and never grows: it has no `size`.
  */
 typedef struct sbn_buffer {
     struct _cl_mem *mem; /* a cl_mem; with SBN_MEMORY_HOST what SBN_HOST_BUFFER makes; NULL: none */
