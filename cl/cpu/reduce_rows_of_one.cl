@@ -57,14 +57,16 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
 #if SUMS_DOUBLES
             const ulong place = from + v * WIDTH;
             ones_ranges ranges = {existing(v, width), 0, 0, 0, own_wide};
-            for (uint moved = 0; left && moved < 2; ++moved) {
-                if (moved) {
-                    find_ranges(&ranges, &of_rows, place, left, stride, lines[v], faint);
-                    zero_limbs(own_wide, WIDE_LIMBS);
-                    own_flags = ranges.mask & FLAG_WIDE;
-                }
-                left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, stride, faint);
+            left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, true, stride, faint);
+            if (left)
+                zero_limbs(own_wide, WIDE_LIMBS);
+            ONE_BY_ONE for (uint turn = 0; left && turn < 2; ++turn) {
+                find_ranges(&ranges, &of_rows, place, left, stride, lines[v], faint);
+                left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, false, stride, faint);
+                own_flags |= ranges.mask & FLAG_WIDE;
             }
+#else
+            zero_limbs(own_wide, WIDE_LIMBS);
 #endif
             for (uint i = 0; i < count; ++i) {
                 if (!(left >> i & 1))
@@ -78,12 +80,8 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                 pass_add_row(&sums, &of_row, at, pivot, lines[v]);
                 const real means = pass_mean(lines[v]);
                 const ints out = pass_add_block(own, 1, pivot, means, thin, faint, &sums) & existing(v, width);
-                if (!ANY(out))
-                    continue;
-                if (!ANY(own_flags != 0))
-                    zero_limbs(own_wide, WIDE_LIMBS);
-                /* The element is its block's mean. */
-                own_flags |= sum_blocks_wide(out, 1, pivot, &sums, own_wide);
+                if (ANY(out)) /* the element is its block's mean */
+                    own_flags |= sum_blocks_wide(out, 1, pivot, &sums, own_wide);
             }
             if (ANY(own_flags != 0))
                 store_wide(own_wide, width - v * WIDTH, first, 0, 1, wide);

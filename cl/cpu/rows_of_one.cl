@@ -2,13 +2,14 @@
  * CPU form, channels last, planes of one element, as after a dense layer: each element is a block. Its pivot is the
  * element itself, so that only the terms x and x^2 are left, or dy and dy (x - mean).
  *
- * With doubles, ONES_AT_ONCE rows of WIDTH channels are summed as integers of fewer limbs than the format has: the rows
- * whose elements lie in a range in which this is exact (pass_add_ones), first in a range of the narrow format, then in
- * one below each channel's largest element, of which all fit the narrow format or none. Other rows are summed one by
- * one. The accumulators are the same.
+ * With doubles, ONES_AT_ONCE rows of WIDTH channels are summed as integers of fewer limbs than the format has, if all
+ * elements lie in a range in which this is exact (pass_add_ones). Otherwise, in two turns, the rows are whose elements
+ * lie below each channel's largest one of the rows that are left; of such a range all numbers fit the narrow format or
+ * none. The rows that are left then are summed one by one. The accumulators are the same.
  */
 /* As many as a mask has bits, and so few that they stay in the L2 cache, and that doubles hold the sums. */
 #define ONES_AT_ONCE 64
+#define ROWS_UP_TO(mask) (ONES_AT_ONCE - (uint)clz(mask))
 
 /* Reads each cache line of `count` rows once, in the order of memory, so that hardware prefetches. */
 static void touch_lines(global const stored *p, uint count, uint width, ulong stride)

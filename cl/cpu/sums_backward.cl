@@ -160,7 +160,7 @@ static real pass_term(private const pass_tensors *tensors, ulong place, real g, 
  */
 static ulong pass_add_ones(private wides *limbs, private const ones_ranges *ranges,
                            private const pass_tensors *tensors, pass_line line, ulong place,
-                           ulong rows, uint stride, real faint)
+                           ulong rows, bool whole, uint stride, real faint)
 {
     const ints mask = ranges->mask, is_large = ranges->first + 6 >= 20;
     /* In units of 2^4 of limb 1, so that more rows fit. */
@@ -174,8 +174,9 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *rang
     const uints from = min(AS(uint, max(ranges->second + 205, bound)) << 22, to);
     const uints faintest = select(AS(uint, faint), (uints)0, mask);
     uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
+    ints stray = 0;
     ulong left = 0, added = 0;
-    for (uint i = 0; i < ONES_AT_ONCE && rows >> i; ++i) {
+    for (uint i = 0; i < ROWS_UP_TO(rows); ++i) {
         const ulong at = place + (ulong)i * stride;
         pass_tensors own = *tensors;
         pass_skip(&own, i);
@@ -187,11 +188,11 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *rang
          * one exponent too low.
          */
         const uints size = (size_g >> 1) + (size_d >> 1);
-        const ints out = (strays(size_g, least, ranges->first + 7) | strays(size_d, least_d, most_d) |
-                          ((size - from >= to - from) & (size_g != 0) & (size_d != 0)) |
-                          ((size_g < faintest) & (size_g != 0))) &
-                         ranges->present;
-        if (ANY(out) || !(rows >> i & 1)) {
+        const ints out = strays(size_g, least, ranges->first + 7) | strays(size_d, least_d, most_d) |
+                         ((size - from >= to - from) & (size_g != 0) & (size_d != 0)) |
+                         ((size_g < faintest) & (size_g != 0));
+        stray |= out;
+        if (!whole && (ANY(out & ranges->present) || !(rows >> i & 1))) {
             left |= rows & 1UL << i;
             continue;
         }
@@ -203,6 +204,8 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *rang
         second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high2)) + low2);
         ++added;
     }
+    if (whole && ANY(stray & ranges->present))
+        return rows;
     /* The splitters were added as often. */
     first_high -= added * as_ulong16(high1);
     first_low -= added * as_ulong16(low1);

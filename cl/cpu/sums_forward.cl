@@ -134,24 +134,26 @@ static bool fits_doubles(real pivot, real a, real q)
 
 /*
  * Planes of one element: adds the rows of a mask whose elements all are 0 or have a magnitude in 2^-17 to 2^7, times
- * 2^first in each channel, less what the other format takes and what is cut. Returns the mask of the others.
- * ONES_AT_ONCE elements within a range add up exactly in doubles: x in units of 2^-40, and each limb of x^2 in its own
- * unit.
+ * 2^first in each channel, less what the other format takes and what is cut. Returns the mask of the others; with
+ * `whole`, which is faster, adds all rows or none. ONES_AT_ONCE elements within a range add up exactly in doubles: x in
+ * units of 2^-40, and each limb of x^2 in its own unit.
  */
 static ulong pass_add_ones(private wides *limbs, private const ones_ranges *ranges,
                            private const pass_tensors *tensors, pass_line line, ulong place,
-                           ulong rows, uint stride, real faint)
+                           ulong rows, bool whole, uint stride, real faint)
 {
     const ints twice = 2 * ranges->first;
     const double16 splitter = scaled_double(SPLITTER(PASS_LOW2, 1), twice);
     const ints bound = select((ints)-57, (ints)18, ranges->mask & (ranges->first > 0));
     const ints least = max(ranges->first - 17, bound);
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
+    ints stray = 0;
     ulong left = 0;
-    for (uint i = 0; i < ONES_AT_ONCE && rows >> i; ++i) {
+    for (uint i = 0; i < ROWS_UP_TO(rows); ++i) {
         const real x = load_row(tensors->summed + place + i * (stride + tensors->summed_gap), tensors->summed_end);
-        const ints out = strays(magnitude_of(x), least, ranges->first + 7) & ranges->present;
-        if (ANY(out) || !(rows >> i & 1)) {
+        const ints out = strays(magnitude_of(x), least, ranges->first + 7);
+        stray |= out;
+        if (!whole && (ANY(out & ranges->present) || !(rows >> i & 1))) {
             left |= rows & 1UL << i;
             continue;
         }
@@ -161,6 +163,8 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *rang
         high_sum += high;
         low_sum += fma(wide_x, wide_x, -high);
     }
+    if (whole && ANY(stray & ranges->present))
+        return rows;
     private wides *second = limbs + PASS_LIMBS1, *wide_second = ranges->limbs + WIDE_LIMBS1;
     add_integers(limbs, ranges->first + (PASS_LOW1 - 40), ranges->mask, ranges->limbs, WIDE_LIMBS1,
                  ranges->first + (WIDE_LOW1 - 40), in_units(x_sum, 40, ranges->first));
