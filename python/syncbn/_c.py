@@ -192,7 +192,12 @@ def load(variable: str, name: str) -> ctypes.CDLL:
 
 def function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
     """A function of a library with its types."""
-    found = getattr(library, name)
+    try:
+        found = getattr(library, name)
+    except AttributeError:
+        raise ImportError(
+            f"{library._name}: expected a library that has {name}, got another or an older one"
+        ) from None
     found.restype, found.argtypes = result, arguments
     return found  # type: ignore[no-any-return]
 
