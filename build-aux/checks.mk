@@ -11,7 +11,7 @@ needs_python = test '$(PYTHON)' != : || { \
 	  echo 'make $@: needs Python; install python3 and run configure again' >&2; exit 1; }
 
 # The same devices and the same state wherever it runs: rusticl shows its CPU device only when asked;
-# compiled kernels are cached here and nowhere else, by all test programs together. The environment's
+# compiled kernels and tuned plans are kept here and nowhere else, by all test programs together. The environment's
 # OCL_ICD_VENDORS names the drivers; else most tests have PoCL's alone, because loading Mesa's costs each
 # process a fifth of a second.
 TEST_UNDER =
@@ -33,6 +33,7 @@ AM_TESTS_ENVIRONMENT = \
 	POCL_EXTRA_BUILD_FLAGS='$(KERNEL_FLAGS)'; export POCL_EXTRA_BUILD_FLAGS; \
 	GALLIVM_PERF='$(if $(filter full,$(CHECK)),,nopt)'; export GALLIVM_PERF; \
 	MESA_SHADER_CACHE_DIR='$(TEST_CACHE)'; export MESA_SHADER_CACHE_DIR; \
+	XDG_CACHE_HOME='$(TEST_CACHE)'; export XDG_CACHE_HOME; \
 	SBN_TEST_UNDER='$(TEST_UNDER)'; export SBN_TEST_UNDER; \
 	NM='$(NM)'; export NM; CC='$(CC)'; export CC; \
 	OPENCL_CFLAGS='$(OPENCL_CFLAGS)'; export OPENCL_CFLAGS; \

@@ -3,9 +3,9 @@
  * element itself, so that only the terms x and x^2 are left, or dy and dy (x - mean).
  *
  * With doubles, ONES_AT_ONCE rows of WIDTH channels are summed as integers of fewer limbs than the format has, if all
- * elements lie in a range in which this is exact (pass_add_ones). Otherwise, in two turns, the rows are whose elements
- * lie below each channel's largest one of the rows that are left; of such a range all numbers fit the narrow format or
- * none. The rows that are left then are summed one by one. The accumulators are the same.
+ * elements lie in a range in which this is exact (pass_add_ones). Otherwise each channel's range is moved below its
+ * largest element in the rows that are left, where all numbers fit the narrow format or none, and the rows that lie in
+ * the ranges are summed; that twice, and then the others one by one. The accumulators are the same.
  */
 /* As many as a mask has bits, and so few that they stay in the L2 cache, and that doubles hold the sums. */
 #define ONES_AT_ONCE 64

@@ -177,8 +177,9 @@ def load(variable: str, name: str) -> ctypes.CDLL:
     if sys.platform == "darwin":
         name = name.replace(".so.0", ".0.dylib")
     chosen = os.environ.get(variable)
-    beside = Path(__file__).resolve().parent / "../../.." / name
-    path = chosen or (str(beside) if beside.exists() else name)
+    here = Path(__file__).resolve().parent
+    beside = (here / folder / name for folder in ("../../../../lib64", "../../.."))
+    path = chosen or next((str(file) for file in beside if file.exists()), name)
     try:
         return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     except OSError as error:
@@ -191,7 +192,12 @@ def load(variable: str, name: str) -> ctypes.CDLL:
 
 def function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
     """A function of a library with its types."""
-    found = getattr(library, name)
+    try:
+        found = getattr(library, name)
+    except AttributeError:
+        raise ImportError(
+            f"{library._name}: expected a library that has {name}, got another or an older one"
+        ) from None
     found.restype, found.argtypes = result, arguments
     return found  # type: ignore[no-any-return]
 

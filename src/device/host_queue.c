@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "program/opencl.h"
@@ -16,16 +17,21 @@ static cl_command_queue kept;
 static int find_device(cl_device_id *found)
 {
     cl_platform_id platforms[MOST];
-    cl_uint count;
-    char reason[SBN_SENTENCE_SIZE / 2] = "none; Debian's is pocl-opencl-icd";
+    cl_uint count, n;
+    char reason[SBN_SENTENCE_SIZE / 2] = "none; Debian's is pocl-opencl-icd", name[64] = "";
     if (clGetPlatformIDs(MOST, platforms, &count) != CL_SUCCESS)
         count = 0;
     for (cl_uint p = 0; p < count && p < MOST; ++p) {
         cl_device_id devices[MOST];
-        cl_uint number;
-        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_CPU, MOST, devices, &number) != CL_SUCCESS)
+        if (clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_CPU, MOST, devices, &n) != CL_SUCCESS) {
+            clGetPlatformInfo(platforms[p], CL_PLATFORM_NAME, sizeof name, name, NULL);
+            if (strstr(name, "Portable Computing Language"))
+                snprintf(reason, sizeof reason,
+                         "PoCL, which shows no device: it needs a home directory that it can "
+                         "write to, or POCL_CACHE_DIR");
             continue;
-        for (cl_uint d = 0; d < number && d < MOST; ++d) {
+        }
+        for (cl_uint d = 0; d < n && d < MOST; ++d) {
             if (sbn_device_check(devices[d]) == SBN_SUCCESS) {
                 *found = devices[d];
                 return SBN_SUCCESS;

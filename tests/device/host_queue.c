@@ -19,6 +19,9 @@ static void check_failures(void)
            "OpenCL: expected a driver for this machine's CPU, got a custom device",
            "a CPU that cannot run the kernels");
     wraps_device_says(CL_DEVICE_TYPE, NULL, 0);
+    expect(WITH_FAILURE(WRAP_DEVICE_IDS, 1, sbn_host_queue(&queue)), SBN_UNSUPPORTED_DEVICE,
+           "got PoCL, which shows no device: it needs a home directory|, or POCL_CACHE_DIR",
+           "PoCL without a folder to write to");
     for (int n = 1; status; ++n) {
         status = WITH_FAILURE(WRAP_EVERY, n, sbn_host_queue(&queue));
         failed += status != SBN_SUCCESS;

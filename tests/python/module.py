@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
+from ctypes.util import find_library
+from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
@@ -409,6 +411,17 @@ with tap.part("the end"):
     pattern = "^libsyncbn.0.dylib was not found"
     with mock.patch.object(sys, "platform", "darwin"):
         tap.raises(ImportError, pattern, _c.load, "SBN_NONE", "libsyncbn.so.0")
+    other = find_library("c")
+    ended = run_apart("import syncbn", SYNCBN_LIBRARY=other)
+    told = f"ImportError: {other}: expected a library that has sbn_version" in ended.stderr
+    tap.ok(told, "another library", ended.stderr)
+    for folder in "lib", "lib64":
+        prefix = Path(sys.argv[1], f"of {folder}")
+        for made in "lib/python3/site-packages/syncbn", "lib64":
+            (prefix / made).mkdir(parents=True)
+        (prefix / folder / "beside").symlink_to(os.environ["SYNCBN_LIBRARY"])
+        _c.__file__ = str(prefix / "lib/python3/site-packages/syncbn/_c.py")
+        tap.ok(_c.load("SBN_NONE", "beside")._handle, f"the prefix's own library in {folder}")
     _c.__file__ = "/syncbn/_c.py"
     tap.ok(_c.load("SYNCBN_LIBRARY", "none")._handle, "a package near the root of the file system")
     ended = run_apart(

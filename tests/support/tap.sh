@@ -2,6 +2,10 @@
 # is how many checks there were: a script ends with echo "1..$count". Environment: srcdir.
 
 : "${srcdir:=.}"
+# Some tests install into $work, and libtool installs into no path that has white space.
+case ${TMPDIR-} in
+*[[:space:]]*) unset TMPDIR ;;
+esac
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 count=0

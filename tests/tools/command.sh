@@ -5,6 +5,8 @@
 # Environment: srcdir, SYNCBN (the command). Runs in the build directory.
 set -u
 . "${srcdir:=.}/tests/support/command.sh"
+# tune keeps and removes plans where XDG_CACHE_HOME says, and never the user's own.
+unset HOME
 
 # prints FIRST ARGUMENTS...: succeeds, and the output's first line begins so.
 prints() {

@@ -96,7 +96,8 @@ if [ -e /etc/debian_version ] && /usr/bin/python3 -c 'import sys; sys.exit(sys.v
     with_python() { # NAME PREFIX
         in_folder "$1" configure --without-mpi --with-python --prefix="$2" PYTHON=/usr/bin/python3
     }
-    check_run 'configure for a folder of the user' with_python own "$HOME/.local"
+    check_run 'configure for a folder of the user' \
+        with_python own "$(/usr/bin/python3 -c 'import site; print(site.getuserbase())')"
     it_says 'package for Python *yes, by /usr/bin/python3$'
     wanted=$(/usr/bin/python3 -c 'import site; print(site.USER_SITE)')
     came=$(echo 'said: ; @echo $(pythondir)' | make -s -C "$work/own" -f Makefile -f - said)

@@ -42,6 +42,7 @@ dead() {
     done
 }
 check_run 'it is made' sh "$top/doc/make-doc.sh" html "$work" "$top" 1.2.3
+it_never_says 'warning: end of comment block'
 no_faults 'no link is dead' "$(dead "$work/html")"
 mkdir "$work/planted"
 echo '<a id="here"></a><a href="#here">a</a><a href="#there">b</a><a href="nowhere.html">c</a>' \

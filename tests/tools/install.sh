@@ -7,7 +7,9 @@
 srcdir=$(cd "$srcdir" && pwd)
 # Of a name that uninstall has to leave where it stands above the prefix.
 stage=$work/syncbn
-mkdir "$stage"
+mkdir "$stage" "$work/a blank"
+check 'a folder for files has no blank, whatever TMPDIR is' eval \
+    '! (export TMPDIR="$work/a blank" && . "$srcdir/tests/support/tap.sh" && echo "$work") | grep -q " "'
 # A make of its own, not a part of make check.
 unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR
 

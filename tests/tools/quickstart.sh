@@ -68,6 +68,7 @@ real_sleep=$(command -v sleep)
 echo "exec '$real_sleep' 0.05" | made_up sleep
 made_up ../tree/configure << 'END'
 echo "$@" > arguments
+echo '  package for Python  yes, by python3, which does not look into /none: doc/python.md'
 cp "${0%/*}/Makefile.in" Makefile
 END
 cat > "$tree/Makefile.in" << 'END'
@@ -135,6 +136,7 @@ if possible 'stopped by a signal' 'there is no /proc' [ -e /proc/self/stat ]; th
     # What is left of it holds the lock for a moment.
     has flock && wait_for 'flock -n "$tree/build/quickstart-logs/lock" true'
     quickstart 0 build
+    it_says '^quickstart: package for Python  yes, by python3, which does not look into /none: doc/python.md$'
 fi
 
 # --- what is wanted, and not needed -----------------------------------------------------
