@@ -59,7 +59,8 @@ class Group:
     ) -> None:
         self.device, self.replicas, self.transport = device, replicas, transport
         self.lock = threading.RLock()
-        self._is_owned: Callable[[], bool] = getattr(self.lock, "_is_owned")
+        # Of this thread, which a signal's handler may have interrupted.
+        self.is_in_pass: Callable[[], bool] = getattr(self.lock, "_is_owned")
         self._layers: dict[tuple[Any, ...], Layer] = {}
         self._queues = (c_void_p * replicas)(*[device.queue] * replicas)
         config = _c.GroupConfig()
@@ -73,14 +74,6 @@ class Group:
         self.handle = handle.value
         self.world_size: int = _c.sbn_group_world_size(self.handle)
         _open[self] = None
-
-    def check_free(self) -> None:
-        """Raises within a pass of this thread, which a signal's handler has interrupted."""
-        if self._is_owned():
-            raise RuntimeError(
-                "group: expected no pass within another one of the same thread, got one, as of a "
-                "signal's handler"
-            )
 
     def layer(self, *settings: Any) -> Layer:
         """The layer with these Settings, made when it is first asked for. Running statistics are

@@ -191,7 +191,7 @@ class SyncBatchNorm(_BatchNorm):
         rows = self.check(inputs, residuals, weight, bias, running, group)
         affine, tracks = weight is not None, running is not None
         layer = self.layer(group, inputs[0], affine, bool(residuals), tracks)
-        y = Node.apply(layer, self.gradients, running, rows, weight, bias, *inputs, *residuals)
+        y = Node.apply((layer, self.gradients, running, rows), weight, bias, *inputs, *residuals)
         return (y,) if len(inputs) == 1 else y
 
     def group(self, replicas: int, device: Device | None, parallel: bool = False) -> Group:

@@ -107,7 +107,8 @@ def _forward(
     plain = residual is None
     made = module.layer(group, x, weight is not None, not plain, running is not None, plain)
     ctx = _Context()
-    y = _passes.Node.forward(ctx, made, module.gradients, running, affine, weight, bias, *tensors)
+    call = made, module.gradients, running, affine
+    y = _passes.Node.forward(ctx, call, weight, bias, *tensors)
     return y, _stored(ctx.statistics, module.gradients), mean, var
 
 

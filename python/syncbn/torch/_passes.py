@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctypes import byref, c_int64
-from typing import Any, Sequence, Union
+from typing import Any, NoReturn, Optional, Sequence, Union
 
 import torch
 from torch import Tensor
@@ -80,13 +80,15 @@ class Running:
             self.var.copy_(var)
 
 
+Call = tuple[Layer, str, Optional[Running], Affine]
+
+
 class Node(torch.autograd.Function):
     """Batch norm over the replicas of a group:
-    apply(layer, gradients, running, affine, weight, bias, *tensors).
+    apply(call, weight, bias, *tensors).
 
-    gradients of the module
-    running   its running statistics, prepared, or None
-    affine    weight and bias as the library reads them
+    call      of a module: its layer, `gradients`, running statistics, which are prepared, or None,
+              and weight and bias as the library reads them
     weight    (C), or, of several replicas, a row for each: then so are the gradients. So is bias
     tensors   x of each replica, then, where the layer adds them, their residuals; each
               (N, C, ...), of one type and one number of dimensions
@@ -98,15 +100,9 @@ class Node(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        layer: Layer,
-        gradients: str,
-        running: Running | None,
-        affine: Affine,
-        weight: Tensor | None,
-        bias: Tensor | None,
-        *tensors: Tensor,
+        ctx: Any, call: Call, weight: Tensor | None, bias: Tensor | None, *tensors: Tensor
     ) -> Any:
+        layer, gradients, running, affine = call
         group, layout = layer.group, layer.settings.layout
         replicas, device = group.replicas, group.device
         own_weight, own_bias = affine
@@ -114,7 +110,8 @@ class Node(torch.autograd.Function):
         backend = device if isinstance(device, BackendDevice) else None
         own = [in_memory(tensor, layout) for tensor in tensors]
         ys = []
-        group.check_free()
+        if group.is_in_pass():
+            _fail_within()
         with group.lock:
             saved = Saved(layer)
             if running:
@@ -181,13 +178,13 @@ def _backward(ctx: Any, grads: Sequence[Tensor], saved: Sequence[Any]) -> Any:
     settings, wanted = statistics.layer.settings, ctx.needs_input_grad
     activated_sum = settings.residual and settings.activation != _IDENTITY
     dys, dxs, dzs, weight_grad, bias_grad = backward(
-        statistics, ctx.gradients, weight, bias, xs, grads, wanted[4], wanted[5], activated_sum
+        statistics, ctx.gradients, weight, bias, xs, grads, wanted[1], wanted[2], activated_sum
     )
     if settings.residual and not activated_sum:
         dzs = dys
     if not _keeps_graph():
         ctx.statistics = None  # as autograd frees its tensors
-    return (None, None, None, None, weight_grad, bias_grad, *dxs, *dzs)
+    return (None, weight_grad, bias_grad, *dxs, *dzs)
 
 
 def backward(
@@ -224,7 +221,8 @@ def backward(
     dxs: list[Tensor] = []
     dzs: list[Tensor] = []
     backend = device if isinstance(device, BackendDevice) else None
-    group.check_free()
+    if group.is_in_pass():
+        _fail_within()
     with group.lock:
         if backend:
             backend.synchronize()
@@ -351,6 +349,13 @@ def in_memory(x: Tensor, layout: int) -> Tensor:
     if layout != _NCHW or not x.is_contiguous() or x.is_neg():
         x = in_layout(x, layout)
     return x if x.data_ptr() or not x.numel() else x.clone()
+
+
+def _fail_within() -> NoReturn:
+    raise RuntimeError(
+        "group: expected no pass within another one of the same thread, got one, as of a signal's "
+        "handler"
+    )
 
 
 def _fail(status: int, x: Tensor) -> None:
