@@ -90,8 +90,7 @@ static void add_source_wide(WIDE_SPACE long *sums, uint c, uint channels, global
 static void add_sources_wide(WIDE_SPACE long *sums, uint c, uint channels,
                              PARAMETERS(SOURCE_ARGUMENTS))
 {
-    ONE_BY_ONE for (int k = 0; k < WIDE_ROOM; ++k)
-        sums[k] = 0;
+    ONE_BY_ONE for (int k = 0; k < WIDE_ROOM; ++k) sums[k] = 0;
     add_source_wide(sums, c, channels, from0, slices0, wide0);
     add_source_wide(sums, c, channels, from1, slices1, wide1);
     add_source_wide(sums, c, channels, from2, slices2, wide2);
@@ -117,7 +116,6 @@ static void add_sources_wide(WIDE_SPACE long *sums, uint c, uint channels,
 
 static void clear_wide(global long *wide, uint c, uint some)
 {
-    ONE_BY_ONE for (uint k = 0; k < some * WIDE_LIMBS; ++k)
-        wide_of(wide, c)[k] = 0;
+    ONE_BY_ONE for (uint k = 0; k < some * WIDE_LIMBS; ++k) wide_of(wide, c)[k] = 0;
 }
 #endif

@@ -64,12 +64,10 @@ static void combine_backward(PARAMETERS(SOURCE_ARGUMENTS), PARAMETERS(OWN_WIDE_A
         if (is_own && own_slices == 0)
             own_dy = own_scaled = ZERO;
         else if (is_own) {
-            ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some,
-                        ONE_SOURCE(own, own_slices, own_wide));
+            ADD_SOURCES(limbs, &flags, PASS_LENGTH, c, some, ONE_SOURCE(own, own_slices, own_wide));
             sums_of(limbs, &sum, &product);
             if (SOME_CHANNEL(flags & FLAG_WIDE))
-                REPLACE_WIDE(&sum, &product, flags, c, some,
-                             ONE_SOURCE(own, own_slices, own_wide));
+                REPLACE_WIDE(&sum, &product, flags, c, some, ONE_SOURCE(own, own_slices, own_wide));
             own_dy = special_or(sum, flags);
             own_scaled = TIMES(sum_dy_xmu_of(sum, product, flags, mean), invstd);
         }

@@ -11,8 +11,7 @@ static void sums_of(private const signed_words *limbs, ulong count, private doub
     words sum[SUM_WORDS], squares[SUM_WORDS];
     *first = value_of(limbs, PASS_LIMBS1, PASS_LOW1, sum);
     const words negative = words_of(limbs + PASS_LIMBS1, PASS_LIMBS2, squares);
-    *n2_var = n2_variance(sum, squares, negative, count, 2 * PASS_LOW1 - PASS_LOW2,
-                          -2 * PASS_LOW1);
+    *n2_var = n2_variance(sum, squares, negative, count, 2 * PASS_LOW1 - PASS_LOW2, -2 * PASS_LOW1);
 }
 
 /* Stores the statistics of the `some` channels from c on. */

@@ -106,9 +106,11 @@ static uint ahead_of(uint now, uint j, uint plane)
 }
 
 /* Moves the pivots of the blocks under the mask to their means. */
-static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal, private float *pivots)
+static void move_pivots(ints mask, real sums, uints sizes, float last_reciprocal,
+                        private float *pivots)
 {
-    const real reciprocals = select((real)last_reciprocal, (real)BLOCK_RECIPROCAL, MASK(sizes == BLOCK));
+    const real reciprocals = select((real)last_reciprocal, (real)BLOCK_RECIPROCAL,
+                                    MASK(sizes == BLOCK));
     const real all = vload16(0, pivots);
     vstore16(select(all, moved_pivot(all, sums, reciprocals), mask), 0, pivots);
 }
@@ -125,7 +127,8 @@ static void store_batch(private wides *components, private ints *flags, uint cha
     for (int k = 0; k < PASS_LENGTH; ++k) {
         const bool is_limb = k < PASS_LIMBS;
         for (int set = 0; set < SETS; ++set)
-            vstore16(is_limb ? components[set * PASS_LIMBS + k] : convert_long16(flags[set]), set, all);
+            vstore16(is_limb ? components[set * PASS_LIMBS + k] : convert_long16(flags[set]), set,
+                     all);
         for (uint i = 0; i < channels; ++i) {
             long total = 0, either = 0;
             for (uint t = i * per_channel; t < (i + 1) * per_channel; ++t) {

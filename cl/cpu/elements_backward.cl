@@ -41,7 +41,8 @@ static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong
 
 static bool pass_inside(private const pass_tensors *tensors, ulong at, uint rows, uint stride)
 {
-    return tensors->summed + at + (rows - 1) * (stride + tensors->summed_gap) + WIDTH <= tensors->summed_end &&
+    return tensors->summed + at + (rows - 1) * (stride + tensors->summed_gap) + WIDTH <=
+               tensors->summed_end &&
            tensors->x + at + (rows - 1) * (stride + tensors->x_gap) + WIDTH <= tensors->x_end;
 }
 
@@ -56,7 +57,8 @@ typedef struct pass_line {
 #define pass_mean(line) ((line).mean)
 
 /* a and b of a channel. */
-static void a_and_b_of(private const pass_tensors *tensors, uint c, private float *a, private float *b)
+static void a_and_b_of(private const pass_tensors *tensors, uint c, private float *a,
+                       private float *b)
 {
     private const activation_of *of = &tensors->activation;
     *a = forward_scale(tensors->means, of->weight, of->affine, of->total, c);
@@ -82,7 +84,8 @@ static void pass_line_of(private const pass_tensors *tensors, uint c, private pa
 #endif
 }
 
-static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels, private pass_line *line)
+static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels,
+                          private pass_line *line)
 {
     float means[WIDTH], as[WIDTH], bs[WIDTH];
     for (uint j = 0; j < WIDTH; ++j) {
@@ -109,7 +112,8 @@ static real centred(private const pass_tensors *tensors, real x, pass_line line)
 #endif
 }
 
-static real centred_edge(private const pass_tensors *tensors, ulong place, uint i, uint n, pass_line line)
+static real centred_edge(private const pass_tensors *tensors, ulong place, uint i, uint n,
+                         pass_line line)
 {
 #if FROM_OUTPUT
     const real y = load_edge(tensors->x + place, i, n, tensors->x_end, 0.0f);
@@ -121,7 +125,8 @@ static real centred_edge(private const pass_tensors *tensors, ulong place, uint 
 }
 
 /* The gradient of z. x is read only where its sign, or z, is. */
-static real summed_gradient(private const pass_tensors *tensors, real dy, real x, ulong place, pass_line line)
+static real summed_gradient(private const pass_tensors *tensors, real dy, real x, ulong place,
+                            pass_line line)
 {
 #if RECOMPUTES
     return activated(dy, passes(fma(line.a, x - line.mean, line.b)), tensors->activation.slope);

@@ -25,7 +25,8 @@ static void pass_advance(private pass_tensors *tensors, private ulong *at, ulong
 /* Whether WIDTH elements of each of `rows` rows lie within the tensors. */
 static bool pass_inside(private const pass_tensors *tensors, ulong at, uint rows, uint stride)
 {
-    return tensors->summed + at + (rows - 1) * (stride + tensors->summed_gap) + WIDTH <= tensors->summed_end;
+    return tensors->summed + at + (rows - 1) * (stride + tensors->summed_gap) + WIDTH <=
+           tensors->summed_end;
 }
 
 /* What a channel's elements are summed with, besides pivots, or WIDTH channels' each: in the backward pass. */
@@ -38,7 +39,8 @@ static void pass_line_of(private const pass_tensors *tensors, uint c, private pa
     *line = 0.0f;
 }
 
-static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels, private pass_line *line)
+static void pass_lines_of(private const pass_tensors *tensors, uint c, uint channels,
+                          private pass_line *line)
 {
     *line = 0.0f;
 }

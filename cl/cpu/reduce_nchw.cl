@@ -89,11 +89,13 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
             const uint next_round = round + ends_round;
             const uint next = next_round < rounds ? BATCH - now : now;
             if (next != now)
-                locate(next_t, blocks, plane, start + next_round * row, stride, places + next, sizes + next);
+                locate(next_t, blocks, plane, start + next_round * row, stride, places + next,
+                       sizes + next);
             const ints none = MASK(EACH >= count);
             const uints own = vload16(0, sizes + now);
             pass_sums sums;
-            const real faint = thin ? faints_of(tensors, c, t, per_channel, total) : (real)PASS_CLEAR;
+            const real faint = thin ? faints_of(tensors, c, t, per_channel, total)
+                                    : (real)PASS_CLEAR;
             ints out = 0;
             for (uint trip = FIRST_TIME, next_trip; trip != LAST_TIME; trip = next_trip) {
                 sum_batch(tensors, t, count, c, per_channel, plane, last_reciprocal, places, sizes,
@@ -117,7 +119,8 @@ static void sum_planes(private const pass_tensors *tensors, uint c, uint channel
                 }
             }
             if (ANY(out))
-                flags[set] |= add_blocks_wide(out, own, vload16(0, pivots), &sums, c, t, per_channel, wide);
+                flags[set] |= add_blocks_wide(out, own, vload16(0, pivots), &sums, c, t,
+                                              per_channel, wide);
             now = next;
             if (++batches == BATCHES_TO_CARRY) {
                 for (uint s = 0; s < SETS; ++s)

@@ -87,7 +87,8 @@ static uint sum_vectors(private const pass_tensors *tensors, ulong place, uint n
                 pass_clear(&sums[v]);
             }
             pass_sums own_sums = sums[v];
-            sum_tile(&of_tile, at, rows, stride, pivots[v], lines[v], inside, r, lanes + v * LANES, &own_sums, next);
+            sum_tile(&of_tile, at, rows, stride, pivots[v], lines[v], inside, r, lanes + v * LANES,
+                     &own_sums, next);
             sums[v] = own_sums;
         }
     }
@@ -97,7 +98,8 @@ static uint sum_vectors(private const pass_tensors *tensors, ulong place, uint n
         pass_fold_lanes(lanes + v * LANES, VECTORS * LANES, &sums[v]);
         const ints moves = pass_is_poor(n, &sums[v]);
         if (!again && ANY(moves)) {
-            const real mean = moved_pivot(pivots[v], pass_sum(&sums[v]), reciprocal(n, last_reciprocal));
+            const real mean = moved_pivot(pivots[v], pass_sum(&sums[v]),
+                                          reciprocal(n, last_reciprocal));
             pivots[v] = select(pivots[v], mean, moves);
             poor |= 1u << v;
         }
@@ -126,7 +128,8 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
                          existing(v, width);
         if (!ANY(out))
             continue;
-        pivots[v] = mean_of_rows(tensors, place + v * WIDTH, n, stride, reciprocal(n, last_reciprocal), lines[v]);
+        pivots[v] = mean_of_rows(tensors, place + v * WIDTH, n, stride,
+                                 reciprocal(n, last_reciprocal), lines[v]);
         (void)sum_vectors(tensors, place, n, stride, width, last_reciprocal, lines, ahead, 1u << v,
                           1, lanes, pivots, sums);
         flags[v] |= add_blocks_wide(out, n, pivots[v], &sums[v], first, 0, 1, wide);
@@ -160,7 +163,8 @@ static void sum_strip(private const pass_tensors *tensors, uint channels, uint p
         /* Behind the last block its own lines once more, which can be read. */
         tile_lines ahead = lines_of(min(number + 1, stop - 1), blocks, plane, c, width, channels);
         ahead.rows -= row;
-        sum_block(&own, place, n, channels, c, width, last_reciprocal, lines, &ahead, limbs, flags, wide, thin);
+        sum_block(&own, place, n, channels, c, width, last_reciprocal, lines, &ahead, limbs, flags,
+                  wide, thin);
         if (++added == BATCHES_TO_CARRY) {
             for (uint v = 0; v * WIDTH < width; ++v)
                 carry_sums(limbs + v * PASS_LIMBS);
@@ -168,7 +172,8 @@ static void sum_strip(private const pass_tensors *tensors, uint channels, uint p
         }
     }
     for (uint v = 0; v * WIDTH < width; ++v)
-        store_rows(limbs + v * PASS_LIMBS, flags[v], width - v * WIDTH, out + v * WIDTH * PASS_LENGTH);
+        store_rows(limbs + v * PASS_LIMBS, flags[v], width - v * WIDTH,
+                   out + v * WIDTH * PASS_LENGTH);
 }
 
 /* The body of a kernel. */

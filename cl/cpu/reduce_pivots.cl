@@ -17,7 +17,8 @@ static float2 halves_of_vector(real lanes)
  * A block's pivot, from its first LANES elements. It is computed just before the block is summed,
  * so that memory is read sequentially.
  */
-static float pivot_of(private const pass_tensors *tensors, ulong place, uint n, float last_reciprocal, pass_line line)
+static float pivot_of(private const pass_tensors *tensors, ulong place, uint n,
+                      float last_reciprocal, pass_line line)
 {
     const float2 halves = halves_of_vector(pass_summed_edge(tensors, place, 0, n, 0.0f, line) *
                                            pivot_reciprocal(n, last_reciprocal));
@@ -25,7 +26,8 @@ static float pivot_of(private const pass_tensors *tensors, ulong place, uint n, 
 }
 
 /* The mean of a block, in lane order. */
-static float mean_of_block(private const pass_tensors *tensors, ulong place, uint n, float reciprocal, pass_line line)
+static float mean_of_block(private const pass_tensors *tensors, ulong place, uint n,
+                           float reciprocal, pass_line line)
 {
     real lanes = 0.0f;
     uint i = 0;
@@ -48,7 +50,8 @@ static real pivot_of_rows(private const pass_tensors *tensors, ulong place, uint
         s[l] = 0.0f;
     pass_tensors own = *tensors;
     for (uint l = 0; l < LANES && l < n; ++l, pass_skip(&own, 1))
-        s[l] = pass_summed_row(&own, place + (ulong)l * stride, line) * pivot_reciprocal(n, last_reciprocal);
+        s[l] = pass_summed_row(&own, place + (ulong)l * stride, line) *
+               pivot_reciprocal(n, last_reciprocal);
     return fold_column(s);
 }
 
@@ -92,14 +95,16 @@ static real faints_of(private const pass_tensors *tensors, uint c, uint t, uint 
  * Adds the blocks under the mask, of n elements each, to WIDE_LIMBS limbs and returns their flags. `pivots` are the
  * means around which they were summed; those that are not finite say what the elements are.
  */
-static ints sum_blocks_wide(ints mask, uints n, real pivots, private const pass_sums *sums, private wides *limbs)
+static ints sum_blocks_wide(ints mask, uints n, real pivots, private const pass_sums *sums,
+                            private wides *limbs)
 {
     const ints flags = flags_of(pivots), none = (flags != 0) | (mask == 0);
     return (flags | (pass_add_wide(limbs, n, pivots, none, sums) & (flags == 0))) & mask;
 }
 
 /* Adds `count` components to the wide accumulators of the channels of their blocks, t, t + 1, ... */
-static void store_wide(private const wides *limbs, uint count, uint c, uint t, uint blocks, global long *wide)
+static void store_wide(private const wides *limbs, uint count, uint c, uint t, uint blocks,
+                       global long *wide)
 {
     for (uint k = 0; k < WIDE_LIMBS; ++k) {
         long each[WIDTH];

@@ -7,7 +7,7 @@
  * Of the rows of a mask: the channels whose largest element or term does not fit the narrow format, or whose elements
  * are all too small for it, and the ranges, in which the largest terms are less than 2^7.
  */
-static void find_ranges(private ones_ranges *ranges, private const pass_tensors *tensors, ulong place,
+static void find_ranges(private ones_ranges *r, private const pass_tensors *tensors, ulong place,
                         ulong rows, uint stride, pass_line line, real faint)
 {
     real largest = 0.0f, highest = 0.0f;
@@ -21,14 +21,15 @@ static void find_ranges(private ones_ranges *ranges, private const pass_tensors 
         largest = larger(fabs(v), largest);
         highest = larger(pass_term(&own, at, v, line), highest);
     }
-    const ints over = reaches(largest, PASS_LIMIT_PIVOT) | reaches(highest, 2.0f * PASS_LIMIT_SECOND);
-    /* Infinite terms are lost: such ranges stay. */
-    const ints moved = (largest < INFINITY) & (highest < INFINITY) & ranges->present;
-    ranges->mask = moved & (over | ((largest < faint) & (largest > 0.0f)));
-    /* Those of the narrow format are moved up alone. */
-    const ints lowest = select((ints)0, (ints)-256, ranges->mask);
-    ranges->first = moved & max((AS(int, largest) >> 23) - (127 + 6), lowest);
-    ranges->second = moved & max((AS(int, highest) >> 23) - (127 + 6), lowest);
+    const ints over = reaches(largest, PASS_LIMIT_PIVOT) |
+                      reaches(highest, 2.0f * PASS_LIMIT_SECOND);
+    /* Infinite terms are lost: the ranges of such channels are not moved. */
+    const ints moved = (largest < INFINITY) & (highest < INFINITY) & r->present;
+    r->mask = moved & (over | ((largest < faint) & (largest > 0.0f)));
+    /* Those of the narrow format are moved only up. */
+    const ints lowest = select((ints)0, (ints)-256, r->mask);
+    r->first = moved & max((AS(int, largest) >> 23) - (127 + 6), lowest);
+    r->second = moved & max((AS(int, highest) >> 23) - (127 + 6), lowest);
 }
 #endif
 
@@ -57,12 +58,14 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
 #if SUMS_DOUBLES
             const ulong place = from + v * WIDTH;
             ones_ranges ranges = {existing(v, width), 0, 0, 0, own_wide};
-            left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, true, stride, faint);
+            left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, true, stride,
+                                 faint);
             if (left)
                 zero_limbs(own_wide, WIDE_LIMBS);
             ONE_BY_ONE for (uint turn = 0; left && turn < 2; ++turn) {
                 find_ranges(&ranges, &of_rows, place, left, stride, lines[v], faint);
-                left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, false, stride, faint);
+                left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, false, stride,
+                                     faint);
                 own_flags |= ranges.mask & FLAG_WIDE;
             }
 #else
@@ -79,7 +82,8 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                 pass_clear(&sums);
                 pass_add_row(&sums, &of_row, at, pivot, lines[v]);
                 const real means = pass_mean(lines[v]);
-                const ints out = pass_add_block(own, 1, pivot, means, thin, faint, &sums) & existing(v, width);
+                const ints out = pass_add_block(own, 1, pivot, means, thin, faint, &sums) &
+                                 existing(v, width);
                 if (ANY(out)) /* the element is its block's mean */
                     own_flags |= sum_blocks_wide(out, 1, pivot, &sums, own_wide);
             }

@@ -42,8 +42,8 @@ typedef struct ones_ranges {
  * Adds integers in units of 2^shift of limb 0 to the two lowest limbs; those under the mask to wide limbs, in units of
  * 2^place.
  */
-static void add_integers(private wides *limbs, ints shift, ints mask, private wides *wide, int count,
-                         ints place, wides sum)
+static void add_integers(private wides *limbs, ints shift, ints mask, private wides *wide,
+                         int count, ints place, wides sum)
 {
     const wides is_wide = convert_long16(mask), own = sum & ~is_wide, sign = sum >> 63;
     limbs[0] += (own << convert_ulong16(shift)) & LIMB_MASK;

@@ -47,14 +47,16 @@ static void add_terms(private pass_sums *sums, real e, real d)
     sums->largest = larger(sums->largest, fabs(e));
 }
 
-static void pass_keep_sums(private real *lanes, uint size, uint index, private const pass_sums *sums)
+static void pass_keep_sums(private real *lanes, uint size, uint index,
+                           private const pass_sums *sums)
 {
     lanes[index] = sums->e;
     lanes[size + index] = sums->d;
     lanes[2 * size + index] = sums->product;
 }
 
-static void pass_keep_lanes(private real *lanes, uint size, uint index, private const pass_sums *sums)
+static void pass_keep_lanes(private real *lanes, uint size, uint index,
+                            private const pass_sums *sums)
 {
     pass_keep_sums(lanes, size, index, sums);
     lanes[3 * size + index] = sums->largest;
@@ -99,7 +101,8 @@ static real pass_sum(private const pass_sums *sums)
     return sums->e;
 }
 
-static void pass_take_lanes(private const real *lanes, uint size, uint index, private pass_sums *sums)
+static void pass_take_lanes(private const real *lanes, uint size, uint index,
+                            private pass_sums *sums)
 {
     sums->e = lanes[index];
     sums->d = lanes[size + index];
@@ -120,7 +123,8 @@ static void pass_add_row(private pass_sums *sums, private const pass_tensors *te
               centred(tensors, load_row(tensors->x + place, tensors->x_end), line));
 }
 
-static void pass_touch_rows(private const pass_tensors *tensors, ulong place, uint count, uint width, uint stride)
+static void pass_touch_rows(private const pass_tensors *tensors, ulong place, uint count,
+                            uint width, uint stride)
 {
     touch_lines(tensors->x + place, count, width, stride + tensors->x_gap);
     touch_lines(tensors->summed + place, count, width, stride + tensors->summed_gap);
@@ -158,20 +162,22 @@ static real pass_term(private const pass_tensors *tensors, ulong place, real g, 
  * As in sums_forward.cl. The range is 2^-55 to 2^7 for dy, and 2^-49 to 2^7 for dy (x - mean), whose lowest bit is up
  * to 47 below its highest. What is wide is so by dy or else by the product.
  */
-static ulong pass_add_ones(private wides *limbs, private const ones_ranges *ranges,
+static ulong pass_add_ones(private wides *limbs, private const ones_ranges *r,
                            private const pass_tensors *tensors, pass_line line, ulong place,
                            ulong rows, bool whole, uint stride, real faint)
 {
-    const ints mask = ranges->mask, is_large = ranges->first + 6 >= 20;
+    const ints mask = r->mask, is_large = r->first + 6 >= 20;
     /* In units of 2^4 of limb 1, so that more rows fit. */
     const double high = SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0), low = SPLITTER(PASS_LOW1, 0);
-    const double16 high1 = scaled_double(high, ranges->first), low1 = scaled_double(low, ranges->first);
-    const double16 high2 = scaled_double(high, ranges->second), low2 = scaled_double(low, ranges->second);
-    const ints least = max(ranges->first - 55, select((ints)-126, (ints)20, is_large));
-    const ints least_d = select((ints)-100, (ints)-126, mask), most_d = select((ints)20, (ints)128, mask);
-    const ints bound = select((ints)(254 - 113), (ints)(254 + 31), ~is_large & (ranges->second + 6 > 31));
-    const uints to = AS(uint, ranges->second + 260) << 22;
-    const uints from = min(AS(uint, max(ranges->second + 205, bound)) << 22, to);
+    const double16 high1 = scaled_double(high, r->first), low1 = scaled_double(low, r->first);
+    const double16 high2 = scaled_double(high, r->second), low2 = scaled_double(low, r->second);
+    const ints least = max(r->first - 55, select((ints)-126, (ints)20, is_large));
+    const ints least_d = select((ints)-100, (ints)-126, mask),
+               most_d = select((ints)20, (ints)128, mask);
+    const ints bound = select((ints)(254 - 113), (ints)(254 + 31),
+                              ~is_large & (r->second + 6 > 31));
+    const uints to = AS(uint, r->second + 260) << 22;
+    const uints from = min(AS(uint, max(r->second + 205, bound)) << 22, to);
     const uints faintest = select(AS(uint, faint), (uints)0, mask);
     uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
     ints stray = 0;
@@ -188,11 +194,11 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *rang
          * one exponent too low.
          */
         const uints size = (size_g >> 1) + (size_d >> 1);
-        const ints out = strays(size_g, least, ranges->first + 7) | strays(size_d, least_d, most_d) |
+        const ints out = strays(size_g, least, r->first + 7) | strays(size_d, least_d, most_d) |
                          ((size - from >= to - from) & (size_g != 0) & (size_d != 0)) |
                          ((size_g < faintest) & (size_g != 0));
         stray |= out;
-        if (!whole && (ANY(out & ranges->present) || !(rows >> i & 1))) {
+        if (!whole && (ANY(out & r->present) || !(rows >> i & 1))) {
             left |= rows & 1UL << i;
             continue;
         }
@@ -204,20 +210,22 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *rang
         second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high2)) + low2);
         ++added;
     }
-    if (whole && ANY(stray & ranges->present))
+    if (whole && ANY(stray & r->present))
         return rows;
     /* The splitters were added as often. */
     first_high -= added * as_ulong16(high1);
     first_low -= added * as_ulong16(low1);
     second_high -= added * as_ulong16(high2);
     second_low -= added * as_ulong16(low2);
-    private wides *second = limbs + PASS_LIMBS1, *wide_second = ranges->limbs + WIDE_LIMBS1;
-    const ints place1 = ranges->first + (WIDE_LOW1 - PASS_LOW1), up = (ints)(LIMB_BITS + 4);
-    const ints place2 = ranges->second + (WIDE_LOW2 - PASS_LOW1);
-    add_integers(limbs, ranges->first, mask, ranges->limbs, WIDE_LIMBS1, place1, as_long16(first_low));
-    add_integers(limbs + 1, ranges->first + 4, mask, ranges->limbs, WIDE_LIMBS1, place1 + up, as_long16(first_high));
-    add_integers(second, ranges->second, mask, wide_second, WIDE_LIMBS2, place2, as_long16(second_low));
-    add_integers(second + 1, ranges->second + 4, mask, wide_second, WIDE_LIMBS2, place2 + up, as_long16(second_high));
+    private wides *second = limbs + PASS_LIMBS1, *wide_second = r->limbs + WIDE_LIMBS1;
+    const ints place1 = r->first + (WIDE_LOW1 - PASS_LOW1), up = (ints)(LIMB_BITS + 4);
+    const ints place2 = r->second + (WIDE_LOW2 - PASS_LOW1);
+    add_integers(limbs, r->first, mask, r->limbs, WIDE_LIMBS1, place1, as_long16(first_low));
+    add_integers(limbs + 1, r->first + 4, mask, r->limbs, WIDE_LIMBS1, place1 + up,
+                 as_long16(first_high));
+    add_integers(second, r->second, mask, wide_second, WIDE_LIMBS2, place2, as_long16(second_low));
+    add_integers(second + 1, r->second + 4, mask, wide_second, WIDE_LIMBS2, place2 + up,
+                 as_long16(second_high));
     return left;
 }
 #endif
@@ -253,7 +261,8 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
     return out;
 }
 
-static ints pass_add_wide(private wides *limbs, uints n, real pivot, ints none, private const pass_sums *sums)
+static ints pass_add_wide(private wides *limbs, uints n, real pivot, ints none,
+                          private const pass_sums *sums)
 {
     return add_block_wide(limbs, n, zero_where(pivot, none), zero_where(sums->e, none),
                           zero_where(sums->d, none), zero_where(sums->product, none));

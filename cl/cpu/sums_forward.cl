@@ -37,7 +37,8 @@ static void add_terms(private pass_sums *sums, real d)
     sums->q = fma(d, d, sums->q);
 }
 
-static void pass_keep_sums(private real *lanes, uint size, uint index, private const pass_sums *sums)
+static void pass_keep_sums(private real *lanes, uint size, uint index,
+                           private const pass_sums *sums)
 {
     lanes[index] = sums->a;
     lanes[size + index] = sums->q;
@@ -85,7 +86,8 @@ static real pass_sum(private const pass_sums *sums)
 }
 
 /* Sums of a lane, beside those of a whole block that need none. */
-static void pass_take_lanes(private const real *lanes, uint size, uint index, private pass_sums *sums)
+static void pass_take_lanes(private const real *lanes, uint size, uint index,
+                            private pass_sums *sums)
 {
     sums->a = lanes[index];
     sums->q = lanes[size + index];
@@ -104,7 +106,8 @@ static void pass_add_row(private pass_sums *sums, private const pass_tensors *te
     add_terms(sums, pass_summed_row(tensors, place, line) - pivot);
 }
 
-static void pass_touch_rows(private const pass_tensors *tensors, ulong place, uint count, uint width, uint stride)
+static void pass_touch_rows(private const pass_tensors *tensors, ulong place, uint count,
+                            uint width, uint stride)
 {
     touch_lines(tensors->summed + place, count, width, stride + tensors->summed_gap);
 }
@@ -134,26 +137,27 @@ static bool fits_doubles(real pivot, real a, real q)
 
 /*
  * Planes of one element: adds the rows of a mask whose elements all are 0 or have a magnitude in 2^-17 to 2^7, times
- * 2^first in each channel, less what the other format takes and what is cut. Returns the mask of the others; with
- * `whole`, which is faster, adds all rows or none. ONES_AT_ONCE elements within a range add up exactly in doubles: x in
- * units of 2^-40, and each limb of x^2 in its own unit.
+ * 2^first in each channel, but not those that belong to the other format or are cut. Returns the mask of the others;
+ * with `whole`, which is faster, adds all rows or none. ONES_AT_ONCE elements within a range add up exactly in doubles:
+ * x in units of 2^-40, and each limb of x^2 in its own unit.
  */
-static ulong pass_add_ones(private wides *limbs, private const ones_ranges *ranges,
+static ulong pass_add_ones(private wides *limbs, private const ones_ranges *r,
                            private const pass_tensors *tensors, pass_line line, ulong place,
                            ulong rows, bool whole, uint stride, real faint)
 {
-    const ints twice = 2 * ranges->first;
+    const ints twice = 2 * r->first;
     const double16 splitter = scaled_double(SPLITTER(PASS_LOW2, 1), twice);
-    const ints bound = select((ints)-57, (ints)18, ranges->mask & (ranges->first > 0));
-    const ints least = max(ranges->first - 17, bound);
+    const ints bound = select((ints)-57, (ints)18, r->mask & (r->first > 0));
+    const ints least = max(r->first - 17, bound);
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
     ints stray = 0;
     ulong left = 0;
     for (uint i = 0; i < ROWS_UP_TO(rows); ++i) {
-        const real x = load_row(tensors->summed + place + i * (stride + tensors->summed_gap), tensors->summed_end);
-        const ints out = strays(magnitude_of(x), least, ranges->first + 7);
+        const real x = load_row(tensors->summed + place + i * (stride + tensors->summed_gap),
+                                tensors->summed_end);
+        const ints out = strays(magnitude_of(x), least, r->first + 7);
         stray |= out;
-        if (!whole && (ANY(out & ranges->present) || !(rows >> i & 1))) {
+        if (!whole && (ANY(out & r->present) || !(rows >> i & 1))) {
             left |= rows & 1UL << i;
             continue;
         }
@@ -163,14 +167,14 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *rang
         high_sum += high;
         low_sum += fma(wide_x, wide_x, -high);
     }
-    if (whole && ANY(stray & ranges->present))
+    if (whole && ANY(stray & r->present))
         return rows;
-    private wides *second = limbs + PASS_LIMBS1, *wide_second = ranges->limbs + WIDE_LIMBS1;
-    add_integers(limbs, ranges->first + (PASS_LOW1 - 40), ranges->mask, ranges->limbs, WIDE_LIMBS1,
-                 ranges->first + (WIDE_LOW1 - 40), in_units(x_sum, 40, ranges->first));
-    add_integers(second, twice, ranges->mask, wide_second, WIDE_LIMBS2, twice + (WIDE_LOW2 - PASS_LOW2),
+    private wides *second = limbs + PASS_LIMBS1, *wide_second = r->limbs + WIDE_LIMBS1;
+    add_integers(limbs, r->first + (PASS_LOW1 - 40), r->mask, r->limbs, WIDE_LIMBS1,
+                 r->first + (WIDE_LOW1 - 40), in_units(x_sum, 40, r->first));
+    add_integers(second, twice, r->mask, wide_second, WIDE_LIMBS2, twice + (WIDE_LOW2 - PASS_LOW2),
                  in_units(low_sum, PASS_LOW2, twice));
-    add_integers(second + 1, twice, ranges->mask, wide_second, WIDE_LIMBS2,
+    add_integers(second + 1, twice, r->mask, wide_second, WIDE_LIMBS2,
                  twice + (WIDE_LOW2 - PASS_LOW2 + LIMB_BITS),
                  in_units(high_sum, PASS_LOW2 - LIMB_BITS, twice));
     return left;
@@ -213,7 +217,8 @@ static ints pass_add_block(private wides *limbs, uints n, real pivot, real mean,
 }
 
 /* Adds the blocks that are not under the mask to wide limbs, and returns flags. */
-static ints pass_add_wide(private wides *limbs, uints n, real pivot, ints none, private const pass_sums *sums)
+static ints pass_add_wide(private wides *limbs, uints n, real pivot, ints none,
+                          private const pass_sums *sums)
 {
     return add_block_wide(limbs, n, zero_where(pivot, none), zero_where(sums->a, none),
                           zero_where(sums->q, none), 0.0f);

@@ -82,7 +82,8 @@ static void forward_apply_tile(global const stored *x, uint x_gap, global stored
 #if FUSED
         if (i < count) {
             const real d = load_edge(px + i, 0, count - i, px + count, 0.0f) - LOAD(means + i);
-            store_edge(FINISHED(fma(LOAD(as + i), d, LOAD(bs + i)), place + i, count - i), py + i, count - i);
+            store_edge(FINISHED(fma(LOAD(as + i), d, LOAD(bs + i)), place + i, count - i), py + i,
+                       count - i);
         }
 #else
         for (; i < count; ++i) {

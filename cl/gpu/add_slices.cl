@@ -44,5 +44,6 @@ void add_slices(PARAMETERS(ADD_SLICES_ARGUMENTS))
         }
     }
     if (item < SLICE_WORDS && i < total)
-        partial[i] = is_last_word((uint)get_group_id(0), item, per_channel) ? all_flags[item] : sums[item];
+        partial[i] = is_last_word((uint)get_group_id(0), item, per_channel) ? all_flags[item]
+                                                                            : sums[item];
 }

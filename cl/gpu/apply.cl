@@ -36,10 +36,7 @@ static bool are_aligned(ulong numbers)
 }
 
 /* Element k of a work-item's four from i on; behind the last one the first, since others write theirs meanwhile. */
-static uint own_element(uint i, uint k, uint last)
-{
-    return i + k * ELEMENT_STEP <= last ? i + k * ELEMENT_STEP : i;
-}
+#define OWN_ELEMENT(i, k, last) ((k) * ELEMENT_STEP <= (last) - (i) ? (i) + (k) * ELEMENT_STEP : (i))
 
 /* The work-group's sample. */
 static ulong plane_sample(void)
@@ -48,7 +45,8 @@ static ulong plane_sample(void)
 }
 
 /* Where the work-group's part of a plane begins, its channel and its number of elements. */
-static ulong plane_begin(uint channels, uint plane, uint share, private uint *c, private uint *count)
+static ulong plane_begin(uint channels, uint plane, uint share, private uint *c,
+                         private uint *count)
 {
     const uint begin = (uint)(get_num_groups(1) - 1 - get_group_id(1)) * share;
     *c = channels - 1 - (uint)get_group_id(0);

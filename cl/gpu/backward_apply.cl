@@ -48,8 +48,8 @@ void backward_apply_planes(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
         float xs[4], dys[4];
         UNROLL for (uint k = 0; k < 4; ++k)
         {
-            xs[k] = load_element(px, own_element(i, k, last));
-            dys[k] = load_element(pdy, own_element(i, k, last));
+            xs[k] = load_element(px, OWN_ELEMENT(i, k, last));
+            dys[k] = load_element(pdy, OWN_ELEMENT(i, k, last));
         }
         UNROLL for (uint k = 0; k < 4; ++k)
             if (i + k * ELEMENT_STEP <= last)
@@ -66,7 +66,8 @@ void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
     const uint gaps = x_gap | dy_gap | dx_gap;
-    const bool aligned = are_aligned(x_offset | dy_offset | dx_offset | BACKWARD_FUSION_OFFSET | gaps | width);
+    const bool aligned = are_aligned(x_offset | dy_offset | dx_offset | BACKWARD_FUSION_OFFSET |
+                                     gaps | width);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(share), end = min(extent, begin + share);
@@ -108,7 +109,9 @@ void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
                 passed[k] = PASSED_FOUR(place + k * width);
             }
             UNROLL for (uint k = 0; k < VECTORS; ++k, pdx += dx_pitch, place += width)
-                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], passed[k], mean, g, p, q, r, b, place), pdx, 0);
+                store_four(BACKWARD_FINISHED_FOUR(xs[k], dys[k], passed[k], mean, g, p, q, r, b,
+                                                  place),
+                           pdx, 0);
         }
         for (; left > 0; --left, px += x_pitch, pdy += dy_pitch, pdx += dx_pitch, place += width)
             store_four(BACKWARD_FINISHED_FOUR(load_four(px, 0), load_four(pdy, 0),
@@ -121,8 +124,8 @@ void backward_apply_rows(PARAMETERS(BACKWARD_TENSOR_ARGUMENTS),
         float xs[4], dys[4];
         UNROLL for (uint k = 0; k < 4; ++k)
         {
-            xs[k] = load_element(px, own_element(0, k, last));
-            dys[k] = load_element(pdy, own_element(0, k, last));
+            xs[k] = load_element(px, OWN_ELEMENT(0, k, last));
+            dys[k] = load_element(pdy, OWN_ELEMENT(0, k, last));
         }
         UNROLL for (uint k = 0; k < 4; ++k)
             if (k * ELEMENT_STEP <= last)

@@ -17,7 +17,8 @@ void forward_apply_planes(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
     const ulong begin = plane_begin(channels, plane, share, &c, &count);
     const float mean = apply_mean(coefficients, scale_only, channels, c);
     const float a = forward_scale(coefficients, weights + weight_offset, affine, channels, c);
-    const float b = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels, c, a);
+    const float b = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels,
+                                  c, a);
     global const stored *px = x + x_offset + begin + plane_sample() * x_gap;
     global stored *py = y + y_offset + begin + plane_sample() * y_gap;
     FORWARD_FUSION_OF(begin)
@@ -36,14 +37,16 @@ void forward_apply_planes(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
                            py, i + k * TILE);
         }
         for (; i < count; i += TILE)
-            store_four(FINISHED_FOUR(forward_vector(load_four(px, i), mean, a, b), RESIDUAL_FOUR(i), i), py, i);
+            store_four(FINISHED_FOUR(forward_vector(load_four(px, i), mean, a, b), RESIDUAL_FOUR(i),
+                                     i),
+                       py, i);
         return;
     }
     const uint last = count - 1;
     for (uint i = FIRST_ELEMENT((uint)get_local_id(0)); i < count; i += TILE) {
         float each[4];
         uint bits = 0;
-        UNROLL for (uint k = 0; k < 4; ++k) each[k] = load_element(px, own_element(i, k, last));
+        UNROLL for (uint k = 0; k < 4; ++k) each[k] = load_element(px, OWN_ELEMENT(i, k, last));
         UNROLL for (uint k = 0; k < 4; ++k)
             if (i + k * ELEMENT_STEP <= last)
                 store_element(FINISHED_ONE(fma(a, each[k] - mean, b), i + k * ELEMENT_STEP, k), py,
@@ -58,7 +61,8 @@ void forward_apply_rows(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
                         PARAMETERS(WALK_ARGUMENTS))
 {
     const uint width = channels * plane, tile = get_group_id(0) * TILE;
-    const bool aligned = are_aligned(x_offset | x_gap | y_offset | y_gap | FORWARD_FUSION_OFFSET | width);
+    const bool aligned = are_aligned(x_offset | x_gap | y_offset | y_gap | FORWARD_FUSION_OFFSET |
+                                     width);
     const uint item = get_local_id(0);
     const uint element = tile + (aligned ? 4 * item : FIRST_ELEMENT(item));
     const ulong begin = first_row(share), end = min(extent, begin + share);
@@ -74,7 +78,8 @@ void forward_apply_rows(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
     {
         means[k] = apply_mean(coefficients, scale_only, channels, cs[k]);
         as[k] = forward_scale(coefficients, weights + weight_offset, affine, channels, cs[k]);
-        bs[k] = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels, cs[k], as[k]);
+        bs[k] = forward_shift(coefficients, biases + bias_offset, affine, scale_only, channels,
+                              cs[k], as[k]);
     }
     if (element >= width)
         return;
@@ -91,17 +96,20 @@ void forward_apply_rows(PARAMETERS(FORWARD_TENSOR_ARGUMENTS),
                 residuals[k] = RESIDUAL_FOUR(place + k * width);
             }
             UNROLL for (uint k = 0; k < VECTORS; ++k, py += y_pitch, place += width)
-                store_four(FINISHED_FOUR(forward_vector(each[k], mean, a, b), residuals[k], place), py, 0);
+                store_four(FINISHED_FOUR(forward_vector(each[k], mean, a, b), residuals[k], place),
+                           py, 0);
         }
         for (; row < end; ++row, px += x_pitch, py += y_pitch, place += width)
-            store_four(FINISHED_FOUR(forward_vector(load_four(px, 0), mean, a, b), RESIDUAL_FOUR(place), place), py, 0);
+            store_four(FINISHED_FOUR(forward_vector(load_four(px, 0), mean, a, b),
+                                     RESIDUAL_FOUR(place), place),
+                       py, 0);
         return;
     }
     const uint last = width - 1 - element;
     for (; row < end; ++row, px += x_pitch, py += y_pitch, place += width) {
         float each[4];
         uint bits = 0;
-        UNROLL for (uint k = 0; k < 4; ++k) each[k] = load_element(px, own_element(0, k, last));
+        UNROLL for (uint k = 0; k < 4; ++k) each[k] = load_element(px, OWN_ELEMENT(0, k, last));
         UNROLL for (uint k = 0; k < 4; ++k)
             if (k * ELEMENT_STEP <= last)
                 store_element(FINISHED_ONE(fma(as[k], each[k] - means[k], bs[k]),

@@ -55,7 +55,8 @@ static INLINED block_place locate_plane(private const pass_tensors *tensors,
     *n = min((uint)BLOCK, tasks->plane - start);
     const ulong plane = (ulong)sample * tasks->channels + channel;
     const ulong pixel = (ulong)sample * tasks->plane + start;
-    const ulong place = CHANNELS_LAST ? pixel * tasks->channels + channel : plane * tasks->plane + start;
+    const ulong place = CHANNELS_LAST ? pixel * tasks->channels + channel
+                                      : plane * tasks->plane + start;
     const ulong row = CHANNELS_LAST ? pixel : sample;
     const block_place block = {place, row AND_BIT(pass_first_bit(
                                           tensors, place, row, CHANNELS_LAST ? pixel : plane,

@@ -57,7 +57,8 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
             uint n;
             const uint task = sweep + a * SLOTS + slot;
             const bool exists = task < tasks && lane_channel < channels;
-            const block_place block = locate_plane(tensors, &all, exists ? task : 0, exists ? lane_channel : first, &n);
+            const block_place block = locate_plane(tensors, &all, exists ? task : 0,
+                                                   exists ? lane_channel : first, &n);
             sizes[a] = exists ? n : 0;
             /* Loads past the block's end read its last element instead; the values are not used. */
             UNROLL for (uint s = 0; s < STEPS; ++s)
@@ -95,7 +96,8 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                     {
                         pass_add(&sums, &largest, &elements, a * STEPS + s,
                                  lane + s * LANES < sizes[a], pivot, lane_line);
-                        pass_load(&elements, a * STEPS + s, tensors, block, min(lane + s * LANES, n - 1));
+                        pass_load(&elements, a * STEPS + s, tensors, block,
+                                  min(lane + s * LANES, n - 1));
                     }
                     sizes[a] = exists ? n : 0;
                     pass_keep(lanes, LANES_SIZE, at * BANKS + lane, &sums, largest);
@@ -109,7 +111,8 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
             {
                 barrier(CLK_LOCAL_MEM_FENCE);
                 for (uint i = item; i < PASS_SUMS * TASKS; i += ITEMS)
-                    folded[i] = pass_fold(i >> LOG2_TASKS, lanes + (i >> LOG2_TASKS) * LANES_SIZE + own_task * BANKS);
+                    folded[i] = pass_fold(i >> LOG2_TASKS, lanes + (i >> LOG2_TASKS) * LANES_SIZE +
+                                                               own_task * BANKS);
                 barrier(CLK_LOCAL_MEM_FENCE);
                 if (trip == 0 && part == 0) {
                     float pivot = pivots[own_task], largest = 0.0f;
@@ -117,7 +120,8 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                     pass_sums sums;
                     pass_take(&sums, &largest, folded, TASKS, own_task);
                     (void)locate_plane(tensors, &all, owns ? task : 0, first, &n);
-                    const bool moves = owns && pass_moves(&pivot, n, &sums, largest, last_reciprocal);
+                    const bool moves = owns &&
+                                       pass_moves(&pivot, n, &sums, largest, last_reciprocal);
                     poor[own_task] = moves;
                     if (moves) {
                         pivots[own_task] = pivot;
@@ -141,7 +145,8 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
                 pass_sums sums;
                 pass_take(&sums, &largest, folded, TASKS, own_task);
                 const float faint = thin ? pass_faint(tensors, task_channel, channels) : PASS_CLEAR;
-                const bool out = pass_misses(n, &pivot, pass_mean(task_line), &sums, largest, thin, faint);
+                const bool out = pass_misses(n, &pivot, pass_mean(task_line), &sums, largest, thin,
+                                             faint);
                 pass_add_part(limbs, part, n, pivot, &sums);
                 missed |= (uint)out << batch;
             }
@@ -156,7 +161,8 @@ static INLINED void REDUCE_PLANES(private const pass_tensors *tensors, SLICE_PAR
         {
             uint n;
             const block_place block = locate_plane(tensors, &all, task, task_channel, &n);
-            flags |= add_again(tensors, block, n, last_reciprocal, task_line, wide_of(wide, task_channel));
+            flags |= add_again(tensors, block, n, last_reciprocal, task_line,
+                               wide_of(wide, task_channel));
         }
     }
     if (flags)

@@ -8,8 +8,9 @@
  * int64s, in units of the lowest bit; others, which are rare, are added as blocks. The accumulators are the same.
  */
 /* Sums an element as a block, and returns whether it does not fit. */
-static bool sum_one(private const pass_tensors *tensors, block_place column, uint row, pass_line line,
-                    uint thin, float faint, private float *pivot, private pass_sums *sums)
+static bool sum_one(private const pass_tensors *tensors, block_place column, uint row,
+                    pass_line line, uint thin, float faint, private float *pivot,
+                    private pass_sums *sums)
 {
     float largest = 0.0f;
     pass_elements one;
@@ -66,7 +67,8 @@ static void store_strip(private long *limbs, uint count, local long *words,
     UNROLL for (uint k = 0; k < count; k += WORDS_AT_ONCE)
     {
         /* A work-item has read the words before these of itself alone. */
-        UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w) words[w * ITEMS + item] = k + w < count ? limbs[k + w] : 0;
+        UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w)
+            words[w * ITEMS + item] = k + w < count ? limbs[k + w] : 0;
         add_words(words, item, ITEMS >> 1, strip);
         if (item < strip && c < channels)
             UNROLL for (uint w = 0; w < WORDS_AT_ONCE; ++w) if (k + w < count) {
@@ -101,7 +103,8 @@ static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_PARAM
     const float faint = thin ? pass_faint(tensors, own_channel, channels) : PASS_CLEAR;
     pass_elements elements;
     /* Loads past the slice's end read its last row instead; the values are not used. */
-    UNROLL for (uint k = 0; k < RUN; ++k) pass_load(&elements, k, tensors, column_place, min(from + k, stop - 1));
+    UNROLL for (uint k = 0; k < RUN; ++k)
+        pass_load(&elements, k, tensors, column_place, min(from + k, stop - 1));
     for (uint row = from, added = 0; row < stop; row += step) {
         uint others = pass_add_run(limbs, &elements, min((uint)RUN, stop - row), line, faint);
         ONE_BY_ONE for (uint k = 0; others != 0; ++k, others >>= 1)
@@ -116,7 +119,8 @@ static INLINED void reduce_rows(private const pass_tensors *tensors, SLICE_PARAM
         }
     }
     if (misses_some)
-        flags = add_misses(tensors, column_place, from, stop, step, line, thin, faint, wide_of(wide, own_channel));
+        flags = add_misses(tensors, column_place, from, stop, step, line, thin, faint,
+                           wide_of(wide, own_channel));
     carry_sums(limbs);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (flags)

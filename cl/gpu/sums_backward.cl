@@ -75,7 +75,8 @@ typedef struct pass_sums {
  * The bit of a block's first element, in row `row` of the tensor and in plane number `plane`: rows
  * of a mask are either.
  */
-static ulong pass_first_bit(private const pass_tensors *tensors, ulong place, ulong row, ulong plane, uint plane_size)
+static ulong pass_first_bit(private const pass_tensors *tensors, ulong place, ulong row,
+                            ulong plane, uint plane_size)
 {
     private const mask_of *mask = &tensors->activation.mask;
     return place + (mask->row == plane_size ? plane : row) * mask->padding;
@@ -90,7 +91,8 @@ static ulong pass_bit(private const pass_tensors *tensors, block_place block, ui
 #endif
 
 /* `first`: where an element of the work-item is; all others are whole words of the mask apart. */
-static void pass_line_of(private const pass_tensors *tensors, uint c, ulong first, private pass_line *line)
+static void pass_line_of(private const pass_tensors *tensors, uint c, ulong first,
+                         private pass_line *line)
 {
     pass_mean(*line) = tensors->means[c];
 #if FUSED_SUMS
@@ -117,7 +119,8 @@ static void pass_load(private pass_elements *elements, uint k,
     elements->dy[k] = load_element(tensors->dy, element_of(block, walk, tensors->dy_gap, i));
     elements->x[k] = load_element(tensors->x, element_of(block, walk, tensors->x_gap, i));
 #if MASKED
-    elements->words[k] = tensors->activation.mask.words[pass_bit(tensors, block, i) >> LOG2_MASK_BITS];
+    elements->words[k] =
+        tensors->activation.mask.words[pass_bit(tensors, block, i) >> LOG2_MASK_BITS];
 #endif
 }
 
@@ -167,7 +170,8 @@ static void pass_add(private pass_sums *sums, private float *largest,
     *largest = larger(*largest, fabs(e));
 }
 
-static void pass_keep(local float *lanes, uint size, uint at, private const pass_sums *sums, float largest)
+static void pass_keep(local float *lanes, uint size, uint at, private const pass_sums *sums,
+                      float largest)
 {
     lanes[at] = sums->e;
     lanes[size + at] = sums->d;
@@ -180,7 +184,8 @@ static float pass_fold(uint which, local const float *row)
     return which == 3 ? largest_of_row(row) : fold_row(row);
 }
 
-static void pass_take(private pass_sums *sums, private float *largest, local const float *folded, uint size, uint at)
+static void pass_take(private pass_sums *sums, private float *largest, local const float *folded,
+                      uint size, uint at)
 {
     sums->e = folded[at];
     sums->d = folded[size + at];
@@ -223,7 +228,8 @@ static void pass_factors(uint which, private const pass_elements *elements, floa
 }
 
 /* The parts are the products n g 1, 1 E 1, 1 X 1 and 1 g D. */
-static void pass_add_part(private long *limbs, uint part, uint n, float pivot, private const pass_sums *sums)
+static void pass_add_part(private long *limbs, uint part, uint n, float pivot,
+                          private const pass_sums *sums)
 {
     const float a = part == 1 ? sums->e : part == 2 ? sums->product : pivot;
     add_product(limbs, PASS_TERM_LIMBS2, part < 2 ? PASS_LOW1 : PASS_LOW2,

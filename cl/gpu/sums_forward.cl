@@ -40,7 +40,8 @@ typedef struct pass_sums {
 typedef float pass_line;
 #define pass_mean(line) (line)
 
-static void pass_line_of(private const pass_tensors *tensors, uint c, ulong first, private pass_line *line)
+static void pass_line_of(private const pass_tensors *tensors, uint c, ulong first,
+                         private pass_line *line)
 {
     *line = 0.0f;
 }
@@ -48,7 +49,8 @@ static void pass_line_of(private const pass_tensors *tensors, uint c, ulong firs
 static void pass_load(private pass_elements *elements, uint k,
                       private const pass_tensors *tensors, block_place block, uint i)
 {
-    elements->summed[k] = load_element(tensors->x, element_of(block, tensors->walk, tensors->x_gap, i));
+    elements->summed[k] = load_element(tensors->x,
+                                       element_of(block, tensors->walk, tensors->x_gap, i));
 }
 
 /* The same, when it is loaded. */
@@ -74,7 +76,8 @@ static void pass_add(private pass_sums *sums, private float *largest,
 }
 
 /* Stores a lane's sums where lanes are folded: `size` floats for each sum. */
-static void pass_keep(local float *lanes, uint size, uint at, private const pass_sums *sums, float largest)
+static void pass_keep(local float *lanes, uint size, uint at, private const pass_sums *sums,
+                      float largest)
 {
     lanes[at] = sums->a;
     lanes[size + at] = sums->q;
@@ -87,7 +90,8 @@ static float pass_fold(uint which, local const float *row)
 }
 
 /* The folded sums of a block. */
-static void pass_take(private pass_sums *sums, private float *largest, local const float *folded, uint size, uint at)
+static void pass_take(private pass_sums *sums, private float *largest, local const float *folded,
+                      uint size, uint at)
 {
     sums->a = folded[at];
     sums->q = folded[size + at];
@@ -127,7 +131,8 @@ static void pass_factors(uint which, private const pass_elements *elements, floa
  * Adds a part of a block to the limbs of its sum. All parts are products, so that work-items with
  * different parts execute the same instructions: n p 1 (and A), n p p, 2 p A, 1 Q 1.
  */
-static void pass_add_part(private long *limbs, uint part, uint n, float pivot, private const pass_sums *sums)
+static void pass_add_part(private long *limbs, uint part, uint n, float pivot,
+                          private const pass_sums *sums)
 {
     const uint count = part == 2 ? 2 : part == 3 ? 1 : n;
     const float a = part == 3 ? sums->q : pivot;

@@ -31,13 +31,15 @@ static long add_word_of_slice(uint k, long sum, long word)
  * Adds the slices of a strip, if there are any, into the first one. Each word has as many work-items as
  * there are for it, and each of them takes slices in turn.
  */
-static void add_slices_of_strip(local long *memory, uint log2_strip, uint channels, global long *partial, uint slices)
+static void add_slices_of_strip(local long *memory, uint log2_strip, uint channels,
+                                global long *partial, uint slices)
 {
     const uint item = anew(get_local_id(0)), first = anew(get_group_id(0)) << log2_strip;
     const uint log2_words = log2_strip + LOG2_LENGTH, words = 1u << log2_words;
     const ulong stride = (ulong)channels * PASS_LENGTH;
     for (uint at = item; at < max(words, (uint)ITEMS); at += ITEMS) {
-        const uint k = at & ((1 << LOG2_LENGTH) - 1), c = first + ((at & (words - 1)) >> LOG2_LENGTH);
+        const uint k = at & ((1 << LOG2_LENGTH) - 1),
+                   c = first + ((at & (words - 1)) >> LOG2_LENGTH);
         const global long *from = partial + (ulong)c * PASS_LENGTH + k;
         const bool exists = k < PASS_LENGTH && c < channels;
         long sum = 0;

@@ -58,7 +58,8 @@ static INLINED int add_again(private const pass_tensors *tensors, block_place bl
     float pivot = 0.0f, first = 0.0f, second = 0.0f, third = 0.0f;
     ONE_BY_ONE for (uint which = 0; which <= PASS_WIDE_SUMS; ++which)
     {
-        const float sum = sum_of_block(tensors, block, n, which, pivot, reciprocal(n, last_reciprocal), line);
+        const float sum = sum_of_block(tensors, block, n, which, pivot,
+                                       reciprocal(n, last_reciprocal), line);
         pivot = which == 0 ? sum : pivot;
         first = which == 1 ? sum : first;
         second = which == 2 ? sum : second;

@@ -116,7 +116,8 @@ static void add_words(local long *words, uint item, uint apart, uint least)
     for (; apart >= least; apart >>= 1) {
         barrier(CLK_LOCAL_MEM_FENCE);
         if ((item & (2 * apart - 1)) < apart)
-            UNROLL for (uint k = 0; k < WORDS_AT_ONCE; ++k) words[k * ITEMS + item] += words[k * ITEMS + item + apart];
+            UNROLL for (uint k = 0; k < WORDS_AT_ONCE; ++k)
+                words[k * ITEMS + item] += words[k * ITEMS + item + apart];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }

@@ -92,10 +92,9 @@ class Communicator:
         global _library
         if _library is None:
             _library = _Library()
-        number, ended = c_int(), c_int()
-        _library.finalized(byref(ended))
-        if ended.value:
-            raise RuntimeError("MPI: expected it initialised, got one that has ended")
+        number = c_int()
+        if _has_ended():
+            raise RuntimeError("MPI: expected it running, got it ended")
         self._library = _library
         self._comm = comm  # must not be freed before the groups on it
         self._handle = _library.world if comm is None else _handle_of(comm, _library)
@@ -109,27 +108,34 @@ class Communicator:
         return _MpiTransport(self._library, self._handle)
 
 
+def _has_ended() -> bool:
+    ended = c_int()
+    if _library:
+        _library.finalized(byref(ended))
+    return ended.value != 0
+
+
 def _handle_of(comm: Any, library: _Library) -> int:
     """The MPI_Comm of a communicator of mpi4py."""
     from mpi4py import MPI
 
     if not isinstance(comm, MPI.Comm):
         raise TypeError(f"comm: expected a communicator of mpi4py, got {type(comm).__name__}")
-    if comm == MPI.COMM_NULL:
-        raise ValueError("comm: expected a communicator, got MPI.COMM_NULL")
-    if comm.Is_inter():
-        raise ValueError("comm: expected an intracommunicator, got an intercommunicator")
     size = MPI._sizeof(MPI.Comm)
     if size != library.handle_size:
         raise ValueError(
             "comm: expected a communicator of the MPI that libsyncbn-mpi was built for, "
             f"got one whose handle has {size} bytes instead of {library.handle_size}"
         )
+    if comm == MPI.COMM_NULL:
+        raise ValueError("comm: expected a communicator, got MPI.COMM_NULL")
+    if comm.Is_inter():
+        raise ValueError("comm: expected an intracommunicator, got an intercommunicator")
     kind = c_void_p if library.is_open_mpi else c_int
     return int(kind.from_address(MPI._addressof(comm)).value or 0)
 
 
-_pending = False
+_pending = False  # reductions, for which MPI_Finalize would wait
 _at_end: list[Any] = []
 os.register_at_fork(after_in_child=_at_end.clear)
 
@@ -138,5 +144,5 @@ os.register_at_fork(after_in_child=_at_end.clear)
 def _finalize() -> None:
     close_all()
     for finalize in _at_end:
-        if not _pending:
+        if not _pending and not _has_ended():
             finalize()

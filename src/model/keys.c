@@ -50,7 +50,7 @@ int sbn__key_fits(const sbn_tensor *tensor, int which, size_t channels)
 
 int sbn__key_misfit(const sbn_tensor *tensor, int which, size_t channels)
 {
-    const sbn_shown name = sbn__show(tensor->name), shape = sbn__show_shape(tensor->shape);
+    const sbn_shown name = sbn__show(tensor->name), shape = sbn__show(tensor->shape);
     if (which == SBN_BATCHES)
         return sbn__fail(SBN_KEY_MISMATCH, "\"%s\": expected I64 of shape [], got %s of %s",
                          name.text, tensor->type->name, shape.text);

@@ -149,16 +149,16 @@ static int copy(sbn_bucket *bucket, size_t r, int direction, float *host)
     const cl_command_queue queue = replica->transfer_queue;
     const cl_event *after = &e->ready[r];
     cl_event *last = &bucket->copied[r];
-    int done;
-    /* PoCL 3.1 never runs a command that waits for an event which has failed. */
-    const int failed = sbn__event_done(replica, *after, &done);
-    if (failed)
-        return failed;
     for (piece p = {0}; next_piece(bucket, &p);) {
         const sbn_buffer *buffer = &sbn__tensors_at(e, r).buffers[p.tensor];
         const size_t offset = sizeof(float) * (buffer->offset + p.first);
         const size_t size = sizeof(float) * p.count;
         cl_event event = NULL;
+        int done;
+        /* PoCL 3.1 never runs a command that waits for an event which has failed. */
+        const int failed = sbn__event_done(replica, *after, &done);
+        if (failed)
+            return failed;
         const cl_int code = direction == TO_HOST
                                 ? clEnqueueReadBuffer(queue, buffer->mem, CL_FALSE, offset, size,
                                                       host + p.at, 1, after, &event)

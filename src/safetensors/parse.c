@@ -127,7 +127,7 @@ static int check_size(const sbn_parse *p, const sbn_tensor *tensor)
                          "%s: tensor \"%s\": data_offsets: expected %" PRIu64
                          " bytes for %s of %s, got %" PRIu64,
                          p->path, sbn__show(tensor->name).text, bits / 8, tensor->type->name,
-                         sbn__show_shape(tensor->shape).text, tensor->end - tensor->begin);
+                         sbn__show(tensor->shape).text, tensor->end - tensor->begin);
     return SBN_SUCCESS;
 }
 

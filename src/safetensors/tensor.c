@@ -93,20 +93,6 @@ sbn_shown sbn__show(const char *name)
     return shown;
 }
 
-sbn_shown sbn__show_shape(const char *shape)
-{
-    sbn_shown shown = {""};
-    size_t used = 0;
-    for (; *shape && used < sizeof shown.text - sizeof cut - 2; ++shape) {
-        shown.text[used++] = *shape;
-        if (*shape == ',')
-            shown.text[used++] = ' ';
-    }
-    if (*shape)
-        strcpy(shown.text + used, cut);
-    return shown;
-}
-
 size_t sbn__shape_dims(const char *shape)
 {
     size_t dims = strcmp(shape, "[]") != 0;

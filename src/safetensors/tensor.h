@@ -34,15 +34,12 @@ void sbn__put_little_endian(unsigned char *bytes, uint64_t value, size_t size);
 float sbn__tensor_decode(const sbn_tensor_type *type, const unsigned char *bytes);
 int sbn__tensor_encode(const sbn_tensor_type *type, float value, unsigned char *bytes);
 
-/* A name in a form for sentences: printable (src/base/text.h) and shortened. */
+/* A name or a shape in a form for sentences: printable (src/base/text.h) and shortened. */
 typedef struct sbn_shown {
     char text[100];
 } sbn_shown;
 
 sbn_shown sbn__show(const char *name);
-
-/* "[2, 3]" */
-sbn_shown sbn__show_shape(const char *shape);
 
 /* How many extents a shape has. */
 size_t sbn__shape_dims(const char *shape);

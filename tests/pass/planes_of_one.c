@@ -1,7 +1,7 @@
 /*
  * Planes of one element at the ends of what their sums hold (cl/cpu/rows_of_one.cl): x from 2^-17 and dy to 2^7, their
  * products from 2^-49 to 2^6, with full mantissas, so that 64 rows need every bit; a step beyond, where bits are cut;
- * all of them times powers of two, with which all, none or not all fit the narrow format. What remains where sums cancel
+ * all of them times powers of two, with which all, none or some fit the narrow format. What remains where sums cancel
  * must be that of exact sums in integers, here of 128 bits. On every usable device; make check shows PoCL's alone.
  */
 #include <math.h>
@@ -130,8 +130,8 @@ static const char *const lines[] = {
 };
 
 /*
- * By which powers of two x is larger where the moments are judged, and dy and x where the gradients are: with the second
- * all fit the narrow format; with the fourth the products are too large and not dy.
+ * By which powers of two x is larger where the moments are judged, and dy and x where the gradients are: with the
+ * second all fit the narrow format; with the fourth the products are too large and not dy.
  */
 static const struct larger {
     int alone, dy, x;

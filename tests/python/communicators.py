@@ -60,5 +60,5 @@ with tap.part("parts of the world"):
 tap.raises(TypeError, "comm: expected a communicator of mpi4py, got int", mpi.Communicator, 7)
 tap.raises(ValueError, "comm: expected .*, got MPI.COMM_NULL", mpi.Communicator, MPI.COMM_NULL)
 MPI.Finalize()
-tap.raises(RuntimeError, "MPI: expected it initialised, got one that has ended", mpi.Communicator)
+tap.raises(RuntimeError, "MPI: expected it running, got it ended", mpi.Communicator)
 tap.end()

@@ -202,10 +202,11 @@ with tap.part("in a DataParallel"):
     counts = [int(made[0].num_batches_tracked) for made in (inner, copied)]
     tap.ok(counts == [0, 1], "a copy of a layer that is compiled computes by itself", counts)
     compiled = nn.Sequential(torch.compile(nn.BatchNorm1d(4)))
-    pattern = (
-        "0: expected a layer that is compiled after its conversion, got a compiled BatchNorm1d"
-    )
+    pattern = "0: expected a layer that is converted .* before it .*, got a compiled BatchNorm1d"
     tap.raises(ValueError, pattern, convert_sync_batchnorm, compiled)
+    compiled = nn.Sequential(torch.compile(SyncBatchNorm(4)))
+    convert_sync_batchnorm(compiled, timeout=7.0)
+    tap.ok(compiled[0].timeout == 7.0, "a compiled SyncBatchNorm is converted as others are")
     for given, got in (inner, "0"), (whole, "all of it"):
         pattern = f"module: expected no compiled part, got {got}"
         tap.raises(ValueError, pattern, DataParallel(given, 2), x)

@@ -44,11 +44,12 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     previous mean, which rounds once more. In eval() a DataParallel has one loss, which counts for
     each of its replicas.
 
-    Errors. TypeError: another model. ValueError: a parameter is neither float32 nor of a half type, or not on the CPU, or a
-    DataParallel has layers with gradients="group", or the world's backend is "mpi".
-    SyncBatchNormError as of SyncBatchNorm. In backward, RuntimeError: a gradient is sparse, or is not the sum
-    over the replicas of a DataParallel, because a hook of the parameter changed it, or zero_grad()
-    or clipping between accumulating passes, or the loss has a part from outside, such as a penalty.
+    Errors. TypeError: the model is no DistributedDataParallel. ValueError: a parameter is neither
+    float32 nor of a half type, or not on the CPU, or a DataParallel has layers with
+    gradients="group", or the world's backend is "mpi". SyncBatchNormError as of SyncBatchNorm. In
+    backward, RuntimeError: a gradient is sparse, or is not the sum over the replicas of a
+    DataParallel, because a hook of the parameter changed it, or zero_grad() or clipping between
+    accumulating passes, or the loss has a part from outside, such as a penalty.
     """
     cpu().check_process()
     if not isinstance(getattr(model, "_orig_mod", model), DistributedDataParallel):

@@ -93,8 +93,7 @@ class Apart(NamedTuple):
     total: Tensor  # their sum, of backward passes since the gradient was `before`
     before: Tensor | None
     averaged: Tensor | None  # what the gradient was before all of them
-    # The gradient in the last backward pass, and its version.
-    seen: tuple[Tensor | None, int] = (None, -1)
+    backward_pass: int = -1  # the last one
 
     def expected(self) -> Tensor:
         """The gradient, unless others have changed it."""
@@ -108,16 +107,19 @@ class Apart(NamedTuple):
     def plus(self, own: Sequence[Tensor], total: Tensor, gradient: Tensor | None) -> Apart:
         """With those of another forward pass: of the same backward pass, or, where the gradient has
         the former ones, of the next."""
-        own, seen = [a + b for a, b in zip(self.own, own)], _state_of(gradient)
-        is_same = seen[0] is self.seen[0] and seen[1] == self.seen[1]
-        if not is_same and self.is_in(gradient):
-            return Apart(own, total, self.expected(), self.averaged, seen)
-        return Apart(own, self.total + total, self.before, self.averaged, self.seen)
+        own, number = [a + b for a, b in zip(self.own, own)], _number_of_pass(gradient)
+        if number != self.backward_pass and self.is_in(gradient):
+            return Apart(own, total, self.expected(), self.averaged, number)
+        return Apart(own, self.total + total, self.before, self.averaged, self.backward_pass)
 
 
-def _state_of(gradient: Tensor | None) -> tuple[Tensor | None, int]:
-    """What tells whether a gradient has been added to."""
-    return gradient, -1 if gradient is None else gradient._version
+def _number_of_pass(gradient: Tensor | None) -> int:
+    """A number of this backward pass; before PyTorch 2.1 one that says whether a gradient has been
+    added to."""
+    number: Callable[[], int] | None = getattr(torch._C, "_current_graph_task_id", None)
+    if number:
+        return number()
+    return -1 if gradient is None else gradient._version
 
 
 class _Copies(torch.autograd.Function):
@@ -140,8 +142,8 @@ class _Copies(torch.autograd.Function):
             former = apart[parameter]
             if former is None:
                 before = None if parameter.grad is None else parameter.grad.clone()
-                seen = _state_of(parameter.grad)
-                apart[parameter] = Apart(grads, total, before, before, seen)
+                number = _number_of_pass(parameter.grad)
+                apart[parameter] = Apart(grads, total, before, before, number)
             else:
                 apart[parameter] = former.plus(grads, total, parameter.grad)
         return total, None, None

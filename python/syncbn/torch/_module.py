@@ -312,7 +312,8 @@ class SyncBatchNorm(_BatchNorm):
         With gradients="group" DistributedDataParallel of this model does not average the layers'
         gradients again, and does not send rank 0's weight and bias to the others when it begins.
 
-        Errors. ValueError: a lazy batch norm that has not seen its first input; timeout, gradients.
+        Errors. ValueError: a lazy batch norm that has not seen its first input, or one that is
+        compiled by itself; timeout, gradients.
         """
         _check_settings(timeout, gradients)
         made = _replace(
@@ -329,6 +330,8 @@ class SyncBatchNorm(_BatchNorm):
         objects.
 
         DistributedDataParallel of this model averages their gradients, gradients="group" or not.
+
+        Errors. ValueError: a layer that is compiled by itself.
         """
         for part in module.modules():
             _mark(part, "local")
@@ -377,10 +380,10 @@ def _replace(
         new = made[id(old)]
         if new is not None and path:
             parent, _, name = path.rpartition(".")
-            if name == "_orig_mod":
+            if name == "_orig_mod" and new is not old:
                 raise ValueError(
-                    f"{parent or 'module'}: expected a layer that is compiled after its conversion, "
-                    f"got a compiled {type(old).__name__}"
+                    f"{parent or 'module'}: expected a layer that is converted or reverted before "
+                    f"it is compiled, got a compiled {type(old).__name__}"
                 )
             setattr(module.get_submodule(parent), name, new)
     return made[id(module)] or module

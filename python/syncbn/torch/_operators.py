@@ -46,7 +46,7 @@ def are_wanted() -> bool:
 
 
 def number_of(layer: Any) -> tuple[int, Tensor]:
-    """A number of a layer's own, and in a tensor, so that layers may share a graph."""
+    """A layer's own number, and the same in a tensor, by which layers share a graph."""
     number = next(_numbers)
     _layers[number] = layer
     return number, torch.tensor(number, device="cpu")
@@ -58,7 +58,7 @@ def train(layer: Any, input: Tensor, residual: Optional[Tensor]) -> Tensor:
     mean, var, batches = layer.statistics() or (None, None, None)
     number, in_tensor = layer.number
     if not torch.compiler.is_compiling():
-        in_tensor = torch.tensor(number, device="cpu")  # of the kind that the mode has
+        in_tensor = torch.tensor(number, device="cpu")  # a fake one where the mode makes such
     y, _saved, new_mean, new_var = torch.ops.syncbn.forward(
         input, residual, layer.weight, layer.bias, mean, var, batches, in_tensor
     )

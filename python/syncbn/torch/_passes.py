@@ -198,8 +198,8 @@ def backward(
     wants_bias: bool,
     wants_residual: bool,
 ) -> tuple[list[Tensor], list[Tensor], list[Tensor], Tensor | None, Tensor | None]:
-    """The backward pass of the forward pass that left `saved`: dys in its layout, and the gradients of x, of the residuals, and
-    of weight and bias in float32.
+    """The backward pass that belongs to `saved`: dys in its layout, and the gradients of x, of the
+    residuals, and of weight and bias in float32.
 
     xs, dys   of each replica
     """
@@ -271,7 +271,7 @@ def _grads_like(
 
 def _share(grad: Tensor | None, group: Group) -> None:
     """Makes the group's sum what DistributedDataParallel makes of local sums, that sum over the
-    number of ranks; of rows, which are equal, the first, and the others -0, to which any number may be added."""
+    number of ranks; of rows, which are equal, the first, and the others -0, which adds nothing."""
     if grad is not None:
         if group.world_size > 1:
             grad /= group.world_size
