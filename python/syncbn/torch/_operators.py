@@ -56,11 +56,12 @@ def train(layer: Any, input: Tensor, residual: Optional[Tensor]) -> Tensor:
     """A forward pass in training, by operators. The layer's own activation is applied, unless it
     adds a residual, too."""
     mean, var, batches = layer.statistics() or (None, None, None)
-    number, in_tensor = layer.number
-    if not torch.compiler.is_compiling():
-        in_tensor = torch.tensor(number, device="cpu")  # a fake one where the mode makes such
+    if torch.compiler.is_compiling():
+        number = layer.number[1]
+    else:
+        number = torch.tensor(layer.number[0], device="cpu")  # a fake one where the mode makes such
     y, _saved, new_mean, new_var = torch.ops.syncbn.forward(
-        input, residual, layer.weight, layer.bias, mean, var, batches, in_tensor
+        input, residual, layer.weight, layer.bias, mean, var, batches, number
     )
     if mean is not None and var is not None:
         with torch.no_grad():
