@@ -84,8 +84,7 @@ Call = tuple[Layer, str, Optional[Running], Affine]
 
 
 class Node(torch.autograd.Function):
-    """Batch norm over the replicas of a group:
-    apply(call, weight, bias, *tensors).
+    """Batch norm over the replicas of a group: apply(call, weight, bias, *tensors).
 
     call      of a module: its layer, `gradients`, running statistics, which are prepared, or None,
               and weight and bias as the library reads them
