@@ -1,8 +1,7 @@
 /*
- * Accumulators: exact sums of one channel. A block's float results become integers in a fixed-point
- * format and are added to a channel's limbs without rounding. Bits below the format are cut toward
- * zero per term, so that the order of terms does not matter. WIDTH blocks are added at a time, each
- * to the limbs of its own vector component.
+ * Accumulators: exact sums of one channel. A block's float results become integers in a fixed-point format and are
+ * added to a channel's limbs without rounding. Bits below the format are cut toward zero per term, so that the order of
+ * terms does not matter. WIDTH blocks are added at a time, each to the limbs of its own vector component.
  *
  * A format is a number of limbs of LIMB_BITS bits, each held in an int64, the lowest in units of
  * 2^-low. A channel has two sums and, in one more int64, flags:

@@ -4,9 +4,8 @@
  *   dx = p (dy - g) + q (x - mean) + r
  *   p = weight invstd,  q = -p k,  r = -(p g_low + q mean_low)
  *
- * where g + g_low is the mean of dy in two floats and
- * k = invstd^2 sum(dy (x - mean)) / n. Step 2 computes mean, invstd, g, g_low and k. From the
- * output (inversion.cl) z stands for x, the bias for the mean, and
+ * where g + g_low is the mean of dy in two floats and k = invstd^2 sum(dy (x - mean)) / n. Step 2 computes mean,
+ * invstd, g, g_low and k. From the output (inversion.cl) z stands for x, the bias for the mean, and
  *
  *   q = -k,  r = -p g_low
  *

@@ -3,9 +3,8 @@
  *
  *   y = a (x - mean) + b,  a = weight invstd,  b = bias - a mean_low
  *
- * where mean + mean_low is the mean in two floats. (a x + b would lose the digits of a mean that is
- * large against its spread.) With `scale_only` mean and bias count as 0: dx of constant statistics
- * from dy, and folded weights.
+ * where mean + mean_low is the mean in two floats. (a x + b would lose the digits of a mean that is large against its
+ * spread.) With `scale_only` mean and bias count as 0: dx of constant statistics from dy, and folded weights.
  *
  * coefficients: rows ROW_MEAN_HIGH, ROW_MEAN_LOW and ROW_INVSTD of `total` floats each.
  */

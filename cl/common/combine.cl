@@ -1,13 +1,11 @@
 /*
- * Step 2 on a device: adds the accumulators of a group's replicas, which share a context, and
- * computes from the sums the rows that step 3 reads (combine_forward.cl, combine_backward.cl).
- * Every replica's device does this for itself and gets the same bits, so that no device waits for
- * another's result.
+ * Step 2 on a device: adds the accumulators of a group's replicas, which share a context, and computes from the sums
+ * the rows that step 3 reads (combine_forward.cl, combine_backward.cl). Every replica's device does this for itself and
+ * gets the same bits, so that no device waits for another's result.
  *
- * There are up to four sources, one per replica, each with `slices` narrow accumulators of each of
- * `channels` channels and a wide one, which counts where their flags say so. `own_wide` is the
- * replica's own; with `owns` nobody else reads it, so that it is made 0 for the next pass. The
- * other arrays have rows of a number per channel:
+ * There are up to four sources, one per replica, each with `slices` narrow accumulators of each of `channels` channels
+ * and a wide one, which counts where their flags say so. `own_wide` is the replica's own; with `owns` nobody else reads
+ * it, so that it is made 0 for the next pass. The other arrays have rows of a number per channel:
  *
  *   coefficients  the table of src/layer/moments.h
  *   moments       numbers: MOMENT_MEAN, MOMENT_VAR, MOMENT_INVSTD

@@ -8,11 +8,10 @@
  * 0. Without any of them a program is as if this file, fusion_forward.cl and fusion_backward.cl were
  * not there.
  *
- * The backward pass needs the sign of z. From the output (inversion.cl) it is that of y. Else,
- * without a residual, it computes z again from x, by the operations of the forward pass
- * (RECOMPUTES); with one the forward pass leaves a mask (MASKED), as a bit is less than the residual.
- * The mask has rows like the tensor: element i of a row is bit i, and rows are padded to whole words
- * of MASK_BITS elements, of which no two work-items write one.
+ * The backward pass needs the sign of z. From the output (inversion.cl) it is that of y. Else, without a residual, it
+ * computes z again from x, by the operations of the forward pass (RECOMPUTES); with one the forward pass leaves a mask
+ * (MASKED), as a bit is less than the residual. The mask has rows like the tensor: element i of a row is bit i, and
+ * rows are padded to whole words of MASK_BITS elements, of which no two work-items write one.
  */
 #define ACTIVATES (RELU || LEAKY_RELU)
 #define FUSED (ACTIVATES || RESIDUAL)

@@ -8,8 +8,7 @@
  *
  *   q (x - mean) + r = -k (z - bias) - p g_low
  *
- * in the names of coefficients_backward.cl. The gradient passes where y > 0. doc/from-output.md has
- * the error.
+ * in the names of coefficients_backward.cl. The gradient passes where y > 0. doc/from-output.md has the error.
  */
 #if FROM_OUTPUT
 

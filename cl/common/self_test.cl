@@ -1,7 +1,6 @@
 /*
  * Tests the arithmetic that the other kernels rely on, before a device's first use: each rule of
- * src/program/self_test_rules.c, on CASES cases. Rows of operands and results are in the order of
- * that file:
+ * src/program/self_test_rules.c, on CASES cases. Rows of operands and results are in the order of that file:
  *
  *   reals:    [row][3][CASES], real_results [row][CASES]
  *   integers: [row][2][CASES], integer_results [row][CASES]

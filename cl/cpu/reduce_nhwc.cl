@@ -137,8 +137,7 @@ static void sum_block(private const pass_tensors *tensors, ulong place, uint n, 
 }
 
 /*
- * Sums the blocks from `begin` to before `stop` of `width` channels from c on, and writes their
- * accumulators to `out`.
+ * Sums the blocks from `begin` to before `stop` of `width` channels from c on, and writes their accumulators to `out`.
  */
 static void sum_strip(private const pass_tensors *tensors, uint channels, uint plane,
                       uint blocks, uint c, uint width, uint begin, uint stop,

@@ -9,7 +9,6 @@
  */
 /* As many as a mask has bits, and so few that they stay in the L2 cache, and that doubles hold the sums. */
 #define ONES_AT_ONCE 64
-#define ROWS_UP_TO(mask) (ONES_AT_ONCE - (uint)clz(mask))
 
 /* Reads each cache line of `count` rows once, in the order of memory, so that hardware prefetches. */
 static void touch_lines(global const stored *p, uint count, uint width, ulong stride)

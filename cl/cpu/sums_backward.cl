@@ -1,7 +1,6 @@
 /*
- * Step 1 of the backward pass: x, dy, mean -> sum dy and sum dy (x - mean). Of a block of n
- * elements the kernels sum, with the pivot g = the mean of the first LANES of dy, e = dy - g and
- * d = x - mean,
+ * Step 1 of the backward pass: x, dy, mean -> sum dy and sum dy (x - mean). Of a block of n elements the kernels sum,
+ * with the pivot g = the mean of the first LANES of dy, e = dy - g and d = x - mean,
  *
  *   E = sum e,  D = sum d,  X = sum e d by fma
  *
@@ -182,7 +181,7 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *r,
     uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
     ints stray = 0;
     ulong left = 0, added = 0;
-    for (uint i = 0; i < ROWS_UP_TO(rows); ++i) {
+    for (uint i = 0; i < ONES_AT_ONCE - (uint)clz(rows); ++i) {
         const ulong at = place + (ulong)i * stride;
         pass_tensors own = *tensors;
         pass_skip(&own, i);
@@ -212,20 +211,18 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *r,
     }
     if (whole && ANY(stray & r->present))
         return rows;
-    /* The splitters were added as often. */
-    first_high -= added * as_ulong16(high1);
-    first_low -= added * as_ulong16(low1);
-    second_high -= added * as_ulong16(high2);
-    second_low -= added * as_ulong16(low2);
     private wides *second = limbs + PASS_LIMBS1, *wide_second = r->limbs + WIDE_LIMBS1;
     const ints place1 = r->first + (WIDE_LOW1 - PASS_LOW1), up = (ints)(LIMB_BITS + 4);
     const ints place2 = r->second + (WIDE_LOW2 - PASS_LOW1);
-    add_integers(limbs, r->first, mask, r->limbs, WIDE_LIMBS1, place1, as_long16(first_low));
+    /* Without the splitters, which were added as often. */
+    add_integers(limbs, r->first, mask, r->limbs, WIDE_LIMBS1, place1,
+                 as_long16(first_low - added * as_ulong16(low1)));
     add_integers(limbs + 1, r->first + 4, mask, r->limbs, WIDE_LIMBS1, place1 + up,
-                 as_long16(first_high));
-    add_integers(second, r->second, mask, wide_second, WIDE_LIMBS2, place2, as_long16(second_low));
+                 as_long16(first_high - added * as_ulong16(high1)));
+    add_integers(second, r->second, mask, wide_second, WIDE_LIMBS2, place2,
+                 as_long16(second_low - added * as_ulong16(low2)));
     add_integers(second + 1, r->second + 4, mask, wide_second, WIDE_LIMBS2, place2 + up,
-                 as_long16(second_high));
+                 as_long16(second_high - added * as_ulong16(high2)));
     return left;
 }
 #endif

@@ -152,7 +152,7 @@ static ulong pass_add_ones(private wides *limbs, private const ones_ranges *r,
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
     ints stray = 0;
     ulong left = 0;
-    for (uint i = 0; i < ROWS_UP_TO(rows); ++i) {
+    for (uint i = 0; i < ONES_AT_ONCE - (uint)clz(rows); ++i) {
         const real x = load_row(tensors->summed + place + i * (stride + tensors->summed_gap),
                                 tensors->summed_end);
         const ints out = strays(magnitude_of(x), least, r->first + 7);

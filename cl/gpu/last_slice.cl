@@ -5,8 +5,7 @@
  * 3, whose fence writes back a whole cache, and NVIDIA's GPUs before Volta, to which PTX's memory model does not
  * apply: membar.gl leaves what a unit has in its own cache, a line of which may hold words of two strips.
  */
-#if WITHOUT_FENCE || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || \
-    defined(__gfx950__)
+#if WITHOUT_FENCE || defined(__gfx940__) || defined(__gfx941__) || defined(__gfx942__) || defined(__gfx950__)
 #elif defined(NO_FENCE) /* a test */
 #elif defined(__NV_CL_C_VERSION) || defined(__NVPTX__)
 #define DEVICE_FENCE() __asm__ volatile("membar.gl;" : : : "memory")

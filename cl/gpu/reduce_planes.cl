@@ -13,8 +13,7 @@
  *   3. PARTS items add a block, one part each. An item's blocks are all of one channel, so that it
  *      keeps the limbs of one sum in registers.
  *
- * The accumulator of channel c goes to partial[(slice * channels + c) * PASS_LENGTH]; add_slices.cl
- * adds the slices.
+ * The accumulator of channel c goes to partial[(slice * channels + c) * PASS_LENGTH]; add_slices.cl adds the slices.
  */
 #define AT_ONCE (1 << LOG2_AT_ONCE)
 #define STEPS (MOST_LOADS >> LOG2_AT_ONCE)

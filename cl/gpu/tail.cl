@@ -38,8 +38,7 @@ static void add_slices_of_strip(local long *memory, uint log2_strip, uint channe
     const uint log2_words = log2_strip + LOG2_LENGTH, words = 1u << log2_words;
     const ulong stride = (ulong)channels * PASS_LENGTH;
     for (uint at = item; at < max(words, (uint)ITEMS); at += ITEMS) {
-        const uint k = at & ((1 << LOG2_LENGTH) - 1),
-                   c = first + ((at & (words - 1)) >> LOG2_LENGTH);
+        const uint k = at & ((1 << LOG2_LENGTH) - 1), c = first + ((at & (words - 1)) >> LOG2_LENGTH);
         const global long *from = partial + (ulong)c * PASS_LENGTH + k;
         const bool exists = k < PASS_LENGTH && c < channels;
         long sum = 0;

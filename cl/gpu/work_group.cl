@@ -1,7 +1,6 @@
 /*
- * GPU form: what the reductions share. Work-groups have ITEMS work-items. A work-item issues
- * several loads before it uses the result of one. Private arrays are indexed only by constants, so
- * that they stay in registers.
+ * GPU form: what the reductions share. Work-groups have ITEMS work-items. A work-item issues several loads before it
+ * uses the result of one. Private arrays are indexed only by constants, so that they stay in registers.
  *
  * What a block adds to an accumulator is divided into PARTS parts, which several work-items may
  * add: the order of integer sums is free.

@@ -1,7 +1,6 @@
 /*
- * Memory of the host as a buffer of OpenCL. Drivers of CPUs use it as it is, or keep a copy, as OpenCL
- * lets them; they do not say which, so that it is tried. Where they copy, and for other devices, the
- * library does so itself.
+ * Memory of the host as a buffer of OpenCL. Drivers of CPUs use it as it is, or keep a copy, as OpenCL lets them; they
+ * do not say which, so that it is tried. Where they copy, and for other devices, the library does so itself.
  */
 #pragma once
 

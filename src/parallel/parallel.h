@@ -5,11 +5,10 @@
  *   exchange   HEADER -> MOVING -> SETTLED -> ENDED, kept for its memory
  *   bucket     READING -> LEVELS -> SUMS -> WRITING -> IDLE
  *
- * Its communicator is split from the group's. With each tag all ranks start the same requests in
- * the same order: headers as exchanges begin; levels (SBN_TAG_REPEAT) and sums (SBN_TAG_WORDS) in
- * the order of buckets. A rank decides from the sums alone what it does next. After an error the
- * remaining buckets of an exchange still add their levels, whose first words name the ranks that
- * failed, and copy nothing.
+ * Its communicator is split from the group's. With each tag all ranks start the same requests in the same order:
+ * headers as exchanges begin; levels (SBN_TAG_REPEAT) and sums (SBN_TAG_WORDS) in the order of buckets. A rank decides
+ * from the sums alone what it does next. After an error the remaining buckets of an exchange still add their levels,
+ * whose first words name the ranks that failed, and copy nothing.
  */
 #pragma once
 

@@ -9,9 +9,8 @@
  *                      SENT -> LOCAL        those of channels of which some rank has terms there
  *   HEADER, SENT -> MISMATCH -> SETTLED     a disagreement or an error
  *
- * With each tag all ranks start the same requests in the same order, with equal counts: headers and words
- * in the order the passes began; mismatches and words of wide accumulators only for the oldest unsettled
- * pass. Nothing here blocks.
+ * With each tag all ranks start the same requests in the same order, with equal counts: headers and words in the order
+ * the passes began; mismatches and words of wide accumulators only for the oldest unsettled pass. Nothing here blocks.
  */
 #pragma once
 

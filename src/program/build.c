@@ -118,7 +118,9 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
     sbn__handle_opened();
     code = clBuildProgram(*program, 1, &owner->device, text->options, NULL, NULL);
     if (code != CL_SUCCESS) {
-        const build_log log = read_log(*program, owner->device);
+        build_log log = read_log(*program, owner->device);
+        for (char *at = log.text; (at = strchr(at, '\n')) != NULL;)
+            *at = ' ';
         return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s",
                          log.name, sbn_strerror(code), log.text);
     }

@@ -84,18 +84,13 @@ static const char *read_character(sbn_json_reader *r, char **to)
     return NULL;
 }
 
-/* Printable ASCII without escapes, as in nearly all names, needs no copy. */
-static int is_plain(char c)
-{
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
 /* Reads a string after its first quotation mark; the last one becomes its NUL. */
 static int read_string(sbn_json_reader *r)
 {
     const char *error = NULL;
     r->string = r->at;
-    while (r->at < r->end && is_plain(*r->at))
+    /* Printable ASCII without escapes, as in nearly all names, needs no copy. */
+    while (r->at < r->end && *r->at >= 0x20 && *r->at < 0x7f && *r->at != '"' && *r->at != '\\')
         ++r->at;
     char *to = r->at;
     while (!error && r->at < r->end && *r->at != '"') {
