@@ -360,6 +360,12 @@ static void check_shown(void)
            "a long name: %s", shown.text);
     name[length] = '\0';
     tap_ok(strcmp(sbn__show(name).text, name) == 0, "one that just fits: %s", name);
+    tap_ok(strcmp(sbn__show("[1,22,333]").text, "[1,22,333]") == 0, "a shape as it is in the file");
+    char extents[1000] = "[1";
+    for (int i = 0; i < 400; ++i)
+        strcat(extents, ",1");
+    tap_ok(strlen(sbn__show(extents).text) == 99 && strstr(sbn__show(extents).text, "..."),
+           "a long shape: %s", sbn__show(extents).text);
     tap_ok(strcmp(sbn__show("a\xff\xe2\x80\xa8\x7f \xc2\xa0\xe0\xa0\x80").text,
                   "a??? \xc2\xa0\xe0\xa0\x80") == 0,
            "bytes that are not UTF-8, and characters beside those that are not shown");
