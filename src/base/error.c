@@ -27,11 +27,9 @@ int sbn__fail(int status, const char *format, ...)
         memcpy(text + half - 3, "...", 3);
         memmove(text + half, text + length - (half - 1), half);
     }
-    for (char character[5]; *from; to += strlen(character)) {
-        from += sbn__printable(from, character);
-        memcpy(to, character, strlen(character));
-    }
     *to = '\0';
+    for (char character[5]; *from; to = stpcpy(to, character))
+        from += sbn__printable(from, character);
     return status;
 }
 

@@ -113,12 +113,14 @@ class Apart(NamedTuple):
         return Apart(own, self.total + total, self.before, self.averaged, self.backward_pass)
 
 
+# The number of the backward pass that runs (PyTorch 2.1).
+_task_id: Callable[[], int] | None = getattr(torch._C, "_current_graph_task_id", None)
+
+
 def _number_of_pass(gradient: Tensor | None) -> int:
-    """A number of this backward pass; before PyTorch 2.1 one that says whether a gradient has been
-    added to."""
-    number: Callable[[], int] | None = getattr(torch._C, "_current_graph_task_id", None)
-    if number:
-        return number()
+    """A number of this backward pass, or else one that says whether a gradient has been added to."""
+    if _task_id:
+        return _task_id()
     return -1 if gradient is None else gradient._version
 
 
