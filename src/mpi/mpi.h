@@ -13,9 +13,6 @@ typedef struct sbn_mpi_slot {
     struct sbn_mpi_slot *next;
 } sbn_mpi_slot;
 
-/* What another rank has begun, of each tag, and how many reductions were complete here when that came, plus 1. */
-enum { SBN_MPI_HEARD = SBN_TAGS + 1 };
-
 /* One duplicate of the communicator for each tag, as reductions on a communicator match by order. */
 struct sbn_mpi {
     MPI_Comm tags[SBN_TAGS];
@@ -23,9 +20,9 @@ struct sbn_mpi {
     int rank, world_size;
     int any_thread; /* the thread level allows calls of threads other than the main one */
     sbn_mpi_slot *idle, *in_flight;
-    int64_t started[SBN_TAGS]; /* reductions that this rank has begun */
-    int64_t finished;          /* how many are complete */
-    int64_t *heard;            /* SBN_MPI_HEARD words of each other rank, as far as known */
+    int64_t started[SBN_TAGS];  /* reductions that this rank has begun */
+    int64_t ended[SBN_TAGS];    /* the last that is complete here */
+    int64_t (*heard)[SBN_TAGS]; /* what each other rank has begun, as far as known */
     unsigned tests;
     struct sbn_mpi *whole; /* the transport that this one was split from, or NULL */
     atomic_int left;       /* reductions left pending by subgroups that have ended */

@@ -14,9 +14,8 @@
  * syncbn answer from sbn__mpi_test. A rank that is not known to have begun the reduction when the timeout expires, up
  * to a second later, is missing. The question also tells late ranks that the asking rank was there.
  *
- * Some ranks may have the sum of a reduction while others still wait for it. Those that have it continue with the
- * next one and must not report the others as missing: a rank that answered is waiting itself, and is reported only if
- * no other rank can be.
+ * A rank that has begun another reduction, which has not ended here, may wait itself: it is reported only if no other
+ * rank can be.
  */
 
 enum { QUESTION, ANSWER };
@@ -59,33 +58,28 @@ void sbn__mpi_hear(sbn_mpi *mpi, int answers)
 {
     int64_t message[MESSAGE_WORDS];
     for (int rank; (rank = receive(mpi, message)) >= 0;) {
-        int64_t *heard = mpi->heard + (size_t)rank * SBN_MPI_HEARD;
-        memcpy(heard, message + STARTED, sizeof mpi->started);
-        heard[SBN_TAGS] = mpi->finished + 1;
+        memcpy(mpi->heard[rank], message + STARTED, sizeof mpi->started);
         if (answers && message[KIND] == QUESTION)
             tell(mpi, rank, ANSWER);
     }
 }
 
-/* A rank answers only while it waits, so it has begun something. What it said before a reduction ended here is old. */
-static int was_heard(const sbn_mpi *mpi, const int64_t *heard)
+static int may_wait(const sbn_mpi *mpi, int rank)
 {
-    int any = 0;
-    for (int s = 0; s < SBN_TAGS; ++s)
-        any = any || heard[s] > 0;
-    return any && heard[SBN_TAGS] == mpi->finished + 1;
+    int may = 0;
+    for (int tag = 0; tag < SBN_TAGS; ++tag)
+        may |= mpi->heard[rank][tag] > mpi->ended[tag];
+    return may;
 }
 
-/* Lists ranks not known to have begun it: those that answered, or those that did not. */
-static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int heard, int *ranks)
+/* Lists ranks not known to have begun it: those that may wait, or those that do not. */
+static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int waiting, int *ranks)
 {
     int count = 0;
-    for (int rank = 0; rank < mpi->world_size; ++rank) {
-        const int64_t *of_rank = mpi->heard + (size_t)rank * SBN_MPI_HEARD;
-        if (rank != mpi->rank && of_rank[slot->tag] < slot->number &&
-            was_heard(mpi, of_rank) == heard)
+    for (int rank = 0; rank < mpi->world_size; ++rank)
+        if (rank != mpi->rank && mpi->heard[rank][slot->tag] < slot->number &&
+            may_wait(mpi, rank) == waiting)
             ranks[count++] = rank;
-    }
     return count;
 }
 
@@ -99,8 +93,8 @@ int sbn__mpi_missing(void *context, void *request, int *ranks)
         if (rank != mpi->rank)
             tell(mpi, rank, QUESTION);
     sbn__mpi_hear(mpi, 1);
-    const int silent = list(mpi, slot, 0, ranks);
-    return silent > 0 ? silent : list(mpi, slot, 1, ranks);
+    const int count = list(mpi, slot, 0, ranks);
+    return count > 0 ? count : list(mpi, slot, 1, ranks);
 }
 
 /* --- reductions ---------------------------------------------------------------------------- */
@@ -142,7 +136,7 @@ static void retire(sbn_mpi *mpi, sbn_mpi_slot *slot)
     *at = slot->next;
     slot->next = mpi->idle;
     mpi->idle = slot;
-    ++mpi->finished;
+    mpi->ended[slot->tag] = slot->number;
 }
 
 int sbn__mpi_test(void *context, void *request, int *done)
@@ -155,7 +149,6 @@ int sbn__mpi_test(void *context, void *request, int *done)
         status = sbn__mpi_result(MPI_Test(&slot->request, done, MPI_STATUS_IGNORE), "MPI_Test");
     if (status)
         return status;
-    /* What has arrived before the end is heard before it. */
     if (*done || ++mpi->tests % LISTEN_EVERY == 0)
         sbn__mpi_hear(mpi, 1);
     if (*done)

@@ -69,7 +69,7 @@ static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
     const int known = of_rank == MPI_SUCCESS && of_size == MPI_SUCCESS;
     sbn_mpi *mpi = known ? calloc(1, sizeof *mpi) : NULL;
     if (mpi)
-        mpi->heard = calloc((size_t)world_size * SBN_MPI_HEARD, sizeof *mpi->heard);
+        mpi->heard = calloc((size_t)world_size, sizeof *mpi->heard);
     status = agree(mpi, first);
     if (!known)
         status = of_rank != MPI_SUCCESS ? sbn__mpi_result(of_rank, "MPI_Comm_rank")

@@ -117,6 +117,9 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
         return sbn__fail(code, "clCreateProgramWithSource: %s", sbn_strerror(code));
     sbn__handle_opened();
     code = clBuildProgram(*program, 1, &owner->device, text->options, NULL, NULL);
+    /* PoCL fails at times where another process stores the same program in its cache. */
+    if (code == CL_BUILD_PROGRAM_FAILURE)
+        code = clBuildProgram(*program, 1, &owner->device, text->options, NULL, NULL);
     if (code != CL_SUCCESS) {
         build_log log = read_log(*program, owner->device);
         for (char *at = log.text; (at = strchr(at, '\n')) != NULL;)

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "check/compare.h"
 #include "check/problem.h"
@@ -218,7 +219,9 @@ static void planted_in_needless(void)
         judge(wrong[i].type, wrong[i].instead);
         wraps_replace(NULL, NULL);
         usual = text ? usual : built;
-        tap_ok(built == usual + (text != NULL), "%ld builds, %ld of right ones", built, usual);
+        /* What does not compile is tried twice. */
+        const int more = !text ? 0 : strstr(wrong[i].instead, "no_such_function") ? 2 : 1;
+        tap_ok(built == usual + more, "%ld builds, %ld of right ones", built, usual);
     }
     wraps_build_with = NULL;
 }

@@ -167,6 +167,11 @@ WRAP(cl_program, clCreateProgramWithBinary,
     return program;
 }
 
+int wraps_build_fails_once;
+
+/* A program that does not compile does not the second time either. */
+static _Thread_local int refusals;
+
 typedef void(CL_CALLBACK *build_callback)(cl_program, void *);
 
 WRAP(cl_int, clBuildProgram,
@@ -174,7 +179,11 @@ WRAP(cl_int, clBuildProgram,
       build_callback notify, void *data))
 {
     if (wraps_fails(WRAP_BUILD))
+        refusals = wraps_build_fails_once ? 1 : 2;
+    if (refusals > 0) {
+        --refusals;
         return CL_BUILD_PROGRAM_FAILURE;
+    }
     char both[4096];
     if (wraps_build_with) {
         if (snprintf(both, sizeof both, "%s %s", options, wraps_build_with) >= (int)sizeof both)
