@@ -48,7 +48,8 @@ typedef enum sbn_type {
 /*
  * A range of elements in an OpenCL buffer of the queue's context. The elements are floats, or the
  * layer's type in tensors of the shard's shape. Their number follows from the use. Memory that a
- * buffer uses by CL_MEM_USE_HOST_PTR must be aligned to 16 bytes. The buffer stays yours. This
+ * buffer uses by CL_MEM_USE_HOST_PTR must be aligned to 16 bytes. The host must be allowed to read and
+ * write it (no CL_MEM_HOST_...), except for tensors of the shard's shape. The buffer stays yours. This
  * struct is a part of others and never grows: it has no `size`.
  */
 typedef struct sbn_buffer {

@@ -87,17 +87,20 @@ static void forget_events(const sbn_data_parallel *parallel, const sbn_exchange 
 }
 
 /*
- * Enqueues markers behind the copies, so that commands enqueued from now on run after them, and gives
- * the caller's events. After an error no event is left.
+ * Enqueues markers behind the copies, or where there are none behind what these would wait for, so that commands
+ * enqueued from now on run after them, and gives the caller's events. After an error no event is left.
  */
 static int hand_over(const sbn_exchange *e)
 {
-    int status = SBN_SUCCESS;
+    int status = SBN_SUCCESS, done;
     for (size_t r = 0; r < e->parallel->replica_count && !status; ++r) {
         sbn_replica *replica = &e->parallel->replicas[r];
         const sbn_tensors its = sbn__tensors_at(e, r);
+        const cl_event *last = e->written[r] ? &e->written[r] : &e->ready[r];
         cl_event event = NULL;
-        status = sbn__marker(replica, e->written[r] != NULL, &e->written[r], &event);
+        status = sbn__event_done(replica, *last, &done);
+        if (!status)
+            status = sbn__marker(replica, 1, last, &event);
         if (!status)
             sbn__give_event(its.event, &event);
         sbn__release_event(&event);
@@ -255,7 +258,7 @@ int sbn_exchange_end(sbn_exchange *e)
         status = sbn__fail(parallel->unwritten, "%s", parallel->reason);
     } else {
         status = hand_over(e);
-        if (status)
+        if (status && parallel->total > 1 && e->floats > 0)
             sbn__parallel_unwritten(parallel, status);
     }
     /* No marker keeps the caller's next commands, and the release of its tensors, behind copies that are left. */

@@ -233,6 +233,36 @@ static void check_failed_event(void)
     sbn_group_destroy(group);
 }
 
+/* The same where nothing is copied, as there is one replica, or as tensors have no elements. */
+static void check_failed_event_alone(size_t replicas)
+{
+    const size_t counts[] = {replicas > 1 ? 0 : exchange_counts[0]};
+    const test_rank rank = {.replicas = replicas, .queue = queue};
+    sbn_group *group = fixture_group(queue, replicas, SBN_FORM_AUTO);
+    sbn_data_parallel *parallel;
+    sbn_exchange *exchange;
+    exchange_tensors t;
+    cl_event failing = fixture_gate(&device), event = NULL;
+    must(sbn_data_parallel_create(group, NULL, &parallel), "sbn_data_parallel_create");
+    tensors_open(&t, &rank);
+    tensors_fill(&t, 0);
+    sbn_tensors waiting[] = {t.of[0], t.of[replicas - 1]};
+    waiting[0].num_wait = 1;
+    waiting[0].wait_list = &failing;
+    waiting[0].event = &event;
+    must(sbn_average_gradients_begin(parallel, counts, 1, waiting, &exchange), "begin");
+    must(clSetUserEventStatus(failing, CL_OUT_OF_RESOURCES), "clSetUserEventStatus");
+    const int status = sbn_exchange_end(exchange);
+    tap_ok(status < 0 && status > SBN_INVALID_ARGUMENT && !event,
+           "%zu replicas, nothing to copy: OpenCL's error: %s", replicas, sbn_last_error());
+    tap_ok(!sbn_average_gradients(parallel, counts, 1, t.of), "and none then: %s",
+           sbn_last_error());
+    tensors_close(&t);
+    clReleaseEvent(failing);
+    sbn_data_parallel_destroy(parallel);
+    sbn_group_destroy(group);
+}
+
 /* A word of a bucket's levels has the statuses of four ranks. */
 static void check_words(void)
 {
@@ -260,4 +290,6 @@ void checks(void)
     check_held_queue(0);
     check_held_queue(1);
     check_failed_event();
+    check_failed_event_alone(1);
+    check_failed_event_alone(2);
 }
