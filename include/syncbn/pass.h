@@ -137,9 +137,9 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * the gradients of weight and bias, and for an activation without a residual.
  *
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of that channel
- * NaN; with constant statistics dx is NaN where dy is. If dy (x - mean), or its sum over up to 256
- * elements, overflows a float, weight_grad and dx of that channel are NaN, too. If
- * invstd^2 sum(dy (x - mean)) / n does, or, without from_output, weight invstd times that, dx of that
+ * NaN; with constant statistics dx is NaN where dy is. If dy (x - mean), or over up to 256 elements its
+ * sum or that of dy less their mean, overflows a float, weight_grad and dx of that channel are NaN,
+ * too. If invstd^2 sum(dy (x - mean)) / n does, or, without from_output, weight invstd times that, dx of that
  * channel is NaN or Inf. Without values in the whole group the gradients are zero. On
  * out-of-order queues, and in host memory that is copied, end a pass that accumulates
  * gradients before you begin another that adds to the same buffers.

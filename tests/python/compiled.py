@@ -1,6 +1,7 @@
 """torch.compile with fullgraph=True, opcheck of the operators, and tensor-parallel networks."""
 
 import copy
+import functools
 import gc
 import os
 import sys
@@ -13,10 +14,15 @@ from torch._subclasses import FakeTensorMode
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import parallel
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils.checkpoint import (
+    CheckpointPolicy,
+    checkpoint,
+    create_selective_checkpoint_contexts,
+)
 
 import launch
 import tap
-from syncbn.torch import DataParallel, SyncBatchNorm, convert_sync_batchnorm
+from syncbn.torch import DataParallel, SyncBatchNorm, average_exactly, convert_sync_batchnorm
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
@@ -44,9 +50,9 @@ def run_rank(rank):
     x = torch.randn(2 + rank, 4, 3, generator=torch.Generator().manual_seed(rank))
     call = torch.compile(compiled, fullgraph=True, backend="aot_eager")
     same = all(tap.equal(step(plain, plain, x), step(call, compiled, x)) for _ in range(2))
-    close, ordered = tensor_parallel(), shares_layer(rank)
+    close, ordered, refused = tensor_parallel(), shares_layer(rank), refuses_reducer()
     dist.barrier()
-    os._exit((not same) + 2 * (not close) + 4 * (not ordered))
+    os._exit((not same) + 2 * (not close) + 4 * (not ordered) + 8 * (not refused))
 
 
 class Levels(nn.Module):
@@ -72,6 +78,17 @@ def shares_layer(rank):
     return tap.near(step(plain, plain, x), step(call, compiled, x), rtol=1e-4, atol=1e-3)
 
 
+def refuses_reducer():
+    """Does average_exactly refuse a DistributedDataParallel without buckets?"""
+    with torch._dynamo.config.patch(optimize_ddp="python_reducer"):
+        model = nn.parallel.DistributedDataParallel(nn.Linear(2, 2))
+    try:
+        average_exactly(model)
+    except ValueError as error:
+        return "expected one with buckets" in str(error)
+    return False
+
+
 def tensor_parallel():
     """Does a network whose linear layers are split give what the whole one does? The layer's x is the
     result of a collective, whose memory comes later."""
@@ -90,7 +107,7 @@ def tensor_parallel():
 
 with tap.part("two processes"):
     ended = launch.forked(2, run_rank)
-    what = "two processes: the bits of the interpreter, tensor-parallel layers, the program's order"
+    what = "two processes: the interpreter's bits, tensor-parallel layers, order, refused reducer"
     tap.ok(ended == [0, 0], what, ended)
 
 x, z = torch.randn(5, 4, 3, 6), torch.randn(5, 4, 3, 6)
@@ -171,6 +188,16 @@ with tap.part("modes that see operations"):
     graph = make_fx(call, tracing_mode="fake")(state, x)
     same = torch.equal(graph(state, x), SyncBatchNorm(4)(x))
     tap.ok(same, "make_fx of a layer that was made before")
+    layer, policy = SyncBatchNorm(4), lambda *_, **__: CheckpointPolicy.PREFER_RECOMPUTE
+    contexts = functools.partial(create_selective_checkpoint_contexts, policy)
+    passes = [
+        checkpoint(lambda x: layer(x).square(), leaf, use_reentrant=False, context_fn=contexts)
+        for leaf in (x.clone().requires_grad_(), (x + 9).requires_grad_())
+    ]
+    before = [buffer.clone() for buffer in layer.buffers()]
+    sum(y.sum() for y in passes).backward()
+    same = all(map(torch.equal, before, layer.buffers()))
+    tap.ok(same, "a selective checkpoint leaves the running statistics as they were")
 
 for kind, settings in SETTINGS.items():
     with tap.part(f"opcheck{kind}"):

@@ -16,6 +16,7 @@ from syncbn.torch import _passes
 
 try:
     from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
+    from torch.utils.checkpoint import _CachedTorchDispatchMode
 
     # Before, compilers keep no order of operators in backward passes.
     IS_THERE = torch.__version__ >= "2.6"
@@ -63,13 +64,21 @@ def train(layer: Any, input: Tensor, residual: Optional[Tensor]) -> Tensor:
     y, _saved, new_mean, new_var = torch.ops.syncbn.forward(
         input, residual, layer.weight, layer.bias, mean, var, batches, number
     )
-    if mean is not None and var is not None:
+    if mean is not None and var is not None and not _is_cached():
         with torch.no_grad():
             mean.copy_(new_mean)
             var.copy_(new_var)
             if batches is not None:
                 batches.add_(1)
     return y  # type: ignore[no-any-return]
+
+
+def _is_cached() -> bool:
+    """Whether a selective checkpoint recomputes: it may give what an operator gave before."""
+    if torch.compiler.is_compiling():
+        return False
+    modes = torch.utils._python_dispatch._get_current_dispatch_mode_stack()
+    return any(isinstance(mode, _CachedTorchDispatchMode) for mode in modes)
 
 
 class _Context:
