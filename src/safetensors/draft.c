@@ -133,12 +133,14 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
 
 /* --- the end ------------------------------------------------------------------------- */
 
-/* May the file that is replaced have an access control list, whose mask is what its mode shows as the group's? */
-static int may_have_list(const sbn_draft *d)
+/* Removes the access control list that its folder gave the draft. 1: it may be there yet, or the old file has one. */
+static int had_list(const sbn_draft *d)
 {
 #ifdef __linux__
-    return d->replaces && (getxattr(d->path, "system.posix_acl_access", NULL, 0) >= 0 ||
-                           (errno != ENODATA && errno != ENOTSUP));
+    static const char list[] = "system.posix_acl_access";
+    return d->replaces &&
+           ((fremovexattr(d->file, list) < 0 && errno != ENODATA && errno != ENOTSUP) ||
+            getxattr(d->path, list, NULL, 0) >= 0 || (errno != ENODATA && errno != ENOTSUP));
 #else
     (void)d;
     return 0;
@@ -146,8 +148,8 @@ static int may_have_list(const sbn_draft *d)
 }
 
 /*
- * Sets the owner before the mode, which must not apply to another group. If the group cannot be kept,
- * the group and all others get the permissions that both had; in place of a list they get none.
+ * Sets the owner before the mode, which must not apply to another group. If the group cannot be kept, the group and
+ * all others get the permissions that both had; in place of a list, whose mask is the mode's group, they get none.
  */
 static int give_mode(const sbn_draft *d)
 {
@@ -157,7 +159,7 @@ static int give_mode(const sbn_draft *d)
         SBN_RETRY(result, fchown(d->file, d->info.st_uid, d->info.st_gid));
     if (result != 0)
         SBN_RETRY(result, fchown(d->file, (uid_t)-1, d->info.st_gid));
-    if (may_have_list(d)) {
+    if (had_list(d)) {
         mode &= 0700;
     } else if (result != 0) {
         const mode_t both = mode >> 3 & mode & 07;

@@ -237,7 +237,8 @@ static uint64_t kept_files(int number)
 }
 
 /* A file that was read is closed, whatever is said of it; a draft that cannot be removed is empty. */
-static const int survived_files[] = {WRAP_CLOSE, WRAP_CHOWN, SURVIVED_RELEASES, -1};
+static const int survived_files[] = {WRAP_CLOSE, WRAP_CHOWN, WRAP_REMOVE_LIST, SURVIVED_RELEASES,
+                                     -1};
 
 const scenario model_scenarios[] = {
     SCENARIO("model", .begin = begin, .step = set_and_get, .steps = 6, .kept = kept_setting,

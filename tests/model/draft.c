@@ -165,18 +165,25 @@ static void check_lost_group(void)
 }
 
 #ifdef __linux__
+/* Of another user, who may read and write. */
+static const struct {
+    uint32_t version;
+    uint16_t entries[5][4]; /* tag, permissions, whom */
+} list = {2,
+          {{0x01, 6, 0xffff, 0xffff},
+           {0x02, 6, 1234, 0},
+           {0x04, 0, 0xffff, 0xffff},
+           {0x10, 6, 0xffff, 0xffff},
+           {0x20, 0, 0xffff, 0xffff}}};
+
+static int has_list(const char *name)
+{
+    return getxattr(folder_path(name), "system.posix_acl_access", NULL, 0) >= 0;
+}
+
 /* The mode of a file with an access control list shows the list's mask as what its group may do. */
 static void check_list(void)
 {
-    static const struct {
-        uint32_t version;
-        uint16_t entries[5][4]; /* tag, permissions, whom */
-    } list = {2,
-              {{0x01, 6, 0xffff, 0xffff},
-               {0x02, 6, 1234, 0},
-               {0x04, 0, 0xffff, 0xffff},
-               {0x10, 6, 0xffff, 0xffff},
-               {0x20, 0, 0xffff, 0xffff}}};
     make("private", "old", 0600);
     if (setxattr(folder_path("private"), "system.posix_acl_access", &list, sizeof list, 0)) {
         tap_skip("the file system has no access control lists");
@@ -186,6 +193,31 @@ static void check_list(void)
     const int status = save(folder_path("private"));
     tap_ok(!status && before == 0660 && mode_of("private") == 0600,
            "of a file with a list: %o after %o", (unsigned)mode_of("private"), (unsigned)before);
+}
+
+/* A folder gives new files its list, but not what replaces a file that has none. */
+static void check_list_of_folder(void)
+{
+    static const char name[] = "system.posix_acl_default";
+    unlink(folder_path("private"));
+    make("private", "old", 0640);
+    if (setxattr(folder_root, name, &list, sizeof list, 0)) {
+        tap_skip("the file system has no access control lists");
+        return;
+    }
+    int status = save(folder_path("private"));
+    tap_ok(!status && !has_list("private") && mode_of("private") == 0640,
+           "in a folder with a list: %o, %s list", (unsigned)mode_of("private"),
+           has_list("private") ? "a" : "no");
+    status = WITH_FAILURE(WRAP_REMOVE_LIST, 1, save(folder_path("private")));
+    tap_ok(!status && holds("private", "new text") && mode_of("private") == 0600,
+           "its list stays, and gives nothing: %o", (unsigned)mode_of("private"));
+    status = save(folder_path("fresh"));
+    tap_ok(!status && has_list("fresh") && mode_of("fresh") == 0660,
+           "a new file has the folder's: %o", (unsigned)mode_of("fresh"));
+    unlink(folder_path("fresh"));
+    unlink(folder_path("private"));
+    must(removexattr(folder_root, name), name);
 }
 #endif
 
@@ -299,6 +331,7 @@ int main(void)
     check_lost_group();
 #ifdef __linux__
     check_list();
+    check_list_of_folder();
 #endif
     check_links();
     check_owners();

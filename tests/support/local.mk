@@ -33,7 +33,7 @@ query_wraps = $(addprefix $(wrap), clCreateContext clCreateKernelsInProgram clEn
 	clGetPlatformInfo clGetProgramBuildInfo clGetProgramInfo clReleaseCommandQueue clReleaseEvent \
 	clReleaseKernel clReleaseMemObject clReleaseProgram clRetainCommandQueue clRetainMemObject clWaitForEvents \
 	sbn__free)
-system_wraps = $(addprefix $(wrap), close fchmod fchown fsync openat renameat unlinkat write)
+system_wraps = $(addprefix $(wrap), close fchmod fchown fremovexattr fsync openat renameat unlinkat write)
 file_wraps = $(addprefix $(wrap), fstat fstatat lstat mkdir open pread read realpath)
 
 mpi_wraps = $(addprefix $(wrap), MPI_Allreduce MPI_Comm_create_group MPI_Comm_dup MPI_Comm_free MPI_Comm_group \

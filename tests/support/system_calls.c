@@ -68,6 +68,13 @@ WRAP_LETTER(fchown, 'N', WRAP_CHOWN, (int file, uid_t owner, gid_t group), (file
 WRAP_LETTER(fchmod, 'M', WRAP_CHMOD, (int file, mode_t mode), (file, mode))
 WRAP_LETTER(fsync, S_ISDIR(status_of(file).st_mode) ? 'D' : 'S', WRAP_SYNC, (int file), (file))
 
+#ifdef __linux__
+WRAP(int, fremovexattr, (int file, const char *name))
+{
+    return wraps_fails(WRAP_REMOVE_LIST) ? -1 : __real_fremovexattr(file, name);
+}
+#endif
+
 WRAP(int, close, (int file))
 {
     const int folder = S_ISDIR(status_of(file).st_mode);

@@ -59,6 +59,7 @@
     X(WRAP_WRITE_FILE, "write") \
     X(WRAP_CHOWN, "fchown") \
     X(WRAP_CHMOD, "fchmod") \
+    X(WRAP_REMOVE_LIST, "fremovexattr") \
     X(WRAP_SYNC, "fsync") \
     X(WRAP_CLOSE, "close") \
     X(WRAP_RENAME, "renameat") \
