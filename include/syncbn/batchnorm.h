@@ -223,7 +223,7 @@ SBN_API int sbn_saved_destroy(sbn_saved *saved);
 SBN_API int sbn_saved_stats(const sbn_saved *saved, float *mean, float *var, uint64_t *count);
 
 /* The version of what sbn_saved_store writes. No other one is read. */
-#define SBN_SAVED_VERSION 1
+#define SBN_SAVED_VERSION 2
 
 /* Where it writes which forward pass it was, and how many bytes. */
 #define SBN_SAVED_PASS 64
@@ -248,9 +248,10 @@ SBN_API int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, s
 
 /*
  * Fills saved statistics from the `size` bytes that sbn_saved_store has written, of a layer with the
- * same channels, layout, type, eps, activation, residual, from_output and number of replicas; with
- * a residual and an activation also of the same form of kernels. The backward pass then gives the
- * same bits. Waits for passes that read what they held before.
+ * same channels, layout, type, eps, eps_mode, activation, slope (if the activation has one), residual,
+ * from_output and number of replicas; with a residual and an activation also of the same form of
+ * kernels. The backward pass then gives the same bits. Waits for passes that read what they held
+ * before.
  *
  * Errors. SBN_INVALID_ARGUMENT: the bytes are another version's or another layer's, or not all of
  * them, or a pass uses `saved`; it then stays as it was. SBN_OUT_OF_MEMORY, OpenCL's codes: it may

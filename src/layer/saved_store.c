@@ -16,8 +16,10 @@ typedef struct header {
     uint32_t version;
     uint64_t size; /* of all, in bytes */
     uint64_t channels, replicas;
-    uint32_t layout, type, activation, residual, from_output;
-    uint32_t frozen, pass, place; /* the latter two are public: SBN_SAVED_PASS */
+    uint16_t layout, type, activation, residual, from_output, eps_mode;
+    uint32_t frozen;
+    double slope;         /* 0 if the activation has none */
+    uint32_t pass, place; /* public: SBN_SAVED_PASS */
     double eps;
     uint64_t count;
 } header;
@@ -67,11 +69,13 @@ static header describe_all(const sbn_saved *saved)
         .size = sizeof h + moments_size(layer),
         .channels = layer->channels,
         .replicas = layer->group->replica_count,
-        .layout = layer->config.layout,
-        .type = layer->config.type,
-        .activation = layer->config.activation,
-        .residual = (uint32_t)layer->config.residual,
-        .from_output = (uint32_t)layer->config.from_output,
+        .layout = (uint16_t)layer->config.layout,
+        .type = (uint16_t)layer->config.type,
+        .activation = (uint16_t)layer->config.activation,
+        .residual = (uint16_t)layer->config.residual,
+        .from_output = (uint16_t)layer->config.from_output,
+        .eps_mode = (uint16_t)layer->config.eps_mode,
+        .slope = layer->config.activation == SBN_LEAKY_RELU ? (float)layer->config.slope : 0,
         .frozen = (uint32_t)saved->frozen,
         .pass = saved->pass,
         .place = saved->place,
@@ -106,9 +110,8 @@ int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *s
     status = sbn__saved_read(saved);
     if (status)
         return status;
-    char *at = memory;
-    memcpy(at, &h, sizeof h);
-    at += sizeof h;
+    char *at = (char *)memory + sizeof h;
+    memcpy(memory, &h, sizeof h);
     for (size_t r = 0; r < group->replica_count; ++r, at += sizeof(replica_header)) {
         const replica_header own = describe(saved, r);
         memcpy(at, &own, sizeof own);
@@ -132,19 +135,23 @@ int sbn_saved_store(const sbn_saved *saved, void *memory, size_t room, size_t *s
 /* --- loading ------------------------------------------------------------------------ */
 
 /* What the header says against what the layer is. */
-static int check_header(const header *h, const sbn_batchnorm *layer, size_t size)
+static int check_header(const header *h, const sbn_saved *saved, size_t size)
 {
+    const header own = describe_all(saved);
     const struct {
         const char *name;
-        uint64_t stored, own;
-    } numbers[] = {
-        {"channels", h->channels, layer->channels},
-        {"layout", h->layout, layer->config.layout},
-        {"type", h->type, layer->config.type},
-        {"activation", h->activation, layer->config.activation},
-        {"residual", h->residual, (uint64_t)layer->config.residual},
-        {"from_output", h->from_output, (uint64_t)layer->config.from_output},
-        {"replicas", h->replicas, layer->group->replica_count},
+        double stored, own;
+    } parts[] = {
+        {"channels", (double)h->channels, (double)own.channels},
+        {"layout", h->layout, own.layout},
+        {"type", h->type, own.type},
+        {"activation", h->activation, own.activation},
+        {"slope", h->slope, own.slope},
+        {"residual", h->residual, own.residual},
+        {"from_output", h->from_output, own.from_output},
+        {"replicas", (double)h->replicas, (double)own.replicas},
+        {"eps_mode", h->eps_mode, own.eps_mode},
+        {"eps", h->eps, own.eps},
     };
     if (memcmp(h->magic, MAGIC, sizeof h->magic) != 0)
         return sbn__fail(SBN_INVALID_ARGUMENT,
@@ -156,16 +163,11 @@ static int check_header(const header *h, const sbn_batchnorm *layer, size_t size
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "size: expected the %llu bytes that were written, got %zu",
                          (unsigned long long)h->size, size);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
-        if (numbers[i].stored != numbers[i].own)
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
+        if (memcmp(&parts[i].stored, &parts[i].own, sizeof(double)) != 0) /* 0 is not -0 */
             return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "memory: %s: expected %llu as of layer \"%s\", got %llu",
-                             numbers[i].name, (unsigned long long)numbers[i].own, layer->name,
-                             (unsigned long long)numbers[i].stored);
-    if (h->eps != layer->eps.eps)
-        return sbn__fail(SBN_INVALID_ARGUMENT,
-                         "memory: eps: expected %g as of layer \"%s\", got %g", layer->eps.eps,
-                         layer->name, h->eps);
+                             "memory: %s: expected %.9g as of layer \"%s\", got %.9g",
+                             parts[i].name, parts[i].own, saved->layer->name, parts[i].stored);
     return SBN_SUCCESS;
 }
 
@@ -281,7 +283,7 @@ int sbn_saved_load(sbn_saved *saved, const void *memory, size_t size)
         return status;
     memcpy(&h, memory, sizeof h);
     const sbn_batchnorm *layer = saved->layer;
-    status = check_header(&h, layer, size);
+    status = check_header(&h, saved, size);
     const size_t fixed = sizeof h + moments_size(layer) +
                          sizeof(replica_header) * layer->group->replica_count;
     if (!status && size < fixed)

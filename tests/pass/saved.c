@@ -197,6 +197,8 @@ static void check_refused(void)
 {
     const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 1, CHANNELS);
     const life wide = live(l.group, 1, CHANNELS + 1), plain = live(l.group, 0, CHANNELS);
+    const life clamped = LIVE_WITH(l.group, .name = "first", .channels = CHANNELS, .residual = 1,
+                                   .activation = SBN_RELU, .eps_mode = SBN_EPS_CLAMP);
     size_t size = 0;
     REFUSED(sbn_saved_store(NULL, bytes, ROOM, &size), "saved: |got NULL");
     REFUSED(sbn_saved_store(l.saved, bytes, ROOM, &size),
@@ -232,8 +234,9 @@ static void check_refused(void)
         ROW(size, right.size - 1, "size: expected the 258 bytes that were written, got 257"),
         ROW(saved, wide.saved, "memory: channels: expected 4 as of layer \"first\", got 3"),
         ROW(saved, plain.saved, "memory: activation: expected 0 as of layer \"first\", got 1"),
+        ROW(saved, clamped.saved, "memory: eps_mode: expected 1 as of layer \"first\", got 0"),
         ROW(at, 12, NULL),
-        ROW(change, 3, "memory: version: expected 1, got 2"),
+        ROW(change, 3, "memory: version: expected 2, got 1"),
         ROW(change, 1, "memory: expected what sbn_saved_store has written, got other"),
         ROW(at, 112, NULL),
         ROW(change, 1, "memory: replica 0: expected a mask of the CPU form of kernels, got one"),
@@ -267,14 +270,49 @@ static void check_refused(void)
     expect(WITH_FAILURE(WRAP_WRITE, 1, sbn_saved_load(target, bytes, size)), CL_OUT_OF_RESOURCES,
            "", "a mask that cannot be written");
     /* Frozen, and of another pass, place and count. */
-    ++bytes[SBN_SAVED_PASS - 4], ++bytes[SBN_SAVED_PASS], ++bytes[SBN_SAVED_PASS + 4], ++bytes[80];
+    ++bytes[SBN_SAVED_PASS - 12], ++bytes[SBN_SAVED_PASS], ++bytes[SBN_SAVED_PASS + 4], ++bytes[80];
     must(sbn_saved_load(target, bytes, size), "sbn_saved_load");
     must(sbn_saved_store(target, again, ROOM, &size), "sbn_saved_store");
     tap_ok(memcmp(again, bytes, size) == 0, "what is loaded is stored as it was");
     sbn_saved_destroy(target);
     fixture_end(wide.layer, wide.saved);
     fixture_end(plain.layer, plain.saved);
+    fixture_end(clamped.layer, clamped.saved);
     fixture_die(&l);
+}
+
+/* A slope counts as the float to which it is rounded, where it is used. */
+static void check_slopes(void)
+{
+    static const struct {
+        sbn_activation activation;
+        double of, into;
+        const char *words;
+    } cases[] = {
+        {SBN_LEAKY_RELU, 0.25, 0.25 + 1e-12, ""},
+        {SBN_LEAKY_RELU, 0.25, 0.5, "memory: slope: expected 0.5 as of layer \"first\", got 0.25"},
+        {SBN_LEAKY_RELU, 1e-60, -1e-60, "memory: slope: expected -0 as of layer \"first\", got 0"},
+        {SBN_RELU, 0.25, 0.5, ""},
+    };
+    sbn_group *group = fixture_group(queue, 1, SBN_FORM_CPU);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        sbn_batchnorm_config as = {.name = "first",
+                                   .channels = CHANNELS,
+                                   .residual = 1,
+                                   .activation = cases[i].activation,
+                                   .slope = cases[i].of};
+        const life from = fixture_live(group, as);
+        as.slope = cases[i].into;
+        const life into = fixture_live(group, as);
+        size_t size = 0;
+        must(sbn_forward(from.layer, &shard, from.saved, 0, NULL), "sbn_forward");
+        must(sbn_saved_store(from.saved, bytes, ROOM, &size), "sbn_saved_store");
+        expect(sbn_saved_load(into.saved, bytes, size),
+               *cases[i].words ? SBN_INVALID_ARGUMENT : SBN_SUCCESS, cases[i].words, "a slope");
+        fixture_end(from.layer, from.saved);
+        fixture_end(into.layer, into.saved);
+    }
+    must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 
 /* Whether rank 1 loads its second pass. */
@@ -323,6 +361,7 @@ void checks(void)
     shard.residual = shard.dy;
     check_bytes_of_two_passes();
     check_refused();
+    check_slopes();
     ranks_same_bits(&device, train_from_bytes, "backward from bytes");
     check_disagreement();
     slice_close(&batch);
