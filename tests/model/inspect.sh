@@ -78,6 +78,11 @@ check 'JSON: two files' [ "$(grep -c '"file": ' "$work/out")" -eq 2 ]
 inspect 1 --json - "$data/network_f32.safetensors" "$work/none"
 check 'JSON: none, if one cannot be read' [ ! -s "$work/out" ]
 
+odd=$(printf '%s/\303\244\377 \303' "$work")
+cp "$data/network_f32.safetensors" "$odd"
+inspect 0 --json - "$odd"
+check 'JSON: what is not UTF-8 in a name is not shown' grep -q '"file": "/.*/\\u00E4? ?"' "$work/out"
+
 printf '\002\000\000\000\000\000\000\000{}' > "$work/empty"
 inspect 0 "$work/empty"
 check 'a file without layers' grep -q 'no layer with running statistics' "$work/out"

@@ -9,6 +9,7 @@
 
 #include <syncbn.h>
 
+#include "base/text.h"
 #include "syncbn/safe_text.h"
 
 /* A file that is removed where the program ends for want of memory; NULL: none. */
@@ -41,8 +42,16 @@ json_t *json_number_or_name(double value)
 
 json_t *json_text(const char *text)
 {
-    json_t *string = json_string(text);
-    return string ? string : json_string("");
+    char *valid = strcpy(allocate_or_exit(strlen(text) + 1), text);
+    for (char *at = valid; *at;) {
+        uint32_t character;
+        const size_t length = sbn__utf8_decode(at, strnlen(at, 4), &character);
+        *at = length ? *at : '?';
+        at += length ? length : 1;
+    }
+    json_t *string = json_string(valid);
+    free(valid);
+    return string;
 }
 
 static int fail(const json_output *out, int why)

@@ -35,7 +35,7 @@ int json_output_write(json_output *out, json_t *report);
 /* NaN and infinities become strings. */
 json_t *json_number_or_name(double value);
 
-/* A driver's string; "" if it is not UTF-8. */
+/* A driver's string, or a file's name: "?" for each byte that is not UTF-8. */
 json_t *json_text(const char *text);
 
 /* An earlier file of this name stays as it was where nothing has been written. */
