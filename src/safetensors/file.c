@@ -82,9 +82,11 @@ static int read_header(sbn_tensor_file *file)
         return sbn__fail_memory("a file's header");
     file->data = 8 + length;
     status = read_at(file, 8, file->text, (size_t)length);
-    return status ? status
-                  : sbn__tensor_header_parse(&file->header, file->text, (size_t)length,
-                                             size - file->data, file->path);
+    if (status)
+        return status;
+    status = sbn__tensor_header_parse(&file->header, file->text, (size_t)length, size - file->data,
+                                      file->path);
+    return *file->text == '{' ? status : refuse(file, status, size);
 }
 
 int sbn__tensor_file_open(sbn_tensor_file *file, const char *path)

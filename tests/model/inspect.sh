@@ -93,6 +93,13 @@ check 'a cut file' grep -q '^syncbn: .*/cut: its header is said to have 3 bytes,
 # What is no safetensors is named for what it is.
 tar -cf "$work/file.tar" -C "$data" folded.safetensors
 dd if=/dev/zero of="$work/zeros" bs=100 count=1 2> /dev/null
+# These begin with what may be a header's length: gzip's without a name and a time, a name of one letter.
+{ printf '\037\213\010\000\000\000\000\000\000\003'; head -c 600000 /dev/zero; } > "$work/piped.gz"
+cp "$data/folded.safetensors" "$work/a"
+tar -cf "$work/a.tar" -C "$work" a
+printf '\002\000\000\000\000\000\000\000[]' > "$work/array"
+inspect 1 "$work/array"
+check 'of another one what is wrong is said' grep -q '/array: its header does not begin with {$' "$work/err"
 convert='convert it with safetensors.torch.save_file'
 zip='PK\003\004\000\000\010\010\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
 # FILE|BYTES|KIND; %z stands for the head of an archive's first file, - for a file that is there.
@@ -138,7 +145,9 @@ short|hi ~|a text
 cut|abc \\360\\237\\230|a text
 scripts|\\337\\277 and \\364\\217\\277\\277 beside them\\n|a text
 blank|  \\t \\n\\r  \\n  \\n|a text
+piped.gz|-|a file compressed by gzip
 file.tar|-|a tar archive
+a.tar|-|a tar archive
 zeros|-|a file that begins with zeros
 KINDS
 # Bytes that are no UTF-8, and control characters that no text has.
