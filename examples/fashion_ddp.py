@@ -184,6 +184,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", default="/usr/share/datasets/fashion-mnist")
     options = parser.parse_args()
+    if options.images < 2 and not options.verify:
+        parser.error("--images 1 leaves each process one value in the dense layer; it needs 2")
     read(options.data, "t10k")  # here what is missing is said once
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     if "MASTER_PORT" not in os.environ:

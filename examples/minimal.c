@@ -119,5 +119,9 @@ int main(void)
         clReleaseCommandQueue(queues[r]);
     }
     clReleaseContext(context);
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("writing the results");
+        return 1;
+    }
     return 0;
 }

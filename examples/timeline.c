@@ -174,7 +174,10 @@ int main(int argc, char **argv)
     cl_device_id device = NULL;
     cl_int code;
     struct bench b = {0};
-    if (argc > 1 && !((latency = atof(argv[1])) > 0 && latency <= 60000)) {
+    char none[] = "", *end = none;
+    if (argc > 1)
+        latency = strtod(argv[1], &end);
+    if (argc > 2 || *end || !(latency > 0 && latency <= 60000)) {
         fprintf(stderr, "usage: timeline [MILLISECONDS], above 0, at most 60000\n");
         return 2;
     }
@@ -251,5 +254,9 @@ int main(int argc, char **argv)
     clReleaseProgram(program);
     clReleaseCommandQueue(b.queue);
     clReleaseContext(context);
+    if (fflush(stdout) || ferror(stdout)) {
+        perror("timeline: writing the results");
+        return 1;
+    }
     return 0;
 }

@@ -184,6 +184,7 @@ int main(int argc, char **argv)
 
     if (options.list) {
         list_devices(found, count);
+        must_print();
         ranks_end();
         return 0;
     }
@@ -217,6 +218,7 @@ int main(int argc, char **argv)
     model_close(&model);
     dataset_free(&sets[0]);
     dataset_free(&sets[1]);
+    must_print();
     ranks_end();
     return status;
 }

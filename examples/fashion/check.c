@@ -28,6 +28,12 @@ _Noreturn void fail(const char *format, ...)
     exit(1);
 }
 
+void must_print(void)
+{
+    if (fflush(stdout) || ferror(stdout))
+        fail("standard output cannot be written");
+}
+
 void must_cl(cl_int status, const char *doing)
 {
     if (status != CL_SUCCESS)

@@ -19,6 +19,9 @@ extern void (*when_failed)(void);
 /* Writes a sentence, with the program's name before it. */
 void complain(const char *format, va_list arguments);
 
+/* What was printed has been written; asked before the program ends well. */
+void must_print(void);
+
 void must_cl(cl_int status, const char *doing);
 void must_blas(int status, const char *doing);
 void must_sbn(int status, const char *doing);

@@ -122,6 +122,7 @@ struct options options_parse(int argc, char **argv)
 
         if (!strcmp(argv[i], "--help")) {
             fputs(help, stdout);
+            must_print();
             ranks_end();
             exit(0);
         } else if (!strcmp(argv[i], "--list")) {
@@ -145,5 +146,7 @@ struct options options_parse(int argc, char **argv)
     /* The dense block has one value per image and channel: alone it has no spread. */
     if (options.batch < 2 && !options.verify)
         refuse("--batch 1 leaves per-replica statistics one value in the dense layer; they need 2");
+    if (options.replicas * options.batch < 2)
+        refuse("--replicas 1 with --batch 1 leaves the dense layer one value; statistics need 2");
     return options;
 }

@@ -430,6 +430,11 @@ with tap.part("the end"):
     )
     told = "OpenCL: expected a driver for this machine's CPU, got none" in ended.stderr
     tap.ok(told, "no OpenCL driver", ended.stderr)
+    example = Path(__file__).parents[2] / "examples/fashion_ddp.py"
+    command = [sys.executable, example, "--images", "1"]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    told = ended.stderr.endswith("one value in the dense layer; it needs 2\n")
+    tap.ok(told and ended.returncode == 2, "the example refuses single images", ended)
     mesa = "/etc/OpenCL/vendors/rusticl.icd"
     if os.path.exists(mesa):
         ended = run_apart(

@@ -29,6 +29,11 @@ check_run 'a training with a gnuplot that fails' env PATH="$work/bin:$PATH" \
     "$demo" --steps 2 --replicas 2 --data "$work/images" --out "$work/curves"
 it_says '\.csv \(no picture: gnuplot failed\)'
 it_says '^Synchronising 2 replicas'
+[ ! -w /dev/full ] || for option in --list --help "--steps=1 --replicas=2 --data=$work/images --out=$work/curves"; do
+    "$demo" $option > /dev/full 2> "$work/out"
+    check "${option%% *} that cannot be written: status $?" [ $? -eq 1 ]
+    it_says '^train_fashion: standard output cannot be written$'
+done
 
 # refuses STATUS WORDS OPTIONS...: one sentence with the words, that status, and nothing else.
 refuses() {
@@ -42,6 +47,8 @@ refuses() {
 refuses 2 "unknown option '--epoch'" --epoch 1
 refuses 2 '--steps takes a whole number' --steps x
 refuses 2 '--steps needs a value' --steps
+refuses 2 '--batch 1 leaves per-replica statistics one value' --batch 1
+refuses 2 'leaves the dense layer one value' --verify --replicas 1 --batch 1
 refuses 2 'at most 16384' --replicas 256 --batch 4096
 refuses 2 '--devices takes auto, all, cpu, gpu, accelerator or numbers' --devices fpga
 refuses 2 '--devices names 4000000000, but there are only' --devices 4000000000
