@@ -140,9 +140,9 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * NaN; with constant statistics dx is NaN where dy is. If dy (x - mean), or over up to 256 elements its
  * sum or that of dy less their mean, overflows a float, weight_grad and dx of that channel are NaN,
  * too. If invstd^2 sum(dy (x - mean)) / n does, or, without from_output, weight invstd times that, dx of that
- * channel is NaN or Inf. Without values in the whole group the gradients are zero. On
- * out-of-order queues, and in host memory that is copied, end a pass that accumulates
- * gradients before you begin another that adds to the same buffers.
+ * channel is NaN or Inf; so is dx of an element whose last term overflows. Without values in the whole
+ * group the gradients are zero. On out-of-order queues, and in host memory that is copied, end a pass that
+ * accumulates gradients before you begin another that adds to the same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
  * layer's, and for other shapes than those of the forward pass. Where an error of sbn_forward

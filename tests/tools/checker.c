@@ -173,6 +173,54 @@ static void check_sign(queues *r)
     trial_free(&t);
 }
 
+/*
+ * Gradients of products and sums that overflow a float in some channels and replicas: what is not finite is
+ * accepted there and nowhere else.
+ */
+static void check_overflows(queues *r)
+{
+    static const char *const lines[] = {"mb16ic8il5,grad=largest",
+                                        "mb16ic8il5,data=constant,grad=largest",
+                                        "mb64ic8,r8,grad=largest",
+                                        "mb64ic8,r8,grad=largest,eps=1e6,clamp",
+                                        "mb64ic8,r8,grad=largest,frozen",
+                                        "mb4ic4,f16,r2,data=wide",
+                                        "mb2ic4,output,grad=largest,seed75",
+                                        "mb4ic4ih14iw14,r2,data=huge,grad=exact",
+                                        "mb4ic4ih16iw16,relu,data=largest,grad=largest,seed7"};
+    static const output_id gradients[] = {OUT_DX, OUT_WEIGHT_GRAD, OUT_BIAS_GRAD};
+    static const float wrong[] = {NAN, INFINITY, -INFINITY};
+    char error[RUNNER_ERROR] = "";
+    for (size_t n = 0; n < sizeof lines / sizeof *lines; ++n) {
+        trial t;
+        trial_make(&t, lines[n], 1);
+        const int right = !trial_run(&t, r, error) && judged(&t).ok;
+        struct outputs *const apart = t.out.apart;
+        tap_ok(right, "%s is accepted%s", lines[n], error);
+        t.out.apart = NULL;
+        for (size_t i = 0; i < 9 && right; ++i) {
+            output *o = &t.out.of[gradients[i / 3]], saved = *o;
+            size_t planted = 0;
+            o->data = malloc(sizeof *o->data * o->count);
+            if (!o->data)
+                abort();
+            for (size_t k = 0; k < o->count; ++k) {
+                /* Near the largest float Inf is right, too. */
+                const int is_usual = fabsf(saved.data[k]) < 0x1.fep127f;
+                planted += (size_t)is_usual;
+                o->data[k] = is_usual ? wrong[i % 3] : saved.data[k];
+            }
+            const size_t refused = judged(&t).of[gradients[i / 3]].failures;
+            tap_ok(refused == planted, "%s %g in place of %zu finite values: %zu are refused",
+                   output_names[gradients[i / 3]], (double)wrong[i % 3], planted, refused);
+            free(o->data);
+            *o = saved;
+        }
+        t.out.apart = apart;
+        trial_free(&t);
+    }
+}
+
 /* Of a forward and a backward pass of two layers, each wait for the one or the other layer fails in turn. */
 static void check_waits(queues *r)
 {
@@ -199,6 +247,7 @@ int main(void)
     for (size_t i = 0; i < sizeof problems / sizeof *problems; ++i)
         check(r, problems[i].line, problems[i].off);
     check_sign(r);
+    check_overflows(r);
     check_waits(r);
     queues_close(r);
     return tap_done();

@@ -1,6 +1,7 @@
 /* The reduction's stated bound; derived in bounds.h. */
 #include "check/bounds.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "check/elements.h"
@@ -143,6 +144,7 @@ static void gradient_bounds(const float *x, const float *dy, size_t plane,
         }
         double dy_error = b.k * BOUND_UNIT * e_sum + (double)b.n * BOUND_CUT_GRADIENT;
         sums->dy += dy_error;
+        sums->may_be_nan |= fmax(fmax(e_sum, d_sum), fmax(ed_sum, g * d_sum)) > FLT_MAX;
         sums->dy_centered += (b.k + 2) * BOUND_UNIT * (ed_sum + g * d_sum) +
                              BOUND_UNIT * fabs(ch->mean) * dy_error +
                              (double)b.n * (BOUND_CUT_GRADIENT + BOUND_UNDERFLOW);
@@ -165,6 +167,7 @@ static void backward_bounds(const problem *p, const placement *g, const inputs *
         gradient_sums *local = &ref->local_bound[c * g->replicas + r];
         bound->all.dy += local->dy;
         bound->all.dy_centered += local->dy_centered;
+        bound->all.may_be_nan |= local->may_be_nan;
         local->dy_centered += bound->mean * fabs(ref->local[c * g->replicas + r].dy);
     }
     bound->all.dy_centered += bound->mean * fabs(ch->all.dy);

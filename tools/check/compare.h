@@ -30,7 +30,8 @@
  * interval on the result's side.
  *
  * Not-finite values: where the reference is NaN the output must be; where it
- * is an infinity the output must be that infinity or NaN. Exact data, whose
+ * is an infinity the output must be that infinity or NaN. weight_grad may be NaN, and dx
+ * NaN or Inf, where floats on the way to them may overflow, as pass.h says. Exact data, whose
  * sums need no rounding, must give the correctly rounded mean, variance and
  * sum of dy: tolerance 0. So must a recomputed y the bits of y.
  */

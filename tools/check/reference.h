@@ -17,6 +17,7 @@
 typedef struct gradient_sums {
     double dy;          /* sum of dy */
     double dy_centered; /* sum of dy (x - mean) */
+    int may_be_nan;     /* of bounds: on the way to dy_centered a float may overflow */
 } gradient_sums;
 
 /* How far the library may be from a channel's numbers: see bounds.h. */
@@ -31,8 +32,7 @@ typedef struct reference_channel {
     double mean,
         var; /* biased; NaN when the channel holds a NaN or an infinity, the mean by IEEE */
     double invstd;
-    int clamped;    /* eps replaced the variance: no gradient passes through it */
-    int may_be_nan; /* its gradients, beside 0: the variance and products of dy are beyond float */
+    int clamped; /* eps replaced the variance: no gradient passes through it */
     gradient_sums all;
     double running_mean, running_var; /* after the forward pass */
     channel_bounds bound;
