@@ -102,11 +102,13 @@ typedef struct sbn_layer_info {
     const char *type; /* of running_mean, as in the file: "F32" */
     int affine;       /* 1: there is a weight or a bias */
     int tracked;      /* 1: there is a num_batches_tracked */
+    int has_weight;   /* 1: there is a weight */
+    int has_bias;     /* 1: there is a bias */
 } sbn_layer_info;
 
 #define SBN_LAYER_INFO_INIT \
     { \
-        sizeof(sbn_layer_info), NULL, 0, NULL, 0, 0 \
+        sizeof(sbn_layer_info), NULL, 0, NULL, 0, 0, 0, 0 \
     }
 
 /*

@@ -89,7 +89,8 @@ static void check_checkpoint(void)
            "two layers with running statistics");
     expect(sbn_checkpoint_layer(checkpoint, 1, &layer), SBN_SUCCESS, "", "the second");
     tap_ok(strcmp(layer.name, "4.1") == 0 && layer.channels == 6 &&
-               strcmp(layer.type, "F16") == 0 && layer.affine && layer.tracked,
+               strcmp(layer.type, "F16") == 0 && layer.affine && layer.tracked &&
+               layer.has_weight && layer.has_bias,
            "4.1: 6 channels of F16");
     RIGHT(sbn_checkpoint_read(checkpoint, 1, weight, NULL, mean, var, &batches));
     tap_ok(batches == 3 && weight[0] >= 0.5f && weight[5] <= 1.5f && var[0] > 0,
@@ -115,15 +116,16 @@ static void check_checkpoint(void)
     must(sbn_checkpoint_create(file_network_path, &checkpoint), "create");
     layer.size = sizeof layer;
     must(sbn_checkpoint_layer(checkpoint, 0, &layer), "get");
-    tap_ok(sbn_checkpoint_size(checkpoint) == 2 && *layer.name == '\0' && layer.affine,
-           "a network that is a layer itself");
+    tap_ok(sbn_checkpoint_size(checkpoint) == 2 && *layer.name == '\0' && layer.affine &&
+               layer.has_weight && !layer.has_bias,
+           "a network that is a layer itself, with a weight and no bias");
     expect(sbn_checkpoint_read(checkpoint, 0, weight, NULL, mean, var, NULL), SBN_KEY_MISMATCH,
            "\"weight\"|of shape [1], got F16 of [2]", "whose weight has another shape");
     must(sbn_checkpoint_read(checkpoint, 1, NULL, NULL, mean, NULL, NULL), "read");
     must(sbn_checkpoint_read(checkpoint, 1, weight, var, NULL, NULL, &batches), "read");
     must(sbn_checkpoint_layer(checkpoint, 1, &layer), "get");
-    tap_ok(!layer.affine && weight[0] == 1 && weight[1] != 1 && var[0] == 0 && isnan(mean[0]) &&
-               batches == 0,
+    tap_ok(!layer.affine && !layer.has_weight && !layer.has_bias && weight[0] == 1 &&
+               weight[1] != 1 && var[0] == 0 && isnan(mean[0]) && batches == 0,
            "a layer without weight, bias and count: 1, 0, none");
     sbn_checkpoint_destroy(checkpoint);
 }

@@ -51,6 +51,21 @@ check 'JSON: what is not finite' grep -q '"not_finite": 2' "$work/out"
 
 inspect 1 "$data/folded.safetensors"
 check 'statistics without a count of batches' grep -q '^conv.norm .* ! never trained: no batches tracked$' "$work/out"
+# A weight without a bias, and the reverse: what is not there is not shown.
+one() { # NAME OFFSET
+    printf '"%s":{"dtype":"F32","shape":[1],"data_offsets":[%d,%d]}' "$1" "$2" $(($2 + 4))
+}
+for name in weight bias; do
+    header="{$(one a.$name 0),$(one a.running_mean 4),$(one a.running_var 8)}"
+    printf "\\$(printf %03o ${#header})\000\000\000\000\000\000\000%s\000\000\000\077\000\000\000\077\000\000\000\077" \
+        "$header" > "$work/some"
+    shown=-
+    [ $name = bias ] || shown='0.5 ... 0.5'
+    inspect 0 "$work/some"
+    check "with a $name alone, the weight" line "a 1 F32 $shown 0.5 ... 0.5 0.5 ... 0.5 -"
+    inspect 0 --json - "$work/some"
+    check 'JSON: what there is alone' [ "$(grep -oE '"(weight|bias)": ' "$work/out")" = "\"$name\": " ]
+done
 # A right-to-left override, a C1 control character, an isolate, an e, a face of four bytes.
 header='{"a\u202e\u009b\u2066\u00e9\ud83d\ude00.running_mean":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a\u202e\u009b\u2066\u00e9\ud83d\ude00.running_var":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}'
 printf "\\$(printf %03o ${#header})\000\000\000\000\000\000\000%s123456789012" "$header" > "$work/bidi"

@@ -157,7 +157,7 @@ static void print_layer(const layer_report *r, int width)
         snprintf(batches, sizeof batches, "%lld", (long long)r->batches);
     print_padded(*r->layer.name ? r->layer.name : "(the network)", width);
     printf("  %8zu  %-4s  %-22s  %-22s  %-22s  %8s", r->layer.channels, r->layer.type,
-           range_text(weight, &r->range[WEIGHT], r->readable && r->layer.affine),
+           range_text(weight, &r->range[WEIGHT], r->readable && r->layer.has_weight),
            range_text(mean, &r->range[MEAN], r->readable),
            range_text(var, &r->range[VAR], r->readable), batches);
     for (size_t i = 0; i < json_array_size(r->problems); ++i) {
@@ -179,14 +179,15 @@ static json_t *range_json(const tensor_range *range, int there)
 /* Takes the problems over. */
 static json_t *layer_json(const layer_report *r)
 {
-    const int affine = r->readable && r->layer.affine;
+    const int has_weight = r->readable && r->layer.has_weight;
+    const int has_bias = r->readable && r->layer.has_bias;
     json_t *batches = NULL;
     if (r->readable)
         batches = r->layer.tracked ? json_integer(r->batches) : json_null();
     return json_pack("{s:o, s:I, s:o, s:o*, s:o*, s:o*, s:o*, s:o*, s:o}", "name",
                      json_text(r->layer.name), "channels", (json_int_t)r->layer.channels, "type",
-                     json_text(r->layer.type), "weight", range_json(&r->range[WEIGHT], affine),
-                     "bias", range_json(&r->range[BIAS], affine), "running_mean",
+                     json_text(r->layer.type), "weight", range_json(&r->range[WEIGHT], has_weight),
+                     "bias", range_json(&r->range[BIAS], has_bias), "running_mean",
                      range_json(&r->range[MEAN], r->readable), "running_var",
                      range_json(&r->range[VAR], r->readable), "num_batches_tracked", batches,
                      "problems", r->problems);
