@@ -12,7 +12,10 @@ export POCL_DEVICES
 
 "$SYNCBN" devices | grep -q '^     usable$' || skip_all 'there is no usable OpenCL device'
 
+"$SYNCBN" tune --help > "$work/out"
+it_says 'in 7 to 1024 rounds'
 "$SYNCBN" bench --help > "$work/help"
+check 'so of bench' grep -q 'in 7 to 1024 rounds' "$work/help"
 for seconds in x -1 inf; do
     check "--seconds $seconds" refuses "--seconds $seconds: expected a number from 0" bench --seconds $seconds
 done
@@ -73,6 +76,24 @@ kind separate unordered '"residual": true' mb4ic8ih6iw7,relu,add,last
 kind 'from x' unordered '"from_output": true' mb4ic8ih6iw7,leaky,output mb4ic8ih6iw7,output,last
 kind dense 'unordered|onednn|separate' '"views": true' mb4ic8ih6iw7,pitch5 \
     mb4ic8ih5iw5,f16,last,pitch1 mb4ic8ih6iw7,relu,add,pitch64
+# Bytes, and those of copies, are what a pass moves: "f32" moves floats beside a type of two bytes.
+cat > "$work/moved.py" << 'EOF'
+import json, sys
+
+moves = {"copy": 2, "forward": 4, "backward": 6, "evaluate": 3}
+for problem in json.load(open(sys.argv[1]))["problems"]:
+    series = problem["series"]
+    copy = [s for s in series if s["contender"] == problem["fastest_copy"]][0]["seconds"]["median"]
+    for s in series:
+        bytes = moves[s["pass"]] * problem["bytes"] * (2 if s["contender"] == "f32" else 1)
+        seconds = s["seconds"]["median"]
+        share = copy / seconds * bytes / (2 * problem["bytes"])
+        for got, right in (s["gb_per_s"], 1e-9 * bytes / seconds), (s["share_of_copy"]["median"], share):
+            if abs(got / right - 1) > 1e-9:
+                sys.exit(f"{s['contender']} {s['pass']}: got {got}, expected {right}")
+EOF
+check 'a problem of one round in f16' run 0 bench --repeats 1 --json "$work/one" mb4ic8ih6iw7,f16,add
+check_run 'speeds and shares of all contenders' "$PYTHON" "$work/moved.py" "$work/one"
 check 'problems that only the library is measured by' run 0 bench --repeats 1 mb64ic8ih3iw3,last,clamp,eps=0.5 \
     mb64ic8ih3iw3,last,data=nan mb64ic8ih3iw3,relu,add,data=nan
 check 'all are right' [ "$(grep -c ': results right$' "$work/out")" -eq 3 ]

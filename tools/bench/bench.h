@@ -37,8 +37,8 @@ const char *bench_refuses(const problem *p);
 /* Always fills `result`, which is too large for a stack. */
 void bench_run(const bench *b, const problem *p, bench_result *result);
 
-/* Bytes that a pass must at least move. */
-double bench_bytes(const bench_result *result, bench_pass pass);
+/* Bytes that the pass of a series must at least move. */
+double bench_bytes(const bench_result *result, const series *s);
 
 /*
  * The share of the copy's speed of a series, by the quotients of each round: 1 is as fast as

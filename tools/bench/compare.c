@@ -19,15 +19,21 @@ static double moves_of(const bench_result *result, bench_pass pass)
     return moves[pass] + (result->residual && pass != BENCH_COPY);
 }
 
-double bench_bytes(const bench_result *result, bench_pass pass)
+/* How many times as large as the problem's its tensors are: "f32" stands beside types of two bytes. */
+static double size_of(const series *s)
 {
-    return moves_of(result, pass) * (double)result->bytes;
+    return strcmp(s->of->name, "f32") == 0 ? 2 : 1;
+}
+
+double bench_bytes(const bench_result *result, const series *s)
+{
+    return moves_of(result, s->pass) * size_of(s) * (double)result->bytes;
 }
 
 spread bench_share_of_copy(const bench_result *result, const series *s)
 {
     const series *copy = find(result, result->copy, BENCH_COPY);
-    const double moves = moves_of(result, s->pass) / moves_of(result, BENCH_COPY);
+    const double moves = moves_of(result, s->pass) * size_of(s) / moves_of(result, BENCH_COPY);
     double shares[SPREAD_MAX];
     for (size_t i = 0; i < result->rounds; ++i)
         shares[i] = copy->seconds[i] / s->seconds[i] * moves;

@@ -21,7 +21,7 @@ static const char help[] =
     "  --build-options TEXT  for the OpenCL compiler, of the library's kernels\n"
     "  --file FILE           problems, one a line; # begins a comment, and what\n"
     "                        stands behind a problem is not looked at\n"
-    "  --seconds S           to measure each problem (2), at least 7 rounds\n"
+    "  --seconds S           to measure each problem (2), in 7 to 1024 rounds\n"
     "  --repeats N           so many rounds instead, 1 to 1024\n"
     "  --json FILE           also writes all numbers to FILE, or, if it is -, to standard\n"
     "                        output and nothing else there\n"
@@ -68,7 +68,7 @@ static const char *const builtin[] = {
 static void print_series(const bench_result *result, const series *s)
 {
     spread t = spread_of(s->seconds, result->rounds);
-    double bytes = bench_bytes(result, s->pass);
+    double bytes = bench_bytes(result, s);
     printf("  %-9s %-20s %9.3f ms  [%.3f %.3f]  %7.2f GB/s", bench_pass_names[s->pass], s->of->name,
            1e3 * t.median, 1e3 * t.quartile1, 1e3 * t.quartile3, 1e-9 * bytes / t.median);
     if (s->pass != BENCH_COPY) {
@@ -156,7 +156,7 @@ static json_t *series_json(const bench_result *result, const series *s)
     return json_pack("{s:s, s:s, s:o, s:o*, s:o, s:o}", "contender", s->of->name, "pass",
                      bench_pass_names[s->pass], "seconds", spread_json(seconds), "returned",
                      returned.count ? spread_json(returned) : NULL, "gb_per_s",
-                     json_number_or_name(1e-9 * bench_bytes(result, s->pass) / seconds.median),
+                     json_number_or_name(1e-9 * bench_bytes(result, s) / seconds.median),
                      "share_of_copy", spread_json(bench_share_of_copy(result, s)));
 }
 
