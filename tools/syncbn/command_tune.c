@@ -16,10 +16,10 @@ static const char help[] =
     "\n"
     "  --devices LIST  numbers of `syncbn devices`, as 0,1; or cpu, gpu, accelerator:\n"
     "                  every usable one of this type (every usable device)\n"
-    "  --form FORM     of the kernels: auto, cpu or gpu\n"
+    "  --form FORM     of the kernels, for all problems: auto, cpu or gpu\n"
     "  --file FILE     problems, one a line; # begins a comment, and what stands behind\n"
     "                  a problem is not looked at\n"
-    "  --seconds S     to compare two plans on a problem (0.5), at least 7 rounds\n"
+    "  --seconds S     to compare two plans on a problem (0.5), in 7 to 1024 rounds\n"
     "  --forget        removes what is kept, and measures nothing\n"
     "  --json FILE     also writes all numbers to FILE, or, if it is -, to standard\n"
     "                  output and nothing else there\n"
@@ -40,6 +40,13 @@ static const char *const builtin[] = {
 
 static int settle(command_options *o)
 {
+    char line[PROBLEM_LINE];
+    for (size_t i = 0; i < o->list.count; ++i) {
+        problem_print(&o->list.problems[i], line, sizeof line);
+        if (o->list.problems[i].form != o->form)
+            return usage_error("%s cannot be tuned: expected the form of all problems by --form",
+                               line);
+    }
     return o->list.count > TUNER_PROBLEMS
                ? usage_error("expected at most %d problems, got %zu", TUNER_PROBLEMS, o->list.count)
                : bench_command.settle(o);
