@@ -61,6 +61,8 @@ if [ -n "$library" ]; then
 fi
 : > "$work/missing/some.icd"
 does_not_load 'a file without a name' "$work/missing" "$work/missing/some.icd names no driver: it is empty"
+rm "$work/missing/some.icd" && mkdir "$work/missing/some.icd"
+does_not_load 'a folder for a file' "$work/missing" "$work/missing/some.icd names no driver: Is a directory"
 
 if only pocl; then
     devices 1 'PoCL without a folder to write to' "$work/vendors" -u POCL_CACHE_DIR -u XDG_CACHE_HOME HOME=/proc

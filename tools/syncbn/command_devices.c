@@ -49,7 +49,8 @@ static int file_fault(const char *path)
     char line[1024] = "";
     FILE *file = fopen(path, "r");
     if (!file || !fgets(line, sizeof line, file)) {
-        printf("%s names no driver: %s\n", path, file ? "it is empty" : strerror(errno));
+        printf("%s names no driver: %s\n", path,
+               file && !ferror(file) ? "it is empty" : strerror(errno));
         if (file)
             fclose(file);
         return 1;
