@@ -90,6 +90,26 @@ for other in tap digests; do
     check "JSON and --$other on one output" \
         refuses "--json - and --$other both write to standard output" check --json - --$other mb2ic2
 done
+# A NUL, or a CR that ends no line, would hide what stands behind it; what stands behind a problem is check's alone.
+for line in 'mb8ic8\rmb9ic9,nonsense\r|carriage return' 'mb8ic8\000mb9ic9\n|NUL' '# one\rmb8ic8\r\n|carriage return'; do
+    printf "mb2ic2\r\n${line%|*}" > "$work/list"
+    check "a list with a ${line#*|} in a line" refuses \
+        "$work/list:2: expected a line of text, got one with a ${line#*|} in it" check --file "$work/list"
+done
+printf 'mb2ic2 the first layer,\n%02000d\n' 1 > "$work/list"
+for command in bench tune; do
+    check "$command: a line with words, and one that is too long" refuses \
+        "$work/list:2: the line is longer than 1023 characters" $command --file "$work/list"
+done
+check 'check: words that are no digests' refuses "$work/list:1: \"the\" is no digest..." check --file "$work/list"
+echo mb4ic4 > "$work/other"
+for command in check bench tune; do
+    echo mb2ic2 > "$work/list"
+    check "$command: the report in place of the list" refuses \
+        "--json $work/./list: expected a file for the report, or - for standard output, got a list that --file names" \
+        $command --json "$work/./list" --file "$work/other" --file "$work/list"
+    check 'which stays' [ "$(cat "$work/list")" = mb2ic2 ]
+done
 
 # JSON, in all commands. inspect needs no device.
 if "$SYNCBN" devices | grep -q '^     usable$'; then
@@ -188,6 +208,9 @@ if [ "$commands" != 'devices inspect' ]; then
         check "--$format: what a compiler says is a comment" run 1 check --$format --build-options '-Dfor=(' mb2ic2
         check 'all of it' [ "$(grep -cv -e '^#' -e '^1\.\.1$' -e '^not ok 1 - ' "$work/out")" -eq 0 ]
     done
+    check 'the line that repeats a failure' run 1 check --build-options "-Dfor=( -DIT=it's" mb2ic2
+    check 'quotes an apostrophe' grep -qF "again: syncbn check --devices $("$SYNCBN" check --tap mb2ic2 |
+        sed -n 's/^# device \([0-9]*\): .*/\1/p' | paste -sd,) --build-options '-Dfor=( -DIT=it'\\''s' mb2ic2" "$work/out"
     "$SYNCBN" check --digests mb2ic2 | sed "s/mb2/mb$(printf %01000d 2)/" > "$work/long"
     check 'digests behind a problem as long as one may be' run 0 check --file "$work/long"
     check 'are compared' grep -q '1 with the recorded bits' "$work/out"

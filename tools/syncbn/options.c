@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "check/words.h"
 
@@ -141,7 +142,8 @@ static int add(problem_list *list, const char *line, const char *words, const ch
  * Adds the operands of a command line, up to NULL; where there is none and no file was `listed`, the
  * command's own problems, up to NULL.
  */
-static int add_operands(problem_list *list, char **operands, int listed, const char *const *builtin)
+static int add_operands(problem_list *list, char **operands, size_t listed,
+                        const char *const *builtin)
 {
     const char *const *line = listed || *operands ? (const char *const *)operands : builtin;
     int failed = 0;
@@ -150,28 +152,40 @@ static int add_operands(problem_list *list, char **operands, int listed, const c
     return failed;
 }
 
-/* Adds a file's problems; a line may have digests behind the problem (digests.h). */
-static int read_problems(problem_list *list, const char *file)
+/* Adds the problem of a line of `size` characters, if it has one. What stands behind a CR or NUL would not be seen. */
+static int add_line(problem_list *list, char *line, size_t size, int has_digests, const char *file,
+                    int number)
 {
-    char line[PROBLEM_LINE + DIGESTS_TEXT];
+    size -= size > 0 && line[size - 1] == '\n';
+    size -= size > 0 && line[size - 1] == '\r';
+    line[size] = 0;
+    const size_t text = strcspn(line, "\r");
+    if (text < size)
+        return usage_error("%s:%d: expected a line of text, got one with a %s in it", file, number,
+                           line[text] ? "carriage return" : "NUL");
+    line[strcspn(line, "#")] = 0;
+    char *word = line + strspn(line, " \t");
+    size_t length = strcspn(word, " \t");
+    char *words = word + length + (word[length] != 0);
+    word[length] = 0;
+    return length ? add(list, word, has_digests ? words : "", file, number) : 0;
+}
+
+/* Adds a file's problems; digests (digests.h) may stand behind them. */
+static int read_problems(problem_list *list, const char *file, int has_digests)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t size;
     FILE *in = fopen(file, "r");
     int failed = 0;
     if (!in)
         return usage_error("%s cannot be read: %s", file, strerror(errno));
-    for (int number = 1; !failed && fgets(line, sizeof line, in); ++number) {
-        if (!strchr(line, '\n') && !feof(in)) {
-            failed = usage_error("%s:%d: the line is too long", file, number);
-            break;
-        }
-        line[strcspn(line, "#\r\n")] = 0;
-        char *word = line + strspn(line, " \t");
-        size_t length = strcspn(word, " \t");
-        char *words = word + length + (word[length] != 0);
-        word[length] = 0;
-        failed = length ? add(list, word, words, file, number) : 0;
-    }
-    if (!failed && ferror(in))
+    for (int number = 1; !failed && (size = getline(&line, &room, in)) >= 0; ++number)
+        failed = add_line(list, line, (size_t)size, has_digests, file, number);
+    if (!failed && !feof(in))
         failed = usage_error("%s cannot be read: %s", file, strerror(errno));
+    free(line);
     fclose(in);
     return failed;
 }
@@ -186,7 +200,7 @@ static unsigned long number(const char *text, unsigned long most)
     return isdigit((unsigned char)*text) && !*end && value <= most ? value : 0;
 }
 
-static int read_option(int option, command_options *o)
+static int read_option(int option, const command *c, command_options *o)
 {
     char *end;
     switch (option & ~WORD) {
@@ -201,7 +215,9 @@ static int read_option(int option, command_options *o)
                    ? usage_error("--form %s: expected auto, cpu or gpu", optarg)
                    : 0;
     case 'b': o->build_options = optarg; return 0;
-    case 'l': o->listed = 1; return read_problems(&o->list, optarg);
+    case 'l':
+        o->files[o->listed++] = optarg;
+        return read_problems(&o->list, optarg, strchr(c->takes, 'g') != NULL);
     case 's':
         o->budget.seconds = strtod(optarg, &end);
         return *end || end == optarg || !(o->budget.seconds >= 0) || isinf(o->budget.seconds)
@@ -224,6 +240,14 @@ static int read_option(int option, command_options *o)
     }
 }
 
+/* 1 if a report would replace the list. */
+static int is_same_file(const char *report, const char *list)
+{
+    struct stat a, b;
+    return stat(report, &a) == 0 && stat(list, &b) == 0 && S_ISREG(a.st_mode) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 static int read_all(int argc, char **argv, const command *c, command_options *o)
 {
     struct option options[OPTIONS + 1] = {{NULL, 0, NULL, 0}};
@@ -241,8 +265,13 @@ static int read_all(int argc, char **argv, const command *c, command_options *o)
             return 1;
         }
         failed = option == '?' || option == ':' ? refuse(option, argv, c->name, options)
-                                                : read_option(option, o);
+                                                : read_option(option, c, o);
     }
+    for (size_t i = 0; i < o->listed && !failed; ++i)
+        if (o->json && strcmp(o->json, "-") != 0 && is_same_file(o->json, o->files[i]))
+            failed = usage_error("--json %s: expected a file for the report, or - for standard "
+                                 "output, got a list that --file names",
+                                 o->json);
     o->operands = argv + optind;
     if (!failed && c->builtin)
         failed = add_operands(&o->list, o->operands, o->listed, c->builtin);
@@ -261,8 +290,10 @@ static int read_all(int argc, char **argv, const command *c, command_options *o)
 
 int options_read(int argc, char **argv, const command *c, command_options *o)
 {
-    *o = (command_options){.budget.seconds = c->seconds};
-    const int ended = read_all(argc, argv, c, o);
+    *o = (command_options){.budget.seconds = c->seconds,
+                           .files = calloc((size_t)argc, sizeof *o->files)};
+    const int ended = o->files ? read_all(argc, argv, c, o)
+                               : usage_error("no memory for %d arguments", argc) + 1;
     if (ended)
         options_free(o);
     return ended;
@@ -272,5 +303,7 @@ void options_free(command_options *o)
 {
     free(o->list.problems);
     free(o->list.recorded);
+    free(o->files);
     o->list = (problem_list){0, NULL, NULL};
+    o->files = NULL;
 }

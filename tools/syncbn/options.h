@@ -31,8 +31,9 @@ typedef struct command_options {
     sbn_kernel_form form;   /* SBN_FORM_AUTO: the problems' own */
     unsigned long replicas; /* 0: the problems' own */
     const char *build_options;
-    problem_list list; /* with form and replicas in them */
-    int listed;        /* problems were named by a file */
+    problem_list list;  /* with form and replicas in them */
+    const char **files; /* that have named problems, and how many */
+    size_t listed;
     report_format format;
     int verbose;          /* text: all figures of a problem, not the worst alone */
     timing_budget budget; /* for a problem, or to compare two plans on it */

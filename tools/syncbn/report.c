@@ -20,9 +20,14 @@ static void write_rerun(const report *r, const problem *p, char *text, size_t si
     for (size_t i = 0; i < r->options->devices.count; ++i)
         sbn__text_add(devices, sizeof devices, "%s%zu", i ? "," : "",
                       r->options->devices.numbers[i]);
-    const char *options = r->options->build_options;
-    snprintf(text, size, "syncbn check --devices %s %s%s%s%s", devices,
-             options ? "--build-options '" : "", options ? options : "", options ? "' " : "", line);
+    snprintf(text, size, "syncbn check --devices %s ", devices);
+    if (r->options->build_options) {
+        sbn__text_add(text, size, "--build-options '");
+        for (const char *at = r->options->build_options; *at; ++at)
+            sbn__text_add(text, size, "%s%.1s", *at == '\'' ? "'\\'" : "", at);
+        sbn__text_add(text, size, "' ");
+    }
+    sbn__text_add(text, size, "%s", line);
 }
 
 void report_begin(report *r)
@@ -152,7 +157,8 @@ static json_t *result_json(const check_result *result, const char *line, const c
 void report_result(report *r, const problem *p, const check_result *result)
 {
     char line[PROBLEM_LINE], ratios[LINE], words[DIGESTS_TEXT];
-    char again[LINE + PROBLEM_LINE + 8 * DEVICE_CHOICE_MAX]; /* LINE: for --build-options */
+    /* 4 LINE: for --build-options, quoted. */
+    char again[4 * LINE + PROBLEM_LINE + 8 * DEVICE_CHOICE_MAX];
     problem shown = *p;
     progress_clear();
     /* As many replicas as have local gradients of weight and bias. */
