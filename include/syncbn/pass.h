@@ -137,12 +137,13 @@ SBN_API int sbn_forward(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved
  * the gradients of weight and bias, and for an activation without a residual.
  *
  * NaN and Inf in dy are no error: bias_grad becomes NaN or Inf, weight_grad and dx of that channel
- * NaN; with constant statistics dx is NaN where dy is. If dy (x - mean), or over up to 256 elements its
- * sum or that of dy less their mean, overflows a float, weight_grad and dx of that channel are NaN,
- * too. If invstd^2 sum(dy (x - mean)) / n does, or, without from_output, weight invstd times that, dx of that
- * channel is NaN or Inf; so is dx of an element whose last term overflows. Without values in the whole
- * group the gradients are zero. On out-of-order queues, and in host memory that is copied, end a pass that
- * accumulates gradients before you begin another that adds to the same buffers.
+ * NaN; with constant statistics dx is NaN where dy is. Both are NaN also where a float overflows in
+ * dy (x - mean), or, over up to 256 elements, in the sum of these, of dy less g, or in g times the
+ * sum of x - mean; g is about the mean of their dy. If invstd^2 sum(dy (x - mean)) / n overflows, or,
+ * without from_output, weight invstd times that, dx of that channel is NaN or Inf; so is dx of an
+ * element whose last term overflows. Without values in the whole group the gradients are zero. On
+ * out-of-order queues, and in host memory that is copied, end a pass that accumulates gradients
+ * before you begin another that adds to the same buffers.
  *
  * Errors. Those of sbn_forward. SBN_INVALID_ARGUMENT also for a `saved` that is empty or another
  * layer's, and for other shapes than those of the forward pass. Where an error of sbn_forward

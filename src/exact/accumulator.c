@@ -108,23 +108,13 @@ static inline int64_t counted_flags(int64_t counts)
     return flags;
 }
 
-/* Mostly there are none. */
-static inline void convert_flags(int64_t *accumulators, const sbn_format *format, size_t channels,
-                                 int64_t (*convert)(int64_t))
+/* Mostly there are no flags. */
+void sbn__accumulators_convert(int64_t *accumulators, const sbn_format *format, size_t channels,
+                               int to_counts)
 {
     const size_t per_channel = sbn__accumulator_length(format);
     int64_t *flags = accumulators + per_channel - 1;
     for (size_t c = 0; c < channels; ++c, flags += per_channel)
         if (*flags)
-            *flags = convert(*flags);
-}
-
-void sbn__accumulators_encode(int64_t *accumulators, const sbn_format *format, size_t channels)
-{
-    convert_flags(accumulators, format, channels, count_flags);
-}
-
-void sbn__accumulators_decode(int64_t *accumulators, const sbn_format *format, size_t channels)
-{
-    convert_flags(accumulators, format, channels, counted_flags);
+            *flags = to_counts ? count_flags(*flags) : counted_flags(*flags);
 }

@@ -42,10 +42,8 @@ void sbn__accumulators_widen(const sbn_accumulators *narrow, size_t channels,
                              const unsigned char *only, const int64_t *limbs, int64_t *wide);
 
 /*
- * Makes sums that sbn__accumulators_add wrote fit to be added by an all-reduce: replaces each set
- * of flags by a count of 12 bits for each flag.
+ * Replaces the flags of accumulators by a count of 12 bits for each flag, which an all-reduce adds; or, not to_counts,
+ * such counts by the flags that any rank has.
  */
-void sbn__accumulators_encode(int64_t *accumulators, const sbn_format *format, size_t channels);
-
-/* Replaces counts of flags by the set of flags that any rank has. */
-void sbn__accumulators_decode(int64_t *accumulators, const sbn_format *format, size_t channels);
+void sbn__accumulators_convert(int64_t *accumulators, const sbn_format *format, size_t channels,
+                               int to_counts);

@@ -166,7 +166,7 @@ static int check_header(const header *h, const sbn_saved *saved, size_t size)
     for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
         if (memcmp(&parts[i].stored, &parts[i].own, sizeof(double)) != 0) /* 0 is not -0 */
             return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "memory: %s: expected %.9g as of layer \"%s\", got %.9g",
+                             "memory: %s: expected %.17g as of layer \"%s\", got %.17g",
                              parts[i].name, parts[i].own, saved->layer->name, parts[i].stored);
     return SBN_SUCCESS;
 }
@@ -283,14 +283,14 @@ int sbn_saved_load(sbn_saved *saved, const void *memory, size_t size)
         return status;
     memcpy(&h, memory, sizeof h);
     const sbn_batchnorm *layer = saved->layer;
-    status = check_header(&h, saved, size);
+    status = sbn__saved_follow(saved);
+    if (!status)
+        status = check_header(&h, saved, size);
     const size_t fixed = sizeof h + moments_size(layer) +
                          sizeof(replica_header) * layer->group->replica_count;
     if (!status && size < fixed)
         status = sbn__fail(SBN_INVALID_ARGUMENT, "size: expected at least %zu bytes, got %zu",
                            fixed, size);
-    if (!status)
-        status = sbn__saved_follow(saved);
     const char *const at = (const char *)memory + sizeof h;
     if (!status)
         status = check_replicas(at, saved, size - fixed);

@@ -167,10 +167,13 @@ int sbn_checkpoint_read(const sbn_checkpoint *checkpoint, size_t index, float *w
             return sbn__key_misfit(layer->tensors[which], which, channels);
     float *const to[] = {weight, bias, mean, var};
     for (int which = 0; which < SBN_BATCHES && !status; ++which) {
-        if (to[which] && layer->tensors[which])
+        if (!to[which])
+            continue;
+        if (layer->tensors[which])
             status = sbn__tensor_read_floats(file, layer->tensors[which], to[which]);
-        for (size_t c = 0; c < channels && to[which] && !layer->tensors[which]; ++c)
-            to[which][c] = which == SBN_WEIGHT ? 1.0f : 0.0f;
+        else
+            for (size_t c = 0; c < channels; ++c)
+                to[which][c] = which == SBN_WEIGHT ? 1.0f : 0.0f;
     }
     if (num_batches_tracked && !status) {
         *num_batches_tracked = 0;

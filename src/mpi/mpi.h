@@ -13,6 +13,11 @@ typedef struct sbn_mpi_slot {
     struct sbn_mpi_slot *next;
 } sbn_mpi_slot;
 
+/* What another rank has said: the reductions that it has begun, and `now` here in the last question that it answered. */
+typedef struct sbn_mpi_heard {
+    int64_t started[SBN_TAGS], answered;
+} sbn_mpi_heard;
+
 /* One duplicate of the communicator for each tag, as reductions on a communicator match by order. */
 struct sbn_mpi {
     MPI_Comm tags[SBN_TAGS];
@@ -20,9 +25,10 @@ struct sbn_mpi {
     int rank, world_size;
     int any_thread; /* the thread level allows calls of threads other than the main one */
     sbn_mpi_slot *idle, *in_flight;
-    int64_t started[SBN_TAGS];  /* reductions that this rank has begun */
-    int64_t ended[SBN_TAGS];    /* the last that is complete here */
-    int64_t (*heard)[SBN_TAGS]; /* what each other rank has begun, as far as known */
+    int64_t started[SBN_TAGS]; /* reductions that this rank has begun */
+    int64_t ended[SBN_TAGS];   /* the largest number of those that are complete here */
+    int64_t now;               /* from 1: one more for each of them */
+    sbn_mpi_heard *heard;      /* of each rank */
     unsigned tests;
     struct sbn_mpi *whole; /* the transport that this one was split from, or NULL */
     atomic_int left;       /* reductions left pending by subgroups that have ended */

@@ -14,15 +14,16 @@
  * syncbn answer from sbn__mpi_test. A rank that is not known to have begun the reduction when the timeout expires, up
  * to a second later, is missing. The question also tells late ranks that the asking rank was there.
  *
- * A rank that has begun another reduction, which has not ended here, may wait itself: it is reported only if no other
- * rank can be.
+ * Some ranks may have the sum of a reduction while others still wait for it, and continue with the next one. A rank that
+ * may wait itself is reported only if no other rank can be: one that has begun what has not ended here, or that has
+ * answered a question which came after all that has. An answer may come late, so it repeats when the question was asked.
  */
 
 enum { QUESTION, ANSWER };
-enum { KIND, STARTED, MESSAGE_WORDS = STARTED + SBN_TAGS };
+enum { KIND, NOW, STARTED, MESSAGE_WORDS = STARTED + SBN_TAGS };
 
-/* Best effort: after an error the other rank gets no answer. */
-static void tell(sbn_mpi *mpi, int rank, int kind)
+/* Best effort: after an error the other rank gets no answer. `now`: of the rank that asks. */
+static void tell(sbn_mpi *mpi, int rank, int kind, int64_t now)
 {
     MPI_Request request;
     int done;
@@ -30,6 +31,7 @@ static void tell(sbn_mpi *mpi, int rank, int kind)
     if (!message)
         return;
     message[KIND] = kind;
+    message[NOW] = now;
     memcpy(message + STARTED, mpi->started, sizeof mpi->started);
     const int code = MPI_Isend(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, &request);
     /* MPI may still read from an incomplete send: its memory is kept. */
@@ -40,35 +42,28 @@ static void tell(sbn_mpi *mpi, int rank, int kind)
         MPI_Request_free(&request);
 }
 
-/* The rank that the next message is from, or -1 if there is none. */
-static int receive(sbn_mpi *mpi, int64_t *message)
-{
-    MPI_Status status;
-    int there;
-    if (MPI_Iprobe(MPI_ANY_SOURCE, 0, mpi->roll, &there, &status) != MPI_SUCCESS || !there)
-        return -1;
-    const int rank = status.MPI_SOURCE;
-    return MPI_Recv(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, MPI_STATUS_IGNORE) ==
-                   MPI_SUCCESS
-               ? rank
-               : -1;
-}
-
 void sbn__mpi_hear(sbn_mpi *mpi, int answers)
 {
     int64_t message[MESSAGE_WORDS];
-    for (int rank; (rank = receive(mpi, message)) >= 0;) {
-        memcpy(mpi->heard[rank], message + STARTED, sizeof mpi->started);
-        if (answers && message[KIND] == QUESTION)
-            tell(mpi, rank, ANSWER);
+    MPI_Status status;
+    int there;
+    while (MPI_Iprobe(MPI_ANY_SOURCE, 0, mpi->roll, &there, &status) == MPI_SUCCESS && there &&
+           MPI_Recv(message, MESSAGE_WORDS, MPI_INT64_T, status.MPI_SOURCE, 0, mpi->roll,
+                    MPI_STATUS_IGNORE) == MPI_SUCCESS) {
+        sbn_mpi_heard *heard = &mpi->heard[status.MPI_SOURCE];
+        memcpy(heard->started, message + STARTED, sizeof mpi->started);
+        if (message[KIND] == ANSWER)
+            heard->answered = message[NOW];
+        else if (answers)
+            tell(mpi, status.MPI_SOURCE, ANSWER, message[NOW]);
     }
 }
 
 static int may_wait(const sbn_mpi *mpi, int rank)
 {
-    int may = 0;
+    int may = mpi->heard[rank].answered == mpi->now;
     for (int tag = 0; tag < SBN_TAGS; ++tag)
-        may |= mpi->heard[rank][tag] > mpi->ended[tag];
+        may |= mpi->heard[rank].started[tag] > mpi->ended[tag];
     return may;
 }
 
@@ -77,7 +72,7 @@ static int list(const sbn_mpi *mpi, const sbn_mpi_slot *slot, int waiting, int *
 {
     int count = 0;
     for (int rank = 0; rank < mpi->world_size; ++rank)
-        if (rank != mpi->rank && mpi->heard[rank][slot->tag] < slot->number &&
+        if (rank != mpi->rank && mpi->heard[rank].started[slot->tag] < slot->number &&
             may_wait(mpi, rank) == waiting)
             ranks[count++] = rank;
     return count;
@@ -91,7 +86,7 @@ int sbn__mpi_missing(void *context, void *request, int *ranks)
         return -1;
     for (int rank = 0; rank < mpi->world_size; ++rank)
         if (rank != mpi->rank)
-            tell(mpi, rank, QUESTION);
+            tell(mpi, rank, QUESTION, mpi->now);
     sbn__mpi_hear(mpi, 1);
     const int count = list(mpi, slot, 0, ranks);
     return count > 0 ? count : list(mpi, slot, 1, ranks);
@@ -136,7 +131,9 @@ static void retire(sbn_mpi *mpi, sbn_mpi_slot *slot)
     *at = slot->next;
     slot->next = mpi->idle;
     mpi->idle = slot;
-    mpi->ended[slot->tag] = slot->number;
+    ++mpi->now;
+    if (mpi->ended[slot->tag] < slot->number)
+        mpi->ended[slot->tag] = slot->number;
 }
 
 int sbn__mpi_test(void *context, void *request, int *done)

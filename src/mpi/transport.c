@@ -83,6 +83,7 @@ static int make(MPI_Comm comm, int any_thread, sbn_mpi **made)
     mpi->rank = rank;
     mpi->world_size = world_size;
     mpi->any_thread = any_thread;
+    mpi->now = 1;
     mpi->roll = first;
     for (int s = 0; s < SBN_TAGS; ++s)
         mpi->tags[s] = MPI_COMM_NULL;

@@ -131,8 +131,8 @@ void sbn__sums_encode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words)
 {
     for (; lp; lp = lp->next)
         if (is_sent(lp, sent))
-            sbn__accumulators_encode(words + lp->at + 1, format_of(lp, wide),
-                                     channels_of(lp, wide));
+            sbn__accumulators_convert(words + lp->at + 1, format_of(lp, wide),
+                                      channels_of(lp, wide), 1);
 }
 
 void sbn__sums_decode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words)
@@ -141,7 +141,8 @@ void sbn__sums_decode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words)
         if (!is_sent(lp, sent))
             continue;
         lp->count = (uint64_t)words[lp->at];
-        sbn__accumulators_decode(words + lp->at + 1, format_of(lp, wide), channels_of(lp, wide));
+        sbn__accumulators_convert(words + lp->at + 1, format_of(lp, wide), channels_of(lp, wide),
+                                  0);
     }
 }
 

@@ -133,8 +133,8 @@ int sbn__draft_write(const sbn_draft *d, const void *from, size_t size)
 
 /* --- the end ------------------------------------------------------------------------- */
 
-/* Removes the access control list that its folder gave the draft. 1: it may be there yet, or the old file has one. */
-static int had_list(const sbn_draft *d)
+/* Removes the access control list that the draft has from its folder. 1: it may have failed, or the old file has one. */
+static int drop_list(const sbn_draft *d)
 {
 #ifdef __linux__
     static const char list[] = "system.posix_acl_access";
@@ -159,7 +159,7 @@ static int give_mode(const sbn_draft *d)
         SBN_RETRY(result, fchown(d->file, d->info.st_uid, d->info.st_gid));
     if (result != 0)
         SBN_RETRY(result, fchown(d->file, (uid_t)-1, d->info.st_gid));
-    if (had_list(d)) {
+    if (drop_list(d)) {
         mode &= 0700;
     } else if (result != 0) {
         const mode_t both = mode >> 3 & mode & 07;

@@ -43,7 +43,7 @@ static void largest(const char *name, const sbn_format *format)
     for (int r = 0; r < REPLICAS; ++r)
         sbn__accumulators_add(accumulators, format, 1, wire);
     sbn__accumulators_add(accumulators, format, 0, wire);
-    sbn__accumulators_encode(wire, format, 1);
+    sbn__accumulators_convert(wire, format, 1, 1);
     const int small = small_limbs(format, wire);
     for (size_t k = 0; k < sbn__accumulator_length(format); ++k)
         all[k] = wire[k] * RANKS;
@@ -70,12 +70,12 @@ static void flags_of_ranks(void)
         one[length - 1] = flag;
         for (size_t c = 0; c < CHANNELS; ++c)
             wire[(c + 1) * length - 1] = (int64_t)c / 2;
-        sbn__accumulators_encode(one, format, 1);
-        sbn__accumulators_encode(one, format, 0);
-        sbn__accumulators_encode(wire, format, CHANNELS);
+        sbn__accumulators_convert(one, format, 1, 1);
+        sbn__accumulators_convert(one, format, 0, 1);
+        sbn__accumulators_convert(wire, format, CHANNELS, 1);
         for (size_t c = 1; c <= CHANNELS; ++c)
             wire[c * length - 1] = wire[c * length - 1] * (RANKS - 1) + one[length - 1];
-        sbn__accumulators_decode(wire, format, CHANNELS);
+        sbn__accumulators_convert(wire, format, CHANNELS, 0);
         for (size_t c = 0; c < CHANNELS; ++c)
             wrong += wire[(c + 1) * length - 1] != ((int64_t)c / 2 | flag);
     }

@@ -275,6 +275,12 @@ static void check_left_alone(void)
     MPI_Comm_free(&mine);
 }
 
+static void finish(void *request)
+{
+    for (int done = 0; !done; sched_yield())
+        must(table.test(table.context, request, &done), "test");
+}
+
 /* Who is missing in a reduction, as the rank that asks knows, which has begun it; messages of all are received. */
 static void check_missing(size_t from, size_t to)
 {
@@ -304,8 +310,7 @@ static void check_missing(size_t from, size_t to)
         if (mpi_job_rank() == 1)
             mpi_job_meet();
         for (int tag = 0; tag < steps[i].ended; ++tag)
-            for (int done = 0; !done; sched_yield())
-                must(table.test(table.context, requests[tag], &done), "test");
+            finish(requests[tag]);
         if (mpi_job_rank() != 1)
             mpi_job_meet();
         mpi_job_meet();
@@ -335,6 +340,79 @@ static void check_missing(size_t from, size_t to)
     tap_ok(answers == before && answers <= questions && questions > 0 && left == 0,
            "%d questions, %d answers, none at the end: %d are not received", questions, answers,
            left);
+}
+
+/* On rank 0 who is missing in a reduction of tag 1, as a mask, once that is what is expected; elsewhere that. */
+static int ask(int expected, void **request)
+{
+    static int64_t words;
+    int ranks[3], found = expected;
+    if (mpi_job_rank() != 0)
+        return expected;
+    must(table.start(table.context, 1, &words, 1, request), "start");
+    for (int n = 0; n < 5000 && (n == 0 || found != expected); ++n) {
+        found = 0;
+        for (int count = table.missing(table.context, *request, ranks); count > 0;)
+            found |= 1 << ranks[--count];
+        pause_for(0.001);
+    }
+    return found;
+}
+
+static void end_asking(void *request)
+{
+    int64_t words[1] = {0};
+    mpi_job_meet();
+    if (mpi_job_rank() != 0)
+        must(table.start(table.context, 1, words, 1, &request), "start");
+    finish(request);
+    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
+}
+
+/* Rank 1 says that it has begun two reductions, of which the newer one ends first. */
+static void check_newer_first(void)
+{
+    int64_t words[2] = {0};
+    void *requests[2], *request = NULL;
+    int ranks[3];
+    open_table();
+    for (int i = 0; i < 2; ++i)
+        must(table.start(table.context, 0, &words[i], 1, &requests[i]), "start");
+    if (mpi_job_rank() == 1)
+        table.missing(table.context, requests[1], ranks);
+    mpi_job_meet();
+    finish(requests[1]);
+    finish(requests[0]);
+    mpi_job_meet();
+    const int found = ask(6, &request);
+    tap_ok(found == 6, "the newer of two has ended first, and nobody has begun another: %d", found);
+    end_asking(request);
+}
+
+/* Rank 2 still waits for a reduction that has ended on the others, and answers; rank 1 does not. */
+static void check_answers(void)
+{
+    int64_t words[1] = {0};
+    MPI_Request asked;
+    void *before, *request = NULL;
+    int found = 2, all_asked = 0;
+    open_table();
+    must(table.start(table.context, 0, words, 1, &before), "start");
+    mpi_job_meet();
+    if (mpi_job_rank() != 2) {
+        finish(before);
+        found = ask(2, &request);
+    }
+    MPI_Ibarrier(MPI_COMM_WORLD, &asked);
+    late_tests = INT_MAX;
+    for (int ended; !all_asked; PMPI_Test(&asked, &all_asked, MPI_STATUS_IGNORE))
+        if (mpi_job_rank() == 2)
+            must(table.test(table.context, before, &ended), "test");
+    late_tests = 0;
+    if (mpi_job_rank() == 2)
+        finish(before);
+    tap_ok(found == 2, "rank 1 is missing, and rank 2 waits: expected 2, got %d", found);
+    end_asking(request);
 }
 
 static void *end_part(void *part)
@@ -399,6 +477,8 @@ int main(int argc, char **argv)
     check_left_alone();
     check_missing(0, 5);
     check_missing(5, 7);
+    check_newer_first();
+    check_answers();
     check_left_behind();
     fixture_close(&device);
     const int result = mpi_job_end(tap_done());

@@ -315,6 +315,21 @@ static void check_slopes(void)
     must(sbn_group_destroy(group), "sbn_group_destroy");
 }
 
+/* Into statistics that were made for a group of fewer replicas. */
+static void check_moved(void)
+{
+    sbn_group *many = fixture_group(queue, 16, SBN_FORM_CPU);
+    const life l = live(fixture_group(queue, 1, SBN_FORM_CPU), 1, CHANNELS);
+    size_t size = 0;
+    must(sbn_forward(l.layer, &shard, l.saved, 0, NULL), "sbn_forward");
+    must(sbn_saved_store(l.saved, bytes, ROOM, &size), "sbn_saved_store");
+    must(sbn_batchnorm_set_group(l.layer, many), "sbn_batchnorm_set_group");
+    REFUSED(sbn_saved_load(l.saved, bytes, size),
+            "memory: replicas: expected 16 as of layer \"first\", got 1");
+    fixture_die(&l);
+    must(sbn_group_destroy(many), "sbn_group_destroy");
+}
+
 /* Whether rank 1 loads its second pass. */
 static int of_second;
 
@@ -362,6 +377,7 @@ void checks(void)
     check_bytes_of_two_passes();
     check_refused();
     check_slopes();
+    check_moved();
     ranks_same_bits(&device, train_from_bytes, "backward from bytes");
     check_disagreement();
     slice_close(&batch);

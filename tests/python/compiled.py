@@ -188,16 +188,17 @@ with tap.part("modes that see operations"):
     graph = make_fx(call, tracing_mode="fake")(state, x)
     same = torch.equal(graph(state, x), SyncBatchNorm(4)(x))
     tap.ok(same, "make_fx of a layer that was made before")
-    layer, policy = SyncBatchNorm(4), lambda *_, **__: CheckpointPolicy.PREFER_RECOMPUTE
-    contexts = functools.partial(create_selective_checkpoint_contexts, policy)
-    passes = [
-        checkpoint(lambda x: layer(x).square(), leaf, use_reentrant=False, context_fn=contexts)
-        for leaf in (x.clone().requires_grad_(), (x + 9).requires_grad_())
-    ]
-    before = [buffer.clone() for buffer in layer.buffers()]
-    sum(y.sum() for y in passes).backward()
-    same = all(map(torch.equal, before, layer.buffers()))
-    tap.ok(same, "a selective checkpoint leaves the running statistics as they were")
+    for policy in CheckpointPolicy.PREFER_RECOMPUTE, CheckpointPolicy.MUST_RECOMPUTE:
+        layer = SyncBatchNorm(4)
+        choose = functools.partial(create_selective_checkpoint_contexts, lambda *_, **__: policy)
+        passes = [
+            checkpoint(lambda x: layer(x).square(), leaf, use_reentrant=False, context_fn=choose)
+            for leaf in (x.clone().requires_grad_(), (x + 9).requires_grad_())
+        ]
+        before = [buffer.clone() for buffer in layer.buffers()]
+        sum(y.sum() for y in passes).backward()
+        same = all(map(torch.equal, before, layer.buffers()))
+        tap.ok(same, f"{policy.name}: a checkpoint leaves the running statistics as they were")
 
 for kind, settings in SETTINGS.items():
     with tap.part(f"opcheck{kind}"):

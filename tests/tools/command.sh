@@ -99,7 +99,7 @@ done
 printf 'mb2ic2 the first layer,\n%02000d\n' 1 > "$work/list"
 for command in bench tune; do
     check "$command: a line with words, and one that is too long" refuses \
-        "$work/list:2: the line is longer than 1023 characters" $command --file "$work/list"
+        "$work/list:2: the line is too long" $command --file "$work/list"
 done
 check 'check: words that are no digests' refuses "$work/list:1: \"the\" is no digest..." check --file "$work/list"
 echo mb4ic4 > "$work/other"

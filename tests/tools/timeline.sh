@@ -12,6 +12,7 @@ for latency in x '' 5x '1 2' 0 60001; do
     it_says '^usage: timeline '
 done
 check_run 'so is a second one' eval '! examples/timeline 5 6'
+it_says '^usage: timeline '
 if [ -w /dev/full ]; then
     check 'results that cannot be written are an error' eval '! examples/timeline 5 > /dev/full 2> "$work/out"'
     it_says '^timeline: writing the results: No space left'

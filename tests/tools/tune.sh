@@ -62,7 +62,7 @@ check 'as there was none' [ ! -e "$XDG_CACHE_HOME/syncbn" ]
 
 check 'an argument that is no problem' refuses 'shape "fast"...' tune fast
 check 'a form of one problem' \
-    refuses 'mb2ic2,form=gpu cannot be tuned: expected the form of all problems by --form' tune mb2ic2,form=gpu
+    refuses 'mb2ic2,form=gpu: give the form by --form, which is for all problems' tune mb2ic2,form=gpu
 check 'a problem that cannot be measured' refuses 'mb2ic2,ooo cannot be measured: ooo...' tune mb2ic2,ooo
 # shellcheck disable=SC2046
 check 'too many problems' refuses 'expected at most 16 problems, got 17' \

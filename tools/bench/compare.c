@@ -19,7 +19,7 @@ static double moves_of(const bench_result *result, bench_pass pass)
     return moves[pass] + (result->residual && pass != BENCH_COPY);
 }
 
-/* How many times as large as the problem's its tensors are: "f32" stands beside types of two bytes. */
+/* Its bytes for an element, as a multiple of the problem's: "f32" stands beside types of two bytes. */
 static double size_of(const series *s)
 {
     return strcmp(s->of->name, "f32") == 0 ? 2 : 1;

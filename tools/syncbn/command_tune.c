@@ -44,8 +44,7 @@ static int settle(command_options *o)
     for (size_t i = 0; i < o->list.count; ++i) {
         problem_print(&o->list.problems[i], line, sizeof line);
         if (o->list.problems[i].form != o->form)
-            return usage_error("%s cannot be tuned: expected the form of all problems by --form",
-                               line);
+            return usage_error("%s: give the form by --form, which is for all problems", line);
     }
     return o->list.count > TUNER_PROBLEMS
                ? usage_error("expected at most %d problems, got %zu", TUNER_PROBLEMS, o->list.count)

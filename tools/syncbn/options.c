@@ -152,11 +152,13 @@ static int add_operands(problem_list *list, char **operands, size_t listed,
     return failed;
 }
 
-/* Adds the problem of a line of `size` characters, if it has one. What stands behind a CR or NUL would not be seen. */
+/*
+ * Adds the problem of a line of `size` characters without its end, if it has one. What stands behind a CR or NUL would
+ * not be seen.
+ */
 static int add_line(problem_list *list, char *line, size_t size, int has_digests, const char *file,
                     int number)
 {
-    size -= size > 0 && line[size - 1] == '\n';
     size -= size > 0 && line[size - 1] == '\r';
     line[size] = 0;
     const size_t text = strcspn(line, "\r");
@@ -174,18 +176,25 @@ static int add_line(problem_list *list, char *line, size_t size, int has_digests
 /* Adds a file's problems; digests (digests.h) may stand behind them. */
 static int read_problems(problem_list *list, const char *file, int has_digests)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t size;
+    char line[PROBLEM_LINE + DIGESTS_TEXT];
+    size_t size = 0;
     FILE *in = fopen(file, "r");
-    int failed = 0;
+    int failed = 0, number = 1;
     if (!in)
         return usage_error("%s cannot be read: %s", file, strerror(errno));
-    for (int number = 1; !failed && (size = getline(&line, &room, in)) >= 0; ++number)
-        failed = add_line(list, line, (size_t)size, has_digests, file, number);
-    if (!failed && !feof(in))
+    for (int c = 0; !failed && c != EOF;) {
+        c = getc(in);
+        if (c == '\n' || c == EOF) {
+            failed = add_line(list, line, size, has_digests, file, number++);
+            size = 0;
+        } else if (size == sizeof line - 1) {
+            failed = usage_error("%s:%d: the line is too long", file, number);
+        } else {
+            line[size++] = (char)c;
+        }
+    }
+    if (!failed && ferror(in))
         failed = usage_error("%s cannot be read: %s", file, strerror(errno));
-    free(line);
     fclose(in);
     return failed;
 }

@@ -47,10 +47,11 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     Errors. TypeError: the model is no DistributedDataParallel. ValueError: a parameter is neither
     float32 nor of a half type, or not on the CPU, or a DataParallel has layers with
     gradients="group", or the world's backend is "mpi", or the model was made while
-    torch._dynamo.config.optimize_ddp was "python_reducer", which has no buckets. SyncBatchNormError as of SyncBatchNorm. In
-    backward, RuntimeError: a gradient is sparse, or is not the sum over the replicas of a
-    DataParallel, because a hook of the parameter changed it, or zero_grad() or clipping between
-    accumulating passes, or the loss has a part from outside, such as a penalty.
+    torch._dynamo.config.optimize_ddp was "python_reducer", which has no buckets.
+    SyncBatchNormError as of SyncBatchNorm. In backward, RuntimeError: a gradient is sparse, or is
+    not the sum over the replicas of a DataParallel, because a hook of the parameter changed it, or
+    zero_grad() or clipping between accumulating passes, or the loss has a part from outside, such
+    as a penalty.
     """
     cpu().check_process()
     if not isinstance(getattr(model, "_orig_mod", model), DistributedDataParallel):

@@ -8,6 +8,7 @@ from ctypes import byref, c_int, c_size_t, c_void_p
 from typing import Any, Optional
 
 import torch
+import torch.utils.checkpoint
 from torch import Tensor
 
 from syncbn import _c
@@ -16,12 +17,13 @@ from syncbn.torch import _passes
 
 try:
     from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
-    from torch.utils.checkpoint import _CachedTorchDispatchMode
 
     # Before, compilers keep no order of operators in backward passes.
     IS_THERE = torch.__version__ >= "2.6"
 except ImportError:
     IS_THERE = False
+# The mode of what a selective checkpoint recomputes.
+_Cached: Any = getattr(torch.utils.checkpoint, "_CachedTorchDispatchMode", ())
 
 # Of what sbn_saved_store writes for one replica without a mask: bytes that do not depend on the
 # channels, those of a channel, and where it says which forward pass it was. Without other ranks,
@@ -78,7 +80,7 @@ def _is_cached() -> bool:
     if torch.compiler.is_compiling():
         return False
     modes = torch.utils._python_dispatch._get_current_dispatch_mode_stack()
-    return any(isinstance(mode, _CachedTorchDispatchMode) for mode in modes)
+    return any(isinstance(mode, _Cached) for mode in modes)
 
 
 class _Context:
