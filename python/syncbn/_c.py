@@ -10,6 +10,7 @@ import ctypes
 import os
 import struct
 import sys
+import sysconfig
 from ctypes import (
     POINTER,
     Structure,
@@ -178,7 +179,8 @@ def load(variable: str, name: str) -> ctypes.CDLL:
         name = name.replace(".so.0", ".0.dylib")
     chosen = os.environ.get(variable)
     here = Path(__file__).resolve().parent
-    beside = (here / folder / name for folder in ("../../../../lib64", "../../.."))
+    multiarch = f"../../../{sysconfig.get_config_var('MULTIARCH') or ''}"
+    beside = (here / folder / name for folder in ("../../../../lib64", "../../..", multiarch))
     path = chosen or next((str(file) for file in beside if file.exists()), name)
     try:
         return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)

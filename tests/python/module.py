@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 from ctypes.util import find_library
 from pathlib import Path
@@ -415,10 +416,11 @@ with tap.part("the end"):
     ended = run_apart("import syncbn", SYNCBN_LIBRARY=other)
     told = f"ImportError: {other}: expected a library that has sbn_version" in ended.stderr
     tap.ok(told, "another library", ended.stderr)
-    for folder in "lib", "lib64":
-        prefix = Path(sys.argv[1], f"of {folder}")
-        for made in "lib/python3/site-packages/syncbn", "lib64":
-            (prefix / made).mkdir(parents=True)
+    multiarch = f"lib/{sysconfig.get_config_var('MULTIARCH') or ''}"
+    for number, folder in enumerate(("lib", "lib64", multiarch)):
+        prefix = Path(sys.argv[1], f"prefix {number}")
+        for made in "lib/python3/site-packages/syncbn", "lib64", folder:
+            (prefix / made).mkdir(parents=True, exist_ok=True)
         (prefix / folder / "beside").symlink_to(os.environ["SYNCBN_LIBRARY"])
         _c.__file__ = str(prefix / "lib/python3/site-packages/syncbn/_c.py")
         tap.ok(_c.load("SBN_NONE", "beside")._handle, f"the prefix's own library in {folder}")
