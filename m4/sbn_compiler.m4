@@ -38,14 +38,15 @@ AC_DEFUN([SBN_PROBE_LINK_FLAGS], [
 # no contraction to fma, no reassociation, no excess precision. Adds what asks
 # for it to SBN_CFLAGS; stops where the compiler or CFLAGS say otherwise.
 AC_DEFUN([SBN_STRICT_FLOAT], [
-  SBN_PROBE_FLAGS([SBN_CFLAGS], [-ffp-contract=off])
-  AS_CASE([$SBN_CFLAGS], [*-ffp-contract=off*], [],
-    [AC_MSG_ERROR([$CC does not take -ffp-contract=off, without which results would not be reproducible; use gcc or clang])])
   # What one of the compilers has no macro for.
   AS_CASE([" $CFLAGS "],
     [*-ffp-contract=fast*|*-ffp-contract=on*|*-ffp-model=fast*|*-ffp-model=aggressive*|*-ffp-model=precise*|\
-     *-funsafe-math-optimizations*|*-fassociative-math*|*-freciprocal-math*|*-fapprox-func*],
+     *-funsafe-math-optimizations*|*-fassociative-math*|*-freciprocal-math*|*-fapprox-func*|\
+     *-fsingle-precision-constant*],
     [AC_MSG_ERROR([CFLAGS let the compiler change float results ($CFLAGS); they would not be reproducible])])
+  SBN_PROBE_FLAGS([SBN_CFLAGS], [-ffp-contract=off])
+  AS_CASE([$SBN_CFLAGS], [*-ffp-contract=off*], [],
+    [AC_MSG_ERROR([$CC does not take -ffp-contract=off, without which results would not be reproducible; use gcc or clang])])
   AC_MSG_CHECKING([whether float arithmetic is strict])
   AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
     #include <float.h>

@@ -10,8 +10,12 @@ AC_DEFUN([SBN_HARDENING], [
   AS_VAR_IF([enable_hardening], [no], [], [
     SBN_PROBE_FLAGS([SBN_CFLAGS], [-fstack-protector-strong -fstack-clash-protection \
       -fcf-protection -mbranch-protection=standard])
-    # Refused where the user, or the compiler itself, has a level already, and without -O.
-    SBN_PROBE_FLAGS([SBN_CFLAGS], [-D_FORTIFY_SOURCE=2], [[#include <string.h>]])
+    # Refused where the user, or the compiler itself, has a level already, and without -O, where it does nothing.
+    SBN_PROBE_FLAGS([SBN_CFLAGS], [-D_FORTIFY_SOURCE=2], [[
+      #include <string.h>
+      #ifndef __OPTIMIZE__
+      #error nothing is checked
+      #endif]])
     # Objects of the shared library are compiled with libtool's -fPIC, which comes later.
     SBN_PROBE_FLAGS([SBN_CFLAGS], [-fPIE])
     SBN_PROBE_LINK_FLAGS([SBN_LDFLAGS], [-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack])

@@ -1,16 +1,17 @@
 #!/bin/sh
-# What configure writes for others where a user names an MPI, or folders apart from the prefix; and that it takes
-# no other MPI than the one that was asked for. Environment: srcdir, CC, OPENCL_CFLAGS, OPENCL_LIBS.
+# What configure writes for others where a user names an MPI, or folders apart from the prefix, or wants no shared
+# library; that it takes no other MPI than the one that was asked for; and what it refuses. Environment: srcdir, CC,
+# OPENCL_CFLAGS, OPENCL_LIBS.
 . "${srcdir:=.}/tests/support/tap.sh"
 be_patient
 : "${CC:=cc}" "${OPENCL_CFLAGS=}" "${OPENCL_LIBS=}"
 [ ! -e "$srcdir/config.status" ] || skip_all 'the source was configured in place'
 srcdir=$(cd "$srcdir" && pwd)
-unset MAKEFLAGS MAKELEVEL MFLAGS CONFIG_SITE MPICC
+unset MAKEFLAGS MAKELEVEL MFLAGS CONFIG_SITE MPICC SBN_CFLAGS SBN_LDFLAGS
 # Without what takes long to look for, and with what this build's configure has found, but for MPI.
 grep -E '^((am|lt|sbn)_cv|ac_cv_(c|header|prog))_' config.log | grep -v '^am_cv_python' > "$work/site"
 configure() {
-    CONFIG_SITE=$work/site CONFIG_SHELL=/bin/sh "$srcdir/configure" --quiet --disable-static --without-python \
+    CONFIG_SITE=${site-$work/site} CONFIG_SHELL=/bin/sh "$srcdir/configure" --quiet --disable-static --without-python \
         --without-clblast --without-dnnl --prefix=/opt/p CC="$CC" "$@"
 }
 in_folder() { # NAME COMMAND...
@@ -80,10 +81,38 @@ check_run 'Open MPI is not taken for MPICH' eval '! in_folder mpich other --with
 it_says '^configure: error: --with-mpi was given, but no MPI was found'
 check 'although it was found' grep -qx "MPI_CFLAGS='-I$work/mpi'" "$work/mpich/config.log"
 
-for flag in -funsafe-math-optimizations -ffinite-math-only -freciprocal-math; do
-    check_run "$flag is refused" eval '! in_folder "loose$flag" configure --without-mpi CFLAGS="-O2 $flag"'
+# anew FOLDER ARGUMENTS...: configure, which asks the compiler what it takes.
+grep -vE '^(sbn_cv|ac_cv_prog)_' "$work/site" > "$work/unasked"
+anew() (
+    site=$work/unasked folder=$1
+    shift
+    in_folder "$folder" configure --without-mpi "$@"
+)
+refused() { # NAME ARGUMENTS...
+    name=$1
+    shift
+    check_run "$name is refused" fails anew "refused$name" "$@"
+}
+fails() {
+    ! "$@"
+}
+for flag in -funsafe-math-optimizations -ffinite-math-only -freciprocal-math -fsingle-precision-constant; do
+    refused "$flag" CFLAGS="-O2 $flag"
     it_says '^configure: error: CFLAGS .*let the compiler change float results'
 done
+if possible '-ffp-model=fast is refused' 'clang is not installed' has clang; then
+    refused -ffp-model=fast CC=clang CFLAGS='-O2 -ffp-model=fast'
+    it_says '^configure: error: CFLAGS .*let the compiler change float results'
+fi
+refused --with-python --with-python PYTHON=:
+it_says '^configure: error: --with-python was given, but Python 3.9 or later was not found$'
+refused a_path_of_Python --with-python=/usr/bin/python3
+it_says '^configure: error: --with-python takes no path: give PYTHON=/usr/bin/python3$'
+
+check_run 'configure for static libraries, without -O' anew static --disable-shared --enable-static CFLAGS=-g
+pc=$work/static/syncbn.pc
+check 'what they need is in Libs' grep -q "^Libs: .* -lsyncbn.*$(sed -n 's/^Libs.private://p' "$pc")" "$pc"
+check '_FORTIFY_SOURCE, which needs -O, is left out' eval '! grep -q "^SBN_CFLAGS=.*_FORTIFY" "$work/static/config.log"'
 
 if possible 'arithmetic of halves' "$CC has no -mavx512fp16" $CC -mavx512fp16 -fsyntax-only -x c /dev/null; then
     check_run 'a processor with halves, as of -march=native, is strict' \
