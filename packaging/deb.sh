@@ -21,8 +21,15 @@ tar -xzf "$archive" -C "$folder"
 cd "$folder/$name"
 # A make of its own: dpkg-buildpackage chooses how many jobs there are.
 unset MAKEFLAGS MAKELEVEL MFLAGS
-DEB_BUILD_PROFILES=nocheck DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)" \
-    dpkg-buildpackage -us -uc
+export DEB_BUILD_PROFILES=nocheck DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)"
+dpkg-buildpackage -us -uc
+# As -A does with what is built: python3-syncbn is packed alone, into the same file.
+rm -r debian/.debhelper debian/*.debhelper.log
+debian/rules binary-indep > ../indep.log 2>&1 || {
+    tail -n 20 ../indep.log >&2
+    echo 'make deb: python3-syncbn cannot be packed alone' >&2
+    exit 1
+}
 cd ..
 
 lintian --allow-root --fail-on error --tag-display-limit 0 ./*.changes
