@@ -189,7 +189,8 @@ SBN_API int sbn_device_check(struct _cl_device_id *device);
 
 /*
  * A queue on this machine's CPU, for programs that have their tensors in memory of the host
- * (SBN_MEMORY_HOST) and no other use of OpenCL.
+ * (SBN_MEMORY_HOST) and no other use of OpenCL. The weights of checkpoints, averaging and folding take
+ * OpenCL's buffers alone: make these in the queue's context.
  *
  * It is a queue in order on the first CPU whose driver can run the kernels, the same one in every
  * call, from any thread. It lives as long as the process: do not release it. Several replicas and

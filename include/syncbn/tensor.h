@@ -62,7 +62,10 @@ typedef struct sbn_buffer {
         NULL, 0 \
     }
 
-/* A shard's buffer in memory of the host: shard.x = (sbn_buffer)SBN_HOST_BUFFER(values); */
+/*
+ * A shard's buffer in memory of the host: shard.x = (sbn_buffer)SBN_HOST_BUFFER(values). Other structs
+ * than sbn_shard take OpenCL's buffers alone.
+ */
 #define SBN_HOST_BUFFER(address) \
     { \
         (struct _cl_mem *)(address), 0 \

@@ -218,11 +218,12 @@ int sbn__check_same_shapes(const sbn_saved *saved, const sbn_shape *shapes, cons
     for (size_t r = 0; r < saved->layer->group->replica_count; ++r) {
         const sbn_shape *was = &saved->shapes[r];
         if (was->samples != shapes[r].samples || was->plane != shapes[r].plane)
-            return sbn__fail(SBN_INVALID_ARGUMENT,
-                             "%s of layer \"%s\", replica %zu: shape: expected %zu samples of %zu "
-                             "positions as in the forward pass, got %zu of %zu",
-                             operation, saved->layer->name, r, was->samples, was->plane,
-                             shapes[r].samples, shapes[r].plane);
+            return sbn__fail(
+                SBN_INVALID_ARGUMENT,
+                "%s of layer \"%s\", rank %d, replica %zu: shape: expected %zu samples "
+                "of %zu positions as in the forward pass, got %zu of %zu",
+                operation, saved->layer->name, sbn_group_rank(saved->layer->group), r, was->samples,
+                was->plane, shapes[r].samples, shapes[r].plane);
     }
     return SBN_SUCCESS;
 }

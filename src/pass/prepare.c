@@ -50,7 +50,10 @@ int sbn__layer_pass_open(sbn_layer_pass *lp, sbn__choose *choose, sbn_branch bra
         lp->saved->filling = lp->kind->fills;
     }
     describe(lp);
-    return status;
+    return status && lp->layer
+               ? sbn__fail(status, "%s of layer \"%.48s\", rank %d: %s", lp->kind->operation,
+                           lp->layer->name, sbn_group_rank(lp->group), sbn_last_error())
+               : status;
 }
 
 void sbn__layer_pass_start(sbn_layer_pass *lp)

@@ -103,12 +103,12 @@ int sbn__check_shards(const sbn_batchnorm *layer, const sbn_shard *shards, unsig
 {
     const sbn_group *group = layer->group;
     needs = sbn__needs_of(layer, needs);
-    if (!shards && group->replica_count > 0)
-        return sbn__fail(SBN_INVALID_ARGUMENT, "%s of layer \"%s\": shards: expected %zu, got NULL",
-                         operation, layer->name, group->replica_count);
     char who[128];
     snprintf(who, sizeof who, "%s of layer \"%.48s\", rank %d: shards", operation, layer->name,
              sbn_group_rank(group));
+    if (!shards && group->replica_count > 0)
+        return sbn__fail(SBN_INVALID_ARGUMENT, "%s: expected %zu, got NULL", who,
+                         group->replica_count);
     int status = sbn__struct_check(shards, group->replica_count, SBN_STRUCT(sbn_shard), who);
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_shard own = sbn__shard_at(shards, r), *shard = &own;

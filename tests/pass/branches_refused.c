@@ -88,11 +88,12 @@ static void check_errors(test_ranks *all)
     const branch_set *odd = branch_set_of(&all->of[ODD_RANK]);
     const sbn_buffer written = odd->shards[0][0].y;
     const refusal rows[] = {
-        ROW(list[1].saved, NULL, "branches[1]: saved|got NULL",
+        ROW(list[1].saved, NULL, "branches[1]: forward of layer|rank 1: saved|got NULL",
             .heard = OF_SECOND "SBN_INVALID_ARGUMENT"),
         ROW(list[2].layer, NULL, "branches[2]: layer|got NULL",
             .heard = "rank 1 called forward and reported SBN_INVALID_ARGUMENT"),
-        ROW(list[2], odd->forward[0], "branches[2]: saved|passes under way (1)",
+        ROW(list[2], odd->forward[0],
+            "branches[2]: forward of layer|rank 1: saved|passes under way (1)",
             .heard = ODD "forward of " FIRST " and reported"),
         ROW(second[0].x, written, NULL),
         ROW(second[0].shape[0], 1,
@@ -215,7 +216,7 @@ static void check_frozen(test_ranks *all)
     static const ranks_call alone = {sizeof(arguments), right, call, branch_set_reset,
                                      branch_set_state,  NULL};
     const refusal rows[] = {
-        ROW(list[1].saved, NULL, "branches[1]: saved|got NULL",
+        ROW(list[1].saved, NULL, "branches[1]: forward of layer|rank 1: saved|got NULL",
             .heard = "rank 1 called forward of layer \"frozen\" with 4 channels and reported "
                      "SBN_INVALID_ARGUMENT"),
     };

@@ -85,6 +85,18 @@ def train(world, rank, dtype=torch.float32, **settings):
     return tap.digest(model.state_dict().values())
 
 
+class Listed(nn.Module):
+    """Uses the scale that its replicas have, or the model's own one from a list."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(2))
+        self.listed, self.use = [self.scale], "own"
+
+    def forward(self, x):
+        return x * {"own": self.scale, "listed": self.listed[0], "none": x}[self.use]
+
+
 class Types(nn.Module):
     """Parameters of two types, which DistributedDataParallel puts into two buckets."""
 
@@ -307,6 +319,23 @@ with tap.part("errors"):
     copy.deepcopy(parallel)
     pickle.dumps(parallel)
     tap.ok(True, "a model that averages is copied and pickled")
+    listed = DistributedDataParallel(DataParallel(Listed(), 2), find_unused_parameters=True)
+    average_exactly(listed)
+    model = listed.module.module
+
+    def gradient(use):
+        model.use = use
+        y = listed(x.clone().requires_grad_()).sum()
+        listed.train()
+        y.backward()
+        return model.scale.grad.tolist()
+
+    tap.ok(gradient("own") == [2, 2], "the mean of two replicas")
+    tap.ok(gradient("none") == [2, 2], "it stays where nothing is added")
+    listed.eval()
+    tap.ok(gradient("listed") == [6, 6], "one gradient in eval()", model.scale.grad)
+    pattern = "module.scale: expected the sum of the replicas' gradients, .* as from a list"
+    tap.raises(RuntimeError, pattern, gradient, "listed")
     wrap, made = _opencl.Buffers.wrap, []
 
     def wrap_one(self, *arguments):

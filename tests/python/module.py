@@ -105,6 +105,10 @@ with tap.part("convert"):
     tap.ok(same, "parameters and buffers stay the same objects")
     tap.ok(not model[1].training, "and the mode stays")
     tap.ok(isinstance(convert_sync_batchnorm(nn.BatchNorm1d(2)), SyncBatchNorm), "a layer alone")
+    outer = nn.BatchNorm1d(2)
+    outer.inner = nn.BatchNorm1d(2)
+    kinds = [type(made) for made in convert_sync_batchnorm(outer).modules()]
+    tap.ok(kinds == [SyncBatchNorm] * 2, "a layer with a layer inside", kinds)
     shared = nn.BatchNorm2d(4)
     twice = convert_sync_batchnorm(nn.Sequential(shared, nn.ReLU(), shared))
     tap.ok(twice[0] is twice[2], "a layer that occurs twice stays one")

@@ -77,6 +77,13 @@ with tap.part("networks"):
     DataParallel(frozen, 2)(images).sum().backward()
     right = frozen[0].weight.grad is None and frozen[0].bias.grad is not None
     tap.ok(right, "parameters without gradients")
+    first = nn.Sequential(nn.ReLU(inplace=True), nn.Conv2d(3, 2, 3))
+    grads = []
+    for call in first, DataParallel(first, 2):
+        first.zero_grad()
+        call(torch.randn(8, 3, 8, 8, generator=torch.Generator().manual_seed(4))).sum().backward()
+        grads.append(first[1].weight.grad.clone())
+    tap.ok(torch.allclose(*grads, rtol=1e-4), "an input that is changed in place")
 
 
 class Forms(nn.Module):

@@ -13,7 +13,7 @@ from syncbn import _c
 from syncbn._device import cpu
 from syncbn._group import Group, Transport
 from syncbn._opencl import Buffers
-from syncbn.torch._data_parallel import Apart, DataParallel
+from syncbn.torch._data_parallel import Apart, DataParallel, state_of
 from syncbn.torch._groups import transport_of
 from syncbn.torch._module import SyncBatchNorm
 from syncbn.torch._passes import TYPES
@@ -51,7 +51,7 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     SyncBatchNormError as of SyncBatchNorm. In backward, RuntimeError: a gradient is sparse, or is
     not the sum over the replicas of a DataParallel, because a hook of the parameter changed it, or
     zero_grad() or clipping between accumulating passes, or the loss has a part from outside, such
-    as a penalty.
+    as a penalty, or uses the parameter past the replicas' modules, as from a list.
     """
     cpu().check_process()
     if not isinstance(getattr(model, "_orig_mod", model), DistributedDataParallel):
@@ -206,15 +206,16 @@ class _Averaging(Group):
         for parameter, gradient in zip(bucket.parameters(), gradients):
             apart = self._inner.apart[parameter]
             self._inner.apart[parameter] = None
-            if apart is None:
-                # It came from outside of the replicas, in eval(), or has no part in the loss.
+            before = self._inner.before.pop(parameter, None)
+            if apart is None and (before in (None, state_of(parameter.grad)) or not gradient.any()):
+                # It is of eval(), or has no part in the loss.
                 apart = Apart([gradient] * self.replicas, gradient, None, None)
-            elif not apart.is_in(gradient):
+            elif apart is None or not apart.is_in(gradient):
                 raise RuntimeError(
                     f"{self._names[parameter]}: expected the sum of the replicas' gradients, got "
                     "another one: a hook changed it, or zero_grad() or clipping between backward "
-                    "passes did, or the loss has a part from outside of the DataParallel, or there "
-                    "was an error before"
+                    "passes did, or the loss has a part from outside of the DataParallel, or uses "
+                    "it past the replicas' modules, as from a list, or there was an error before"
                 )
             for own, row in zip(apart.own, rows):
                 found = own.to(torch.float32, copy=True).contiguous()

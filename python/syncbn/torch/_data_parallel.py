@@ -54,14 +54,18 @@ class DataParallel(nn.Module):
             setattr(self, IGNORED, [f"module.{name}" for name in getattr(module, IGNORED)])
         # Gradients of replicas apart, of the parameters that are there, until they are averaged.
         self.apart: dict[nn.Parameter, Apart | None] = {}
+        # Of the same parameters, what state_of their gradients was at the last forward in training.
+        self.before: dict[nn.Parameter, tuple[int, int]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the gradients apart, which nobody averages for a copy."""
-        return {**self.__dict__, "apart": {}}
+        return {**self.__dict__, "apart": {}, "before": {}}
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
+        self.before.clear()
         if not self.training:
             return self.module(*arguments, **keywords)
+        self.before.update((parameter, state_of(parameter.grad)) for parameter in self.apart)
         parts = _split((arguments, keywords), self.replicas, self.dim)
         copies: dict[nn.Parameter, Sequence[Tensor]] = {
             parameter: _Copies.apply(parameter, self.replicas, self.apart)
@@ -84,6 +88,11 @@ class DataParallel(nn.Module):
             for replica in replicas:
                 replica.stop()
         return _gathered([replica.result for replica in replicas], self.dim)
+
+
+def state_of(gradient: Tensor | None) -> tuple[int, int]:
+    """What changes where something is added to a gradient."""
+    return (0, 0) if gradient is None else (id(gradient), gradient._version)
 
 
 class Apart(NamedTuple):
@@ -363,7 +372,10 @@ def _split(value: Any, replicas: int, dim: int) -> list[Any]:
 
 
 def _aligned(part: Tensor) -> Tensor:
-    return part.clone() if part.numel() and part.data_ptr() % _ALIGNMENT else part
+    if part.requires_grad or part.numel() and part.data_ptr() % _ALIGNMENT:
+        return part.clone()
+    # What a replica writes in place is no new version of the others' parts.
+    return part.data
 
 
 def _gathered(results: Sequence[Any], dim: int) -> Any:

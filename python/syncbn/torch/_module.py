@@ -385,7 +385,7 @@ def _replace(
                     f"{parent or 'module'}: expected a layer that is converted or reverted before "
                     f"it is compiled, got a compiled {type(old).__name__}"
                 )
-            setattr(module.get_submodule(parent), name, new)
+            setattr((made[id(module)] or module).get_submodule(parent), name, new)
     return made[id(module)] or module
 
 
