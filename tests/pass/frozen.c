@@ -42,11 +42,11 @@ static void check_alone(void)
     without.x.mem = NULL;
     REFUSED(sbn_backward(l.layer, &without, l.saved, 0, NULL), "x: expected a buffer");
     REFUSED(sbn_backward(l.layer, &all, l.saved, SBN_KEEP_RUNNING_STATS, NULL),
-            "^backward of layer|, rank 0: flags: expected");
+            "^frozen backward of layer|, rank 0: flags: expected");
     REFUSED(sbn_backward(l.layer, &all, NULL, 0, NULL),
-            "^backward of layer|, rank 0: saved: expected");
+            "^frozen backward of layer|, rank 0: saved: expected");
     REFUSED(sbn_backward(l.layer, NULL, l.saved, 0, NULL),
-            "^backward of layer|, rank 0: shards: expected 1, got NULL");
+            "^frozen backward of layer|, rank 0: shards: expected 1, got NULL");
 
     /* A single value is enough; an empty batch too. */
     few.shape[2] = 1;

@@ -38,6 +38,14 @@ void tensors_open(exchange_tensors *t, const test_rank *m)
     }
 }
 
+/* On a queue without order only what waits for the event of an exchange runs behind its copies. */
+static void await_exchange(const exchange_tensors *t)
+{
+    for (size_t r = 0; r < t->replicas; ++r)
+        if (t->events[r])
+            clWaitForEvents(1, &t->events[r]);
+}
+
 static void compose(float *whole, size_t replica)
 {
     size_t at = 0, element = 0;
@@ -65,6 +73,7 @@ static int decompose(const float *whole, float *elements)
 void tensors_fill(exchange_tensors *t, size_t first)
 {
     static _Thread_local float whole[WHOLE];
+    await_exchange(t);
     events_release(t->events, t->replicas);
     for (size_t r = 0; r < t->replicas; ++r) {
         compose(whole, first + r);
@@ -84,6 +93,7 @@ uint64_t tensors_digest(const exchange_tensors *t, float *to)
 {
     static _Thread_local float whole[WHOLE], own[EXCHANGE_FLOATS];
     uint64_t digest = 0;
+    await_exchange(t);
     for (size_t r = 0; r < t->replicas; ++r) {
         buffer_read(&(slice){.queue = t->queue}, &(sbn_buffer){t->mem[r], 0}, WHOLE, whole);
         const int same = decompose(whole, own);
@@ -101,6 +111,7 @@ uint64_t tensors_state(const exchange_tensors *t)
 {
     const slice on = {.queue = t->queue};
     uint64_t digest = SBN_DIGEST_START;
+    await_exchange(t);
     for (size_t r = 0; r < t->replicas; ++r)
         digest = digest_buffer(digest, &on, &(sbn_buffer){t->mem[r], 0}, WHOLE);
     return digest;
