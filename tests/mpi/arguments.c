@@ -285,6 +285,19 @@ static void finish(void *request)
         must(table.test(table.context, request, &done), "test");
 }
 
+/* Who is missing in a reduction, as a mask, once that is what is expected: what was sent may take its time. */
+static int missing_in(void *request, int expected)
+{
+    int ranks[3], found = 0;
+    for (int n = 0; n < 5000 && (n == 0 || found != expected); ++n) {
+        found = 0;
+        for (int count = table.missing(table.context, request, ranks); count > 0;)
+            found |= 1 << ranks[--count];
+        pause_for(0.001);
+    }
+    return found;
+}
+
 /* Who is missing in a reduction, as the rank that asks knows, which has begun it; messages of all are received. */
 static void check_missing(size_t from, size_t to)
 {
@@ -306,7 +319,7 @@ static void check_missing(size_t from, size_t to)
     must(mpi_job_size() - 3, "three ranks");
     open_table();
     for (size_t i = from; i < to; ++i) {
-        int ranks[3], found = steps[i].missing;
+        int found = steps[i].missing;
         for (int tag = 0; tag < steps[i].ended; ++tag)
             if (!requests[tag])
                 must(table.start(table.context, tag, &words[tag], 1, &requests[tag]), "start");
@@ -323,13 +336,7 @@ static void check_missing(size_t from, size_t to)
             if (!*request)
                 must(table.start(table.context, steps[i].tag, &words[steps[i].tag], 1, request),
                      "start");
-            /* What was sent may take its time. */
-            for (int n = 0; n < 5000 && (n == 0 || found != steps[i].missing); ++n) {
-                found = 0;
-                for (int count = table.missing(table.context, *request, ranks); count > 0;)
-                    found |= 1 << ranks[--count];
-                pause_for(0.001);
-            }
+            found = missing_in(*request, steps[i].missing);
         }
         tap_ok(found == steps[i].missing, "rank %d asks: %s: expected %d, got %d", steps[i].asks,
                steps[i].what, steps[i].missing, found);
@@ -346,21 +353,14 @@ static void check_missing(size_t from, size_t to)
            left);
 }
 
-/* On rank 0 who is missing in a reduction of tag 1, as a mask, once that is what is expected; elsewhere that. */
+/* On rank 0 who is missing in a reduction of tag 1; elsewhere what is expected. */
 static int ask(int expected, void **request)
 {
     static int64_t words;
-    int ranks[3], found = expected;
     if (mpi_job_rank() != 0)
         return expected;
     must(table.start(table.context, 1, &words, 1, request), "start");
-    for (int n = 0; n < 5000 && (n == 0 || found != expected); ++n) {
-        found = 0;
-        for (int count = table.missing(table.context, *request, ranks); count > 0;)
-            found |= 1 << ranks[--count];
-        pause_for(0.001);
-    }
-    return found;
+    return missing_in(*request, expected);
 }
 
 static void end_asking(void *request)

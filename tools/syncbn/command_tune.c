@@ -41,11 +41,11 @@ static const char *const builtin[] = {
 static int settle(command_options *o)
 {
     char line[PROBLEM_LINE];
-    for (size_t i = 0; i < o->list.count; ++i) {
-        problem_print(&o->list.problems[i], line, sizeof line);
-        if (o->list.problems[i].form != o->form)
+    for (size_t i = 0; i < o->list.count; ++i)
+        if (o->list.problems[i].form != o->form) {
+            problem_print(&o->list.problems[i], line, sizeof line);
             return usage_error("%s: give the form by --form, which is for all problems", line);
-    }
+        }
     return o->list.count > TUNER_PROBLEMS
                ? usage_error("expected at most %d problems, got %zu", TUNER_PROBLEMS, o->list.count)
                : bench_command.settle(o);
