@@ -51,6 +51,7 @@ void sbn__mpi_hear(sbn_mpi *mpi, int answers)
            MPI_Recv(message, MESSAGE_WORDS, MPI_INT64_T, status.MPI_SOURCE, 0, mpi->roll,
                     MPI_STATUS_IGNORE) == MPI_SUCCESS) {
         sbn_mpi_heard *heard = &mpi->heard[status.MPI_SOURCE];
+        mpi->asked = 1;
         memcpy(heard->started, message + STARTED, sizeof mpi->started);
         if (message[KIND] == ANSWER)
             heard->answered = message[NOW];
@@ -84,6 +85,7 @@ int sbn__mpi_missing(void *context, void *request, int *ranks)
     const sbn_mpi_slot *slot = request;
     if (sbn__mpi_check_thread(mpi) != SBN_SUCCESS)
         return -1;
+    mpi->asked = 1;
     for (int rank = 0; rank < mpi->world_size; ++rank)
         if (rank != mpi->rank)
             tell(mpi, rank, QUESTION, mpi->now);

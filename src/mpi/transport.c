@@ -25,9 +25,10 @@ static void free_communicators(sbn_mpi *mpi)
     for (int s = 0; s < SBN_TAGS; ++s)
         if (mpi->tags[s] != MPI_COMM_NULL)
             MPI_Comm_free(&mpi->tags[s]);
-    /* MPICH 4.2 ends a job that frees a communicator with messages that nobody has received. */
+    /* Answers that are under way: MPICH 4.2 would end the job, and the next communicator may receive them. */
     sbn__mpi_hear(mpi, 0);
-    MPI_Comm_free(&mpi->roll);
+    if (!mpi->asked)
+        MPI_Comm_free(&mpi->roll);
 }
 
 static int duplicate(MPI_Comm comm, MPI_Comm *copy)

@@ -403,10 +403,11 @@ static void check_answers(void)
     open_table();
     must(table.start(table.context, 0, words, 1, &before), "start");
     mpi_job_meet();
-    if (mpi_job_rank() != 2) {
+    if (mpi_job_rank() != 2)
         finish(before);
+    mpi_job_meet();
+    if (mpi_job_rank() != 2)
         found = ask(2, &request);
-    }
     MPI_Ibarrier(MPI_COMM_WORLD, &asked);
     late_tests = INT_MAX;
     for (int ended; !all_asked; PMPI_Test(&asked, &all_asked, MPI_STATUS_IGNORE))
@@ -416,6 +417,30 @@ static void check_answers(void)
     if (mpi_job_rank() == 2)
         finish(before);
     tap_ok(found == 2, "rank 1 is missing, and rank 2 waits: expected 2, got %d", found);
+    end_asking(request);
+}
+
+/* Rank 1 answers when rank 0 has destroyed the transport: the next one does not receive that. */
+static void check_late_answer(void)
+{
+    int64_t words[1] = {0};
+    void *request = NULL;
+    int ranks[3];
+    open_table();
+    must(table.start(table.context, 0, words, 1, &request), "start");
+    if (mpi_job_rank() == 0)
+        table.missing(table.context, request, ranks);
+    mpi_job_meet();
+    if (mpi_job_rank() == 1)
+        mpi_job_meet();
+    finish(request);
+    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
+    if (mpi_job_rank() != 1)
+        mpi_job_meet();
+    mpi_job_meet();
+    open_table();
+    const int found = ask(6, &request);
+    tap_ok(found == 6, "nobody has been heard of by a new transport: %d", found);
     end_asking(request);
 }
 
@@ -483,6 +508,7 @@ int main(int argc, char **argv)
     check_missing(5, 7);
     check_newer_first();
     check_answers();
+    check_late_answer();
     check_left_behind();
     fixture_close(&device);
     const int result = mpi_job_end(tap_done());
