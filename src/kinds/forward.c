@@ -42,11 +42,6 @@ static void commit(sbn_layer_pass *lp)
         memset(lp->columns[VAR], 0, sizeof(double) * channels);
     }
     save(lp);
-}
-
-static void commit_training(sbn_layer_pass *lp)
-{
-    commit(lp);
     sbn__tracking_commit(lp);
 }
 
@@ -82,7 +77,7 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 
 #define OWN_STATISTICS \
     .format = &sbn_forward_narrow, .reduce = sbn__forward_reduce, .finish = finish, \
-    .whole = sbn__whole_forward
+    .commit = commit, .whole = sbn__whole_forward
 
 static const sbn_layer_pass_kind training = {
     OWN_STATISTICS,
@@ -92,7 +87,6 @@ static const sbn_layer_pass_kind training = {
     .needs = FORWARD_NEEDS | SBN_MAY_TRACK,
     .fills = 1,
     .least_count = 2,
-    .commit = commit_training,
     .apply = apply,
 };
 
@@ -103,7 +97,6 @@ static const sbn_layer_pass_kind evaluation = {
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
     .fills = 1,
     .least_count = 1,
-    .commit = commit,
     .apply = apply,
 };
 
