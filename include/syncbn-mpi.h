@@ -29,8 +29,9 @@
  * that waits tests and yields the processor; after 10 ms it sleeps 0.1 ms at a time.
  *
  * Errors of MPI end the group with SBN_TRANSPORT_ERROR and MPI's own sentence. Your communicator
- * keeps its error handler: it is duplicated, and only the duplicates return errors. If a rank is
- * killed, MPI ends the job.
+ * keeps its error handler: it is duplicated, and only the duplicates return errors. Open MPI 4.1
+ * gives those of a reduction to MPI_COMM_WORLD's handler, which by default ends the job. If a rank
+ * is killed, MPI ends the job.
  *
  * Timeouts. sbn_timeout_action says what happens. A second before the end of the timeout (or half
  * the timeout, if that is shorter), or after sbn_group_abort, the waiting rank asks the others how
@@ -81,7 +82,9 @@ SBN_API int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi);
 SBN_API int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport);
 
 /*
- * Ends a transport whose group has been destroyed, before MPI_Finalize. Collective. Accepts NULL.
+ * Ends a transport whose group has been destroyed, before MPI_Finalize. Collective: waits up to a
+ * second for the other ranks. If one comes later, or if ranks have asked who is missing, it leaves
+ * duplicates of the communicator behind, because messages may be under way. Accepts NULL.
  *
  * Errors. SBN_TIMEOUT: a reduction that some rank never joined is pending. Those of parts
  * (sbn_group_split, sbn_data_parallel_create) count if they were still pending a second after the

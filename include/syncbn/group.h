@@ -36,13 +36,14 @@ typedef struct sbn_group sbn_group;
  * The sentence names the ranks that are not known to have come. A rank that comes later to a pass,
  * with this call or another, is told at once if the ranks' headers travelled alone
  * (<syncbn/transport.h>): its call and its group fail with SBN_REMOTE_ERROR, whose sentence names
- * the ranks that timed out; with SBN_TIMEOUT_LOCAL it goes on alone. If the others had sent their
- * sums with the header, as in most of a training, or gave up only while waiting for this rank's
- * sums, its call succeeds, with SBN_TIMEOUT_LOCAL by sums that the others have not used, and its
- * next call times out. The call itself waits for its own timeout where it needs the others again:
- * for the wide format (sbn_result), to tell of an error, or, behind sums with the header, if it is
- * another call or begins by sbn_forward_begin or another begin. A rank that comes later to a split
- * or to an exchange of tensors waits for its own timeout.
+ * the ranks that timed out; with SBN_TIMEOUT_LOCAL it goes on alone. Over MPI those ranks must
+ * still call the library for this, as in sbn_mpi_destroy. If the others had sent their sums with
+ * the header, as in most of a training, or gave up only while waiting for this rank's sums, its
+ * call succeeds, with SBN_TIMEOUT_LOCAL by sums that the others have not used, and its next call
+ * times out. The call itself waits for its own timeout where it needs the others again: for the
+ * wide format (sbn_result), to tell of an error, or, behind sums with the header, if it is another
+ * call or begins by sbn_forward_begin or another begin. A rank that comes later to a split or to an
+ * exchange of tensors waits for its own timeout.
  */
 typedef enum sbn_timeout_action {
     /* The call fails with SBN_TIMEOUT. The group has failed: later calls are SBN_GROUP_FAILED. */
@@ -140,8 +141,8 @@ SBN_API int sbn_group_create(const sbn_group_config *config, sbn_group **group);
  * End its passes first. Destroy what was made of it: saved statistics, sbn_data_parallels, groups of
  * several ranks that were split from it. Destroy its layers, or move them to another group. A group
  * of sbn_group_split has several handles and ends with the last of them; the calls for the others
- * succeed. A group that timed out or was aborted leaves the memory of its unfinished requests
- * allocated.
+ * succeed; over MPI the last one waits up to a second for those of the other ranks. A group that
+ * timed out or was aborted leaves the memory of its unfinished requests allocated.
  *
  * Errors. SBN_INVALID_ARGUMENT, while passes are under way or something belongs to the group; it
  * then stays as it was.

@@ -114,8 +114,8 @@ typedef struct sbn_transport {
 /*
  * The in-memory transport: a hub connects `world_size` threads of one process, each with a group of
  * its own. The hub must outlive the groups. A new group may be made while the one before it lives, but
- * two whose passes or exchanges are under way together need a hub each. After a timeout it cannot be
- * used for new groups: make another.
+ * two whose passes or exchanges are under way together need a hub each. After a timeout or
+ * sbn_group_abort it cannot be used for new groups: make another.
  */
 typedef struct sbn_hub sbn_hub;
 

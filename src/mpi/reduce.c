@@ -42,7 +42,8 @@ static void tell(sbn_mpi *mpi, int rank, int kind, int64_t now)
         MPI_Request_free(&request);
 }
 
-void sbn__mpi_hear(sbn_mpi *mpi, int answers)
+/* Receives what other ranks have sent, and answers their questions. */
+static void hear(sbn_mpi *mpi)
 {
     int64_t message[MESSAGE_WORDS];
     MPI_Status status;
@@ -51,11 +52,10 @@ void sbn__mpi_hear(sbn_mpi *mpi, int answers)
            MPI_Recv(message, MESSAGE_WORDS, MPI_INT64_T, status.MPI_SOURCE, 0, mpi->roll,
                     MPI_STATUS_IGNORE) == MPI_SUCCESS) {
         sbn_mpi_heard *heard = &mpi->heard[status.MPI_SOURCE];
-        mpi->asked = 1;
         memcpy(heard->started, message + STARTED, sizeof mpi->started);
         if (message[KIND] == ANSWER)
             heard->answered = message[NOW];
-        else if (answers)
+        else
             tell(mpi, status.MPI_SOURCE, ANSWER, message[NOW]);
     }
 }
@@ -89,7 +89,7 @@ int sbn__mpi_missing(void *context, void *request, int *ranks)
     for (int rank = 0; rank < mpi->world_size; ++rank)
         if (rank != mpi->rank)
             tell(mpi, rank, QUESTION, mpi->now);
-    sbn__mpi_hear(mpi, 1);
+    hear(mpi);
     const int count = list(mpi, slot, 0, ranks);
     return count > 0 ? count : list(mpi, slot, 1, ranks);
 }
@@ -149,7 +149,7 @@ int sbn__mpi_test(void *context, void *request, int *done)
     if (status)
         return status;
     if (*done || ++mpi->tests % LISTEN_EVERY == 0)
-        sbn__mpi_hear(mpi, 1);
+        hear(mpi);
     if (*done)
         retire(mpi, slot);
     return SBN_SUCCESS;

@@ -5,7 +5,7 @@
 #include "base/versioned_struct.h"
 #include "mpi/reduce.h"
 
-/* How long destroy waits for reductions that a timeout has left behind. */
+/* How long destroy waits for reductions that a timeout has left behind, and for the other ranks. */
 #define PATIENCE 1.0
 
 /* Frees everything but what is in flight. */
@@ -25,8 +25,7 @@ static void free_communicators(sbn_mpi *mpi)
     for (int s = 0; s < SBN_TAGS; ++s)
         if (mpi->tags[s] != MPI_COMM_NULL)
             MPI_Comm_free(&mpi->tags[s]);
-    /* Answers that are under way: MPICH 4.2 would end the job, and the next communicator may receive them. */
-    sbn__mpi_hear(mpi, 0);
+    /* With messages that nobody has received MPICH 4.2 ends the job. */
     if (!mpi->asked)
         MPI_Comm_free(&mpi->roll);
 }
@@ -143,6 +142,25 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
 }
 
 /*
+ * Frees the communicators if all ranks end with nothing pending: messages that are under way would reach others that
+ * have the same number next. Returns 0 where MPI may still read and write mpi->asked.
+ */
+static int end_together(sbn_mpi *mpi, double end)
+{
+    MPI_Request request;
+    int done = 0;
+    if (MPI_Iallreduce(MPI_IN_PLACE, &mpi->asked, 1, MPI_INT, MPI_MAX, mpi->roll, &request) !=
+        MPI_SUCCESS)
+        return 1;
+    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done &&
+           MPI_Wtime() < end)
+        sched_yield();
+    if (done)
+        free_communicators(mpi);
+    return done;
+}
+
+/*
  * Returns how many reductions are left pending, including those of subgroups. In a thread that must
  * not call MPI those in flight count as pending, complete or not, and the communicators stay.
  */
@@ -154,10 +172,10 @@ static int finish(sbn_mpi *mpi, int may_call)
         sched_yield();
     for (const sbn_mpi_slot *slot = mpi->in_flight; slot; slot = slot->next)
         ++pending;
-    if (may_call && pending == 0)
-        free_communicators(mpi);
+    const int waits = may_call && pending == 0 && !end_together(mpi, end);
     pending += mpi->left;
-    discard(mpi);
+    if (!waits)
+        discard(mpi);
     return pending;
 }
 
