@@ -1,4 +1,4 @@
-/* Statuses by name and as phrases: the library's own, OpenCL's 1.0 to 3.0, and its extensions'. */
+/* Statuses by name and as phrases: the library's own, OpenCL's 1.0 to 3.0, and its extensions' but for graphics. */
 #include <stdio.h>
 
 #include <syncbn/error.h>
@@ -93,42 +93,17 @@ static const status_entry entries[] = {
     ENTRY(-70, CL_INVALID_DEVICE_QUEUE, "invalid device queue"),
     ENTRY(-71, CL_INVALID_SPEC_ID, "invalid specialization constant"),
     ENTRY(-72, CL_MAX_SIZE_RESTRICTION_EXCEEDED, "larger than the device allows"),
-    ENTRY(-1000, CL_INVALID_GL_SHAREGROUP_REFERENCE_KHR, "invalid OpenGL share group"),
     ENTRY(
         -1001, CL_PLATFORM_NOT_FOUND_KHR,
         "no OpenCL driver is found; install the device's, or pocl-opencl-icd for CPUs, and look at "
         "/etc/OpenCL/vendors and OCL_ICD_VENDORS"),
-    ENTRY(-1002, CL_INVALID_D3D10_DEVICE_KHR, "invalid Direct3D 10 device"),
-    ENTRY(-1003, CL_INVALID_D3D10_RESOURCE_KHR, "invalid Direct3D 10 resource"),
-    ENTRY(-1004, CL_D3D10_RESOURCE_ALREADY_ACQUIRED_KHR,
-          "the Direct3D 10 resource is acquired already"),
-    ENTRY(-1005, CL_D3D10_RESOURCE_NOT_ACQUIRED_KHR, "the Direct3D 10 resource is not acquired"),
-    ENTRY(-1006, CL_INVALID_D3D11_DEVICE_KHR, "invalid Direct3D 11 device"),
-    ENTRY(-1007, CL_INVALID_D3D11_RESOURCE_KHR, "invalid Direct3D 11 resource"),
-    ENTRY(-1008, CL_D3D11_RESOURCE_ALREADY_ACQUIRED_KHR,
-          "the Direct3D 11 resource is acquired already"),
-    ENTRY(-1009, CL_D3D11_RESOURCE_NOT_ACQUIRED_KHR, "the Direct3D 11 resource is not acquired"),
-    ENTRY(-1010, CL_INVALID_DX9_MEDIA_ADAPTER_KHR, "invalid DirectX 9 media adapter"),
-    ENTRY(-1011, CL_INVALID_DX9_MEDIA_SURFACE_KHR, "invalid DirectX 9 media surface"),
-    ENTRY(-1012, CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR,
-          "the DirectX 9 media surface is acquired already"),
-    ENTRY(-1013, CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR,
-          "the DirectX 9 media surface is not acquired"),
     ENTRY(-1057, CL_DEVICE_PARTITION_FAILED_EXT, "the device cannot be partitioned"),
     ENTRY(-1058, CL_INVALID_PARTITION_COUNT_EXT, "invalid number of sub-devices"),
     ENTRY(-1059, CL_INVALID_PARTITION_NAME_EXT, "invalid name of a partition"),
-    ENTRY(-1092, CL_EGL_RESOURCE_NOT_ACQUIRED_KHR, "the EGL resource is not acquired"),
-    ENTRY(-1093, CL_INVALID_EGL_OBJECT_KHR, "invalid EGL object"),
     ENTRY(-1094, CL_INVALID_ACCELERATOR_INTEL, "invalid accelerator"),
     ENTRY(-1095, CL_INVALID_ACCELERATOR_TYPE_INTEL, "invalid accelerator type"),
     ENTRY(-1096, CL_INVALID_ACCELERATOR_DESCRIPTOR_INTEL, "invalid accelerator descriptor"),
     ENTRY(-1097, CL_ACCELERATOR_TYPE_NOT_SUPPORTED_INTEL, "the accelerator type is not supported"),
-    ENTRY(-1098, CL_INVALID_VA_API_MEDIA_ADAPTER_INTEL, "invalid VA-API media adapter"),
-    ENTRY(-1099, CL_INVALID_VA_API_MEDIA_SURFACE_INTEL, "invalid VA-API media surface"),
-    ENTRY(-1100, CL_VA_API_MEDIA_SURFACE_ALREADY_ACQUIRED_INTEL,
-          "the VA-API media surface is acquired already"),
-    ENTRY(-1101, CL_VA_API_MEDIA_SURFACE_NOT_ACQUIRED_INTEL,
-          "the VA-API media surface is not acquired"),
     ENTRY(-1106, CL_PIPE_FULL_INTEL, "the pipe is full"),
     ENTRY(-1107, CL_PIPE_EMPTY_INTEL, "the pipe is empty"),
     ENTRY(-1108, CL_COMMAND_TERMINATED_ITSELF_WITH_FAILURE_ARM, "a command ended itself"),

@@ -77,7 +77,7 @@ static int apply(sbn_layer_pass *lp, sbn_replica *replica)
 
 #define OWN_STATISTICS \
     .format = &sbn_forward_narrow, .reduce = sbn__forward_reduce, .finish = finish, \
-    .commit = commit, .whole = sbn__whole_forward
+    .commit = commit, .whole = sbn__whole_forward, .fills = 1, .apply = apply
 
 static const sbn_layer_pass_kind training = {
     OWN_STATISTICS,
@@ -85,9 +85,7 @@ static const sbn_layer_pass_kind training = {
     .code = SBN_CODE_FORWARD,
     .has_backward = 1,
     .needs = FORWARD_NEEDS | SBN_MAY_TRACK,
-    .fills = 1,
     .least_count = 2,
-    .apply = apply,
 };
 
 static const sbn_layer_pass_kind evaluation = {
@@ -95,9 +93,7 @@ static const sbn_layer_pass_kind evaluation = {
     .operation = "evaluation",
     .code = SBN_CODE_EVALUATION,
     .needs = FORWARD_NEEDS | SBN_MAY_REPLACE_X,
-    .fills = 1,
     .least_count = 1,
-    .apply = apply,
 };
 
 static const sbn_layer_pass_kind frozen = {
