@@ -20,7 +20,7 @@ int sbn_batchnorm_config_init(sbn_batchnorm_config *config, size_t size)
  */
 static int check_invertible(const sbn_batchnorm_config *config)
 {
-    const double least = 0x1p-14, most = 0x1p14;
+    const float least = 0x1p-14f, most = 0x1p14f, slope = (float)config->slope;
     if (config->residual)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "from_output: expected 0 with a residual, which y alone does not give "
@@ -28,7 +28,7 @@ static int check_invertible(const sbn_batchnorm_config *config)
     if (config->activation == SBN_RELU)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "from_output: expected 0 with SBN_RELU, which has no inverse, got 1");
-    if (config->activation == SBN_LEAKY_RELU && !(config->slope >= least && config->slope <= most))
+    if (config->activation == SBN_LEAKY_RELU && !(slope >= least && slope <= most))
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "slope: expected 2^-14 to 2^14 with from_output, got %g", config->slope);
     return SBN_SUCCESS;

@@ -84,28 +84,28 @@ static build_log read_log(cl_program program, cl_device_id device)
     return log;
 }
 
-/* A build has failed. Are the caller's options to blame, with which no program can be built? */
+/* A build has failed. Are the caller's options to blame, with which no program can be built, but without them? */
 static int blame_options(const sbn_program *owner)
 {
     const char *least = "kernel void nothing(void) {}";
+    build_log log = {"", ""};
     cl_int code;
     cl_program program = clCreateProgramWithSource(owner->context, 1, &least, NULL, &code);
-    int status;
-    if (code == CL_SUCCESS &&
-        clBuildProgram(program, 1, &owner->device, owner->options, NULL, NULL) != CL_SUCCESS) {
-        const build_log log = read_log(program, owner->device);
-        const char *text = log.text + strspn(log.text, "\r\n");
-        status =
-            sbn__fail(SBN_INVALID_ARGUMENT,
-                      "build_options: the compiler of device \"%s\" does not take \"%s\": %.*s",
-                      log.name, owner->options, (int)strcspn(text, "\r\n"), text);
-    } else {
-        status = sbn__fail(SBN_UNSUPPORTED_DEVICE, "%s (build_options: %s)", sbn_last_error(),
-                           owner->options);
-    }
-    if (code == CL_SUCCESS)
+    int blamed = 0;
+    if (code == CL_SUCCESS) {
+        if (clBuildProgram(program, 1, &owner->device, owner->options, NULL, NULL) != CL_SUCCESS) {
+            log = read_log(program, owner->device);
+            blamed = clBuildProgram(program, 1, &owner->device, "", NULL, NULL) == CL_SUCCESS;
+        }
         clReleaseProgram(program);
-    return status;
+    }
+    if (!blamed)
+        return sbn__fail(SBN_UNSUPPORTED_DEVICE, "%s (build_options: %s)", sbn_last_error(),
+                         owner->options);
+    const char *text = log.text + strspn(log.text, "\r\n");
+    return sbn__fail(SBN_INVALID_ARGUMENT,
+                     "build_options: the compiler of device \"%s\" does not take \"%s\": %.*s",
+                     log.name, owner->options, (int)strcspn(text, "\r\n"), text);
 }
 
 static int build_text(cl_program *program, const sbn_program *owner, sbn_program_text *text)
@@ -124,8 +124,11 @@ static int build_text(cl_program *program, const sbn_program *owner, sbn_program
         build_log log = read_log(*program, owner->device);
         for (char *at = log.text; (at = strchr(at, '\n')) != NULL;)
             *at = ' ';
-        return sbn__fail(SBN_UNSUPPORTED_DEVICE, "device \"%s\" cannot build the kernels: %s: %s",
-                         log.name, sbn_strerror(code), log.text);
+        /* Another time there may be memory. */
+        const int full = code == CL_OUT_OF_HOST_MEMORY || code == CL_OUT_OF_RESOURCES;
+        return sbn__fail(full ? code : SBN_UNSUPPORTED_DEVICE,
+                         "device \"%s\" cannot build the kernels: %s: %s", log.name,
+                         sbn_strerror(code), log.text);
     }
     /* Before the program is cached, so that cached programs have passed the test. */
     if (program != &owner->programs[SBN_PROGRAM_APPLY] || owner->fusion)

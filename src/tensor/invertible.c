@@ -44,8 +44,8 @@ static int check(const sbn_batchnorm *layer, size_t replica, const float *weight
             continue;
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "%s of layer \"%.48s\", rank %d, replica %zu: weight: expected a "
-                         "magnitude from %.3g in channel %zu, whose bias is %.6g, because y must "
-                         "give x back (from_output), got %.6g",
+                         "magnitude from %.9g in channel %zu, whose bias is %.9g, because y must "
+                         "give x back (from_output), got %.9g",
                          operation, layer->name, sbn_group_rank(layer->group), replica, least, c,
                          bias[c], weight[c]);
     }

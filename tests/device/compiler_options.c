@@ -141,6 +141,10 @@ static void wrong_options(void)
            "an option that the compiler does not know");
     wraps_device_says(0, NULL, 0);
     tap_ok(!strchr(sbn_last_error(), '\n'), "one line: %s", sbn_last_error());
+    wraps_fail(WRAP_BUILD, 1);
+    wraps_fail_again = WRAPS_ALL;
+    expect(wraps_no_more(MAKE_GROUP(&group, &queue, .build_options = "-w")), SBN_UNSUPPORTED_DEVICE,
+           "cannot build the kernels|(build_options: -w)", "a compiler that builds nothing");
 }
 
 void checks(void)

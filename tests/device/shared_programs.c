@@ -61,8 +61,15 @@ static void check_one_after_another(void)
     wraps_build_fails_once = 1;
     BUILDS(PROGRAMS + 1, WITH_FAILURE(WRAP_BUILD, 1, make(NULL, &first)),
            "what another process hinders is built once more");
-    wraps_build_fails_once = 0;
     sbn_group_destroy(first);
+    wraps_build_code = CL_OUT_OF_HOST_MEMORY;
+    const long before = wraps_calls[WRAP_BUILD];
+    expect(WITH_FAILURE(WRAP_BUILD, 1,
+                        MAKE_GROUP(&first, &queue, .form = SBN_FORM_GPU, .build_options = "-D M")),
+           CL_OUT_OF_HOST_MEMORY, "cannot build the kernels", "no memory for a build");
+    tap_ok(wraps_calls[WRAP_BUILD] == before + 1, "which says nothing of the device");
+    wraps_build_code = CL_BUILD_PROGRAM_FAILURE;
+    wraps_build_fails_once = 0;
 }
 
 static int make_layer(sbn_group *group, sbn_type type, sbn_batchnorm **layer)

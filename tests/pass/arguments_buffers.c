@@ -238,23 +238,24 @@ typedef struct weight_case {
 #define WEIGHT "replica 1: weight: expected a magnitude from "
 #define IN_2 " in channel 2, whose bias is "
 static const weight_case weights[] = {
-    {SBN_F32, SBN_IDENTITY, 0.0f, 1.0f, WEIGHT "9.54e-07" IN_2 "1,|got 0"},
-    {SBN_F32, SBN_IDENTITY, -0.0f, 0.0f, WEIGHT "1.88e-37" IN_2 "0,|got -0"},
+    {SBN_F32, SBN_IDENTITY, 0.0f, 1.0f, WEIGHT "9.53674316e-07" IN_2 "1,|got 0"},
+    {SBN_F32, SBN_IDENTITY, -0.0f, 0.0f, WEIGHT "1.88079096e-37" IN_2 "0,|got -0"},
     {SBN_F32, SBN_IDENTITY, 0x1p-20f, 1.0f, ""},
-    {SBN_F32, SBN_IDENTITY, 0x1.fffffep-21f, 1.0f, WEIGHT "9.54e-07 in channel 2"},
+    {SBN_F32, SBN_IDENTITY, 0x1.fffffep-21f, 1.0f, WEIGHT "9.53674316e-07 in channel 2"},
     {SBN_F32, SBN_IDENTITY, -1e-30f, 0.0f, ""},
     {SBN_F32, SBN_LEAKY_RELU, INFINITY, 0.0f, WEIGHT "|in channel 2|got inf"},
     {SBN_F32, SBN_LEAKY_RELU, NAN, 0.0f, WEIGHT "|in channel 2|got nan"},
     {SBN_F32, SBN_LEAKY_RELU, 1.0f, NAN, WEIGHT "nan" IN_2 "nan"},
     {SBN_F32, SBN_LEAKY_RELU, 1.0f, -INFINITY, WEIGHT "inf" IN_2 "-inf"},
     {SBN_F16, SBN_IDENTITY, 0x1.001p-6f, 2.0f, ""},
-    {SBN_F16, SBN_IDENTITY, 0x1p-7f, 2.0f, WEIGHT "0.0156" IN_2 "2,|got 0.0078125"},
+    {SBN_F16, SBN_IDENTITY, 0x1p-7f, 2.0f, WEIGHT "0.0156254768" IN_2 "2,|got 0.0078125"},
+    {SBN_F16, SBN_IDENTITY, 1.0f, 128.0f, WEIGHT "1.00000048" IN_2 "128,|got 1"},
     {SBN_F16, SBN_IDENTITY, 0x1p-21f, 0.0f, ""},
-    {SBN_F16, SBN_IDENTITY, 0x1p-22f, 0.0f, WEIGHT "4.77e-07"},
-    {SBN_F16, SBN_LEAKY_RELU, 0x1p-15f, 0.0f, WEIGHT "4.77e-05"},
+    {SBN_F16, SBN_IDENTITY, 0x1p-22f, 0.0f, WEIGHT "4.76837158e-07"},
+    {SBN_F16, SBN_LEAKY_RELU, 0x1p-15f, 0.0f, WEIGHT "4.76837169e-05"},
     {SBN_F16, SBN_LEAKY_RELU, 0x1p-14f, 0.0f, ""},
     {SBN_BF16, SBN_IDENTITY, -0.25f, -4.0f, ""},
-    {SBN_BF16, SBN_IDENTITY, -0.25f, -4.5f, WEIGHT "0.281" IN_2 "-4.5,|got -0.25"},
+    {SBN_BF16, SBN_IDENTITY, -0.25f, -4.5f, WEIGHT "0.28125" IN_2 "-4.5,|got -0.25"},
 };
 
 /* In the common buffer: the weights and biases of a shard, of which those of channel 2 are these. */

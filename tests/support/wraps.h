@@ -206,8 +206,8 @@ extern const char *wraps_build_with;
  */
 extern int wraps_build_anew;
 
-/* 0: a program whose build fails cannot be built. 1: its next build does not fail. */
-extern int wraps_build_fails_once;
+/* 0: a program whose build fails cannot be built. 1: its next build does not fail. What a failing one returns. */
+extern int wraps_build_fails_once, wraps_build_code;
 
 /* For a function that is wrapped: the program that has a program's kernels. */
 cl_program wraps_program_of(cl_program program);

@@ -167,7 +167,7 @@ WRAP(cl_program, clCreateProgramWithBinary,
     return program;
 }
 
-int wraps_build_fails_once;
+int wraps_build_fails_once, wraps_build_code = CL_BUILD_PROGRAM_FAILURE;
 
 /* A program that does not compile does not the second time either. */
 static _Thread_local int refusals;
@@ -182,7 +182,7 @@ WRAP(cl_int, clBuildProgram,
         refusals = wraps_build_fails_once ? 1 : 2;
     if (refusals > 0) {
         --refusals;
-        return CL_BUILD_PROGRAM_FAILURE;
+        return wraps_build_code;
     }
     char both[4096];
     if (wraps_build_with) {
