@@ -83,8 +83,8 @@ SBN_API int sbn_mpi_transport(sbn_mpi *mpi, sbn_transport *transport);
 
 /*
  * Ends a transport whose group has been destroyed, before MPI_Finalize. Collective: waits up to a
- * second for the other ranks. If one comes later, or if ranks have asked who is missing, it leaves
- * duplicates of the communicator behind, because messages may be under way. Accepts NULL.
+ * second for the other ranks. If one comes later, the duplicates of the communicator are left
+ * behind, because messages may be under way. Accepts NULL.
  *
  * Errors. SBN_TIMEOUT: a reduction that some rank never joined is pending. Those of parts
  * (sbn_group_split, sbn_data_parallel_create) count if they were still pending a second after the

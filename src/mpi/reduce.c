@@ -34,6 +34,7 @@ static void tell(sbn_mpi *mpi, int rank, int kind, int64_t now)
     message[NOW] = now;
     memcpy(message + STARTED, mpi->started, sizeof mpi->started);
     const int code = MPI_Isend(message, MESSAGE_WORDS, MPI_INT64_T, rank, 0, mpi->roll, &request);
+    mpi->unheard += code == MPI_SUCCESS;
     /* MPI may still read from an incomplete send: its memory is kept. */
     if (code != MPI_SUCCESS ||
         (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done))
@@ -42,8 +43,7 @@ static void tell(sbn_mpi *mpi, int rank, int kind, int64_t now)
         MPI_Request_free(&request);
 }
 
-/* Receives what other ranks have sent, and answers their questions. */
-static void hear(sbn_mpi *mpi)
+void sbn__mpi_hear(sbn_mpi *mpi, int answers)
 {
     int64_t message[MESSAGE_WORDS];
     MPI_Status status;
@@ -52,10 +52,11 @@ static void hear(sbn_mpi *mpi)
            MPI_Recv(message, MESSAGE_WORDS, MPI_INT64_T, status.MPI_SOURCE, 0, mpi->roll,
                     MPI_STATUS_IGNORE) == MPI_SUCCESS) {
         sbn_mpi_heard *heard = &mpi->heard[status.MPI_SOURCE];
+        --mpi->unheard;
         memcpy(heard->started, message + STARTED, sizeof mpi->started);
         if (message[KIND] == ANSWER)
             heard->answered = message[NOW];
-        else
+        else if (answers)
             tell(mpi, status.MPI_SOURCE, ANSWER, message[NOW]);
     }
 }
@@ -85,11 +86,10 @@ int sbn__mpi_missing(void *context, void *request, int *ranks)
     const sbn_mpi_slot *slot = request;
     if (sbn__mpi_check_thread(mpi) != SBN_SUCCESS)
         return -1;
-    mpi->asked = 1;
     for (int rank = 0; rank < mpi->world_size; ++rank)
         if (rank != mpi->rank)
             tell(mpi, rank, QUESTION, mpi->now);
-    hear(mpi);
+    sbn__mpi_hear(mpi, 1);
     const int count = list(mpi, slot, 0, ranks);
     return count > 0 ? count : list(mpi, slot, 1, ranks);
 }
@@ -149,7 +149,7 @@ int sbn__mpi_test(void *context, void *request, int *done)
     if (status)
         return status;
     if (*done || ++mpi->tests % LISTEN_EVERY == 0)
-        hear(mpi);
+        sbn__mpi_hear(mpi, 1);
     if (*done)
         retire(mpi, slot);
     return SBN_SUCCESS;

@@ -10,3 +10,6 @@ int sbn__mpi_missing(void *context, void *request, int *ranks);
 
 /* Tests all reductions in flight: how many are left, or -1 if MPI fails. */
 int sbn__mpi_test_all(sbn_mpi *mpi);
+
+/* Receives what other ranks have sent; `answers`: and answers their questions. */
+void sbn__mpi_hear(sbn_mpi *mpi, int answers);

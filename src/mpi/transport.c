@@ -25,9 +25,7 @@ static void free_communicators(sbn_mpi *mpi)
     for (int s = 0; s < SBN_TAGS; ++s)
         if (mpi->tags[s] != MPI_COMM_NULL)
             MPI_Comm_free(&mpi->tags[s]);
-    /* With messages that nobody has received MPICH 4.2 ends the job. */
-    if (!mpi->asked)
-        MPI_Comm_free(&mpi->roll);
+    MPI_Comm_free(&mpi->roll);
 }
 
 static int duplicate(MPI_Comm comm, MPI_Comm *copy)
@@ -142,20 +140,24 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
 }
 
 /*
- * Frees the communicators if all ranks end with nothing pending: messages that are under way would reach others that
- * have the same number next. Returns 0 where MPI may still read and write mpi->asked.
+ * Frees the communicators once all ranks end with nothing pending and have received all messages: what is under way would
+ * reach others that have the same number next, or end the job (MPICH 4.2). Returns 0 if MPI may still write to mpi.
  */
 static int end_together(sbn_mpi *mpi, double end)
 {
     MPI_Request request;
-    int done = 0;
-    if (MPI_Iallreduce(MPI_IN_PLACE, &mpi->asked, 1, MPI_INT, MPI_MAX, mpi->roll, &request) !=
-        MPI_SUCCESS)
-        return 1;
-    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done &&
-           MPI_Wtime() < end)
-        sched_yield();
-    if (done)
+    int done;
+    do {
+        sbn__mpi_hear(mpi, 0);
+        mpi->unheard_by_all = mpi->unheard;
+        if (MPI_Iallreduce(MPI_IN_PLACE, &mpi->unheard_by_all, 1, MPI_INT64_T, MPI_SUM, mpi->roll,
+                           &request) != MPI_SUCCESS)
+            return 1;
+        while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done &&
+               MPI_Wtime() < end)
+            sched_yield();
+    } while (done && mpi->unheard_by_all > 0 && MPI_Wtime() < end);
+    if (done && mpi->unheard_by_all == 0)
         free_communicators(mpi);
     return done;
 }

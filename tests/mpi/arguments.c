@@ -69,14 +69,17 @@ int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
     return MPI_ERR_OTHER;
 }
 
-/* The library's messages, and its clock. */
-static int questions, answers;
+/* The library's messages, to ranks and from them, and its clock. */
+static int sent, received, questions, answers;
 static double clock_speed = 1;
 
 int MPI_Isend(const void *from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
               MPI_Request *request)
 {
-    answers += type == MPI_INT64_T && *(const int64_t *)from == 1;
+    if (type == MPI_INT64_T) {
+        ++sent;
+        answers += *(const int64_t *)from == 1;
+    }
     return PMPI_Isend(from, count, type, to, tag, comm, request);
 }
 
@@ -84,6 +87,7 @@ int MPI_Recv(void *to, int count, MPI_Datatype type, int from, int tag, MPI_Comm
              MPI_Status *status)
 {
     const int code = PMPI_Recv(to, count, type, from, tag, comm, status);
+    ++received;
     questions += *(const int64_t *)to == 0;
     return code;
 }
@@ -298,7 +302,7 @@ static int missing_in(void *request, int expected)
     return found;
 }
 
-/* Who is missing in a reduction, as the rank that asks knows, which has begun it. */
+/* Who is missing in a reduction, as the rank that asks knows, which has begun it; messages of all are received. */
 static void check_missing(size_t from, size_t to)
 {
     static const struct {
@@ -346,8 +350,11 @@ static void check_missing(size_t from, size_t to)
     const int before = answers;
     mpi_job_meet();
     must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
-    tap_ok(answers == before && answers <= questions && questions > 0,
-           "%d questions, %d answers, none at the end", questions, answers);
+    int left = sent - received;
+    PMPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    tap_ok(answers == before && answers <= questions && questions > 0 && left == 0,
+           "%d questions, %d answers, none at the end: %d are not received", questions, answers,
+           left);
 }
 
 /* On rank 0 who is missing in a reduction of tag 1; elsewhere what is expected. */
@@ -417,7 +424,7 @@ static void check_answers(void)
     end_asking(request);
 }
 
-/* Rank 1 answers when rank 0 has destroyed the transport: the next one does not receive that. */
+/* Rank 1 answers when rank 0 ends the transport: the next one does not receive that. */
 static void check_late_answer(void)
 {
     int64_t words[1] = {0};
@@ -429,11 +436,11 @@ static void check_late_answer(void)
         table.missing(table.context, request, ranks);
     mpi_job_meet();
     if (mpi_job_rank() == 1)
-        mpi_job_meet();
+        pause_for(0.1);
     finish(request);
+    clock_speed = 0;
     must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
-    if (mpi_job_rank() != 1)
-        mpi_job_meet();
+    clock_speed = 1;
     mpi_job_meet();
     open_table();
     const int found = ask(6, &request);
@@ -479,11 +486,6 @@ static void check_left_behind(void)
 {
     static int64_t words[2] = {1, 1};
     void *request = NULL;
-    if (strcmp(tool(), "valgrind") == 0) {
-        tap_skip("a request that is left behind stays allocated");
-        return;
-    }
-    expect_leaks();
     open_table();
     must(table.start(table.context, SBN_TAG_WORDS, words, 1, &request), "start");
     failed_tests = 1;
@@ -532,8 +534,13 @@ int main(int argc, char **argv)
     check_newer_first();
     check_answers();
     check_late_answer();
-    check_kept();
-    check_left_behind();
+    if (strcmp(tool(), "valgrind") == 0) {
+        tap_skip("what MPI may still use stays allocated");
+    } else {
+        expect_leaks();
+        check_kept();
+        check_left_behind();
+    }
     fixture_close(&device);
     const int result = mpi_job_end(tap_done());
     /* Too late for a check: the ranks can no longer agree on one. */
