@@ -21,9 +21,8 @@ typedef struct sbn_mpi_heard {
 /* One duplicate of the communicator for each tag, as reductions on a communicator match by order. */
 struct sbn_mpi {
     MPI_Comm tags[SBN_TAGS];
-    MPI_Comm roll; /* questions and answers after a timeout */
-    int64_t unheard,
-        unheard_by_all; /* of their messages: sent less received, here and by all ranks */
+    MPI_Comm roll;                   /* questions and answers after a timeout */
+    int64_t unheard, unheard_by_all; /* messages of roll: sent less received, here and by all */
     int rank, world_size;
     int any_thread; /* the thread level allows calls of threads other than the main one */
     sbn_mpi_slot *idle, *in_flight;
