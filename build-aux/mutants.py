@@ -7,6 +7,7 @@ are those of LIST, lines FILE[:LINE]: TEXT => TEXT INSTEAD, or else NUMBER of al
 drawn by SEED. A fault that no test can see has a line in tests/mutants.equivalent.
 """
 import collections
+import io
 import json
 import os
 import random
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+import tokenize
 import typing
 
 sys.dont_write_bytecode = True  # the source is not written to
@@ -37,6 +39,12 @@ RULES = [(re.compile(pattern), new) for pattern, new in [
     (r'^ {4,}(?!return|goto|break|continue|case|else)'
      r'(\w+\(.*\)|[\w>.\[\]*-]+ [-+|&^]?= .*|\+\+.*);$', ';'),
 ]]
+PYTHON_RULES = RULES[:6] + [(re.compile(pattern), new) for pattern, new in [
+    (r' and ', ' or '), (r' or ', ' and '), (r'\bnot ', ''), (r' is None', ' is not None'),
+    (r'\bTrue\b', 'False'), (r'\bFalse\b', 'True'), (r'(?<![\w.])0(?![\w.])', '1'),
+    (r'(?<![\w.])1(?![\w.])', '2'), (r', \w+=[\w.]+(?=\))', ''),
+    (r'^( {4,})(?!return|raise|yield|import|from|del)([\w.]+\(.*\)|[\w.\[\]]+ [-+|&]?= .*)$', r'\1pass'),
+]]
 
 # Tests by the beginnings of their names: those of a folder first, then others, in batches, then the rest.
 PASS = ['pass/passes pass/on_device pass/branches pass/saved',
@@ -55,6 +63,7 @@ BATCHES = {
     'src/model': ['model', 'faults'],
     'src/parallel': ['parallel', 'pass/any_order faults mpi'],
     'src/mpi': ['mpi', 'faults'],
+    'python/syncbn': ['python/module python/replicas', 'python'],
     'cl': KERNELS,
     'cl/gpu': KERNELS,
 }
@@ -78,25 +87,38 @@ class Fault(typing.NamedTuple):
         return f'{self.file}:{self.at + 1}: {self.old.strip()} => {self.new.strip()}'
 
     def folder(self):
-        folder = os.path.dirname(self.file)
-        return folder if folder.startswith('src/') or folder == 'cl/gpu' else 'cl'
+        folder = 'python/syncbn' if self.file.endswith('.py') else os.path.dirname(self.file)
+        return folder if folder in BATCHES or folder.startswith('src/') else 'cl'
+
+
+def masked_python(text):
+    """The text with blanks for comments and strings."""
+    lines = [[*line] for line in text.split('\n')]
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.STRING, tokenize.COMMENT):
+            for row in range(token.start[0], token.end[0] + 1):
+                begin = token.start[1] if row == token.start[0] else 0
+                end = token.end[1] if row == token.end[0] else len(lines[row - 1])
+                lines[row - 1][begin:end] = ' ' * (end - begin)
+    return '\n'.join(map(''.join, lines))
 
 
 def mutants_of(file):
     """All that the rules make in a file."""
     text = open(os.path.join(source, file)).read()
-    for at, (line, seen) in enumerate(zip(text.split('\n'), masked(text).split('\n'))):
-        for rule, new in RULES:
+    mask, rules = (masked_python, PYTHON_RULES) if file.endswith('.py') else (masked, RULES)
+    for at, (line, seen) in enumerate(zip(text.split('\n'), mask(text).split('\n'))):
+        for rule, new in rules:
             for match in rule.finditer(seen):
                 yield Fault(file, at, line,
                             line[:match.start()] + match.expand(new) + line[match.end():])
 
 
 def drawn():
-    tops = [os.path.join(source, top) for top in ('src', 'cl')]
+    tops = [os.path.join(source, top) for top in ('src', 'cl', 'python/syncbn')]
     files = sorted(os.path.relpath(os.path.join(at, name), source) for top in tops
                    for at, _, names in os.walk(top) for name in names
-                   if name.endswith(('.c', '.h', '.cl')))
+                   if name.endswith(('.c', '.h', '.cl', '.py')))
     everything = [m for file in files for m in mutants_of(file)]
     random.Random(int(seed)).shuffle(everything)
     return everything[:int(number)]
@@ -152,19 +174,29 @@ def failed_of(batch):
     return run([failed]) if failed in batch else failed
 
 
+def parses(path):
+    try:
+        compile(open(path).read(), path, 'exec')
+    except SyntaxError:
+        return False
+    return True
+
+
 def outcome_of(faults, batches):
     """The test that sees the faults, planted for as long as this takes; None: no test of the batches."""
     paths = {os.path.join(source, fault.file) for fault in faults}
     texts = {path: open(path).read() for path in paths}
     write(results + '.planted', json.dumps(texts))
+    broken = False
     for path, text in texts.items():
         lines = text.split('\n')
         for fault in faults:
             if os.path.join(source, fault.file) == path:
                 lines[fault.at] = fault.new
         write(path, '\n'.join(lines))
+        broken |= path.endswith('.py') and not parses(path)
     known = [*tests, RACES] if any(fault.file.startswith('cl/') for fault in faults) else tests
-    failed = 'does not build' if started('tools/syncbn/syncbn').wait() else None
+    failed = 'does not build' if broken or started('tools/syncbn/syncbn').wait() else None
     done = set()
     for batch in batches:
         later = tuple('tests/' + name for name in SLOW if name != batch)
@@ -227,7 +259,8 @@ def main():
 
     for fault in faults:
         if str(fault) not in known:
-            learn(fault, outcome_of([fault], BATCHES.get(fault.folder(), PASS)) or PASSED)
+            least = 'survives' if fault.file.endswith('.py') else PASSED
+            learn(fault, outcome_of([fault], BATCHES.get(fault.folder(), PASS)) or least)
     while left := {fault[:2]: fault for fault in faults if known[str(fault)] == PASSED}:
         for fault, outcome in judged_together([*left.values()]):
             learn(fault, outcome)
