@@ -121,6 +121,12 @@ with tap.part("convert"):
     keys = list(nn.Sequential(Activated()).state_dict())
     activated = convert_sync_batchnorm(nn.Sequential(Activated()))
     tap.ok(list(activated.state_dict()) == keys, "children of a batch norm stay in state_dict")
+    kept = nn.BatchNorm2d(4)
+    kept.register_buffer("num_batches_tracked", torch.tensor(0), persistent=False)
+    keys = list(kept.state_dict())
+    for replaced in convert_sync_batchnorm, revert_sync_batchnorm:
+        kept = replaced(kept)
+        tap.ok(list(kept.state_dict()) == keys, "a buffer that is not persistent stays so")
     back = revert_sync_batchnorm(model)
     right = type(back[1]) is nn.BatchNorm2d and back[1].weight is weight and not back[1].training
     tap.ok(right, "revert gives the class, the parameters and the mode back")

@@ -459,6 +459,7 @@ def _with_state_of(old: _BatchNorm, new: _BatchNorm) -> _BatchNorm:
     new.weight, new.bias = old.weight, old.bias
     new.running_mean, new.running_var = old.running_mean, old.running_var
     new.num_batches_tracked = old.num_batches_tracked
+    new._non_persistent_buffers_set = set(old._non_persistent_buffers_set)
     new._modules.update(old._modules)
     if hasattr(old, "qconfig"):
         new.qconfig = old.qconfig
