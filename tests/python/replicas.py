@@ -77,6 +77,14 @@ with tap.part("networks"):
     DataParallel(frozen, 2)(images).sum().backward()
     right = frozen[0].weight.grad is None and frozen[0].bias.grad is not None
     tap.ok(right, "parameters without gradients")
+    called, given = DataParallel(SyncBatchNorm(3), 2), {"module.weight": torch.full((3,), 2.0)}
+    functional_call = getattr(torch, "func", nn.utils.stateless).functional_call
+    if hasattr(torch, "func"):
+        y = functional_call(called, given, (images,))
+        tap.ok(torch.equal(y, 2 * called(images)), "functional_call")
+    else:
+        pattern = "got those of functional_call, which needs PyTorch 2"
+        tap.raises(RuntimeError, pattern, functional_call, called, given, (images,))
     first = nn.Sequential(nn.ReLU(inplace=True), nn.Conv2d(3, 2, 3))
     grads = []
     for call in first, DataParallel(first, 2):
@@ -210,6 +218,8 @@ with tap.part("errors"):
         tap.raises(RuntimeError, "expected a call of its copy in a replica", call, images)
     for call, failing_shape in (model, (9, 3, 2, 2)), (DataParallel(SyncBatchNorm(3), 2), (9, 4)):
         tap.keeps_no_tensor(call, failing_shape)
+    pattern = r"DataParallel: expected eval\(\) in torch.jit.trace"
+    tap.raises(RuntimeError, pattern, torch.jit.trace, DataParallel(network(), 2), images)
     text = DataParallel(nn.Module(), 2)
     text.module.forward = lambda x: "text"
     tap.raises(TypeError, "result: expected tensors.*got str", text, images)

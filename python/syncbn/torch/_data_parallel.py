@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from syncbn.torch._module import IGNORED, SyncBatchNorm, this_thread
 
+_is_tracing: Callable[[], bool] = getattr(torch.jit, "is_tracing")
 # What PyTorch aligns memory to: its kernels' sums may depend on it.
 _ALIGNMENT = 64
 
@@ -65,6 +66,8 @@ class DataParallel(nn.Module):
         self.before.clear()
         if not self.training:
             return self.module(*arguments, **keywords)
+        if _is_tracing():
+            raise RuntimeError("DataParallel: expected eval() in torch.jit.trace, got training")
         self.before.update((parameter, state_of(parameter.grad)) for parameter in self.apart)
         parts = _split((arguments, keywords), self.replicas, self.dim)
         copies: dict[nn.Parameter, Sequence[Tensor]] = {
@@ -327,6 +330,12 @@ def _replicated(
         for name, child in old._modules.items():
             new._modules[name] = None if child is None else made[child]
         for name, parameter in old._parameters.items():
+            # functional_call of PyTorch 1 has given the module a class that has the parameters.
+            if name in getattr(old, "_attr_to_path", ()):
+                raise RuntimeError(
+                    "DataParallel: expected its own parameters in training, got those of "
+                    "functional_call, which needs PyTorch 2"
+                )
             if parameter is None:
                 new._parameters[name] = None
             else:
