@@ -205,9 +205,10 @@ for kind, settings in SETTINGS.items():
         layer = SyncBatchNorm(4, **settings)
         running = layer.running_mean, layer.running_var, layer.num_batches_tracked
         arguments = (x.clone().requires_grad_(), None, layer.weight, layer.bias, *running)
-        torch.library.opcheck(torch.ops.syncbn.forward.default, (*arguments, layer.number[1]))
+        arguments = (*arguments, layer.number[1], layer.activation)
+        torch.library.opcheck(torch.ops.syncbn.forward.default, arguments)
         tap.ok(True, f"opcheck of forward{kind}")
-        y, saved, *_ = torch.ops.syncbn.forward(*arguments, layer.number[1])
+        y, saved, *_ = torch.ops.syncbn.forward(*arguments)
         torch.library.opcheck(
             torch.ops.syncbn.backward.default,
             (torch.randn_like(y), x, layer.weight, layer.bias, saved.detach()),

@@ -87,6 +87,19 @@ def run_rank(folder, rank):
     ):
         pattern, given = (told, wrong) if rank == 1 else (r"rank 1.*SBN_REMOTE_ERROR", x)
         expect(what, pattern, two, given)
+    two = model(momentum=None)
+    for name, wrong, told in (
+        ("momentum", 1.5, "momentum: expected 0 to 1, got 1.5"),
+        ("eps", -1.0, "eps: expected a finite number from 0, got -1"),
+        ("activation", "gelu", "ValueError: activation: expected None, .*got 'gelu'"),
+        ("num_batches_tracked", torch.tensor(-3), "num_batches_tracked: expected 0 .*got -3"),
+        ("num_batches_tracked", torch.tensor(0, device="meta"), "Error: .*[mM]eta"),
+    ):
+        kept = getattr(two[0], name)
+        if rank == 1:
+            setattr(two[0], name, wrong)
+        expect(f"a wrong {name}", told if rank == 1 else r"rank 1.*SBN_REMOTE_ERROR", two, x)
+        setattr(two[0], name, kept)
     expect("one value in the group", "ValueError: Expected more than 1 value", two, x[: rank == 0])
     two[0](x)
     pattern = r'rank 2 called forward of layer "1".*SBN_DISAGREEMENT'

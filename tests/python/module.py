@@ -1,6 +1,7 @@
 """SyncBatchNorm in one process: what PyTorch's users rely on, errors, ends and leaks."""
 
 import copy
+import importlib
 import io
 import os
 import pickle
@@ -294,6 +295,19 @@ with tap.part("errors"):
         tap.raises(RuntimeError, pattern, grad.sum().backward)
     leaf, v = torch.randn(shape), torch.randn(shape)
     tap.raises(RuntimeError, pattern, hvp, lambda x: cubes(SyncBatchNorm(4)(x)), leaf, v)
+    pattern = r'layer "batchnorm": expected eval\(\) in torch.jit.trace and in tr.* of torch.func'
+    transforms = torch.func if hasattr(torch, "func") else importlib.import_module("functorch")
+    tap.raises(RuntimeError, pattern, torch.jit.trace, layer, x)
+    tap.raises(RuntimeError, pattern, transforms.grad(lambda x: layer(x).sum()), x)
+    pattern, jacobian = (
+        "expected a tensor with memory, .*vectorize",
+        torch.autograd.functional.jacobian,
+    )
+    tap.raises(RuntimeError, pattern, jacobian, SyncBatchNorm(4), torch.randn(2, 4), vectorize=True)
+    other = SyncBatchNorm(4)
+    other.activation = "gelu"
+    for called in other, copy.deepcopy(other).eval(), revert_sync_batchnorm(copy.deepcopy(other)):
+        tap.raises(ValueError, "activation: expected None, .*, got 'gelu'", called, x)
     unpaired = SyncBatchNorm(4, affine=False)
     unpaired.bias = nn.Parameter(torch.ones(4))
     tap.raises(ValueError, "weight: expected one beside the bias", unpaired, x)

@@ -19,11 +19,11 @@ from syncbn.torch import _operators
 from syncbn.torch._backend import backend_of, is_registered
 from syncbn.torch._groups import group_of, is_alone
 from syncbn.torch._passes import (
-    ACTIVATIONS,
     TYPES,
     Affine,
     Node,
     Running,
+    activation_of,
     affine_of,
     check_device,
     check_type,
@@ -33,6 +33,9 @@ from syncbn.torch._passes import (
 # Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
 # that it is given.
 IGNORED = "_ddp_params_and_buffers_to_ignore"
+# Whether torch.jit.trace or a transform of torch.func sees operations.
+_is_tracing: Callable[[], bool] = getattr(torch._C, "_is_tracing")
+_is_transforming: Callable[[], bool] = getattr(torch._C, "_are_functorch_transforms_active")
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -135,10 +138,7 @@ class SyncBatchNorm(_BatchNorm):
             **newer,
         )
         _check_settings(timeout, gradients)
-        if activation not in ACTIVATIONS:
-            raise ValueError(
-                f"activation: expected None, 'relu' or 'leaky_relu', got {activation!r}"
-            )
+        activation_of(activation)
         self.process_group = process_group
         self.timeout, self.gradients, self.name = float(timeout), gradients, name
         self.activation, self.slope = activation, float(slope)
@@ -188,9 +188,9 @@ class SyncBatchNorm(_BatchNorm):
         each. weight and bias have a row for each replica, or none."""
         group = self.group(len(inputs), backend_of(inputs), parallel)
         running = self.running()
-        rows = self.check(inputs, residuals, weight, bias, running, group)
-        affine, tracks = weight is not None, running is not None
-        layer = self.layer(group, inputs[0], affine, bool(residuals), tracks)
+        layer, rows = self.check(
+            inputs, residuals, weight, bias, running, group, activation=self.activation
+        )
         y = Node.apply((layer, self.gradients, running, rows), weight, bias, *inputs, *residuals)
         return (y,) if len(inputs) == 1 else y
 
@@ -208,21 +208,21 @@ class SyncBatchNorm(_BatchNorm):
     def layer(
         self,
         group: Group,
-        input: Tensor | None,
+        input: Tensor,
         affine: bool,
         residual: bool,
         tracks: bool,
-        activated: bool = True,
+        activation: str | None,
     ) -> Layer:
-        """What makes passes of such inputs; None is any that the library refuses."""
+        """What makes passes of such inputs."""
         return group.layer(
             self.name,
             self.num_features,
-            0 if input is None else layout_of(input),
+            layout_of(input),
             self.eps,
             affine,
-            0 if input is None else TYPES[input.dtype],
-            ACTIVATIONS[self.activation if activated else None],
+            TYPES[input.dtype],
+            activation_of(activation),
             self.slope,
             residual,
             self.momentum if tracks else 0.0,
@@ -237,10 +237,16 @@ class SyncBatchNorm(_BatchNorm):
         bias: Tensor | None,
         running: Running | None,
         group: Group,
-    ) -> Affine:
-        """Weight and bias as the library reads them. Refuses what the library cannot see, and tells
-        the other ranks."""
+        activation: str | None,
+    ) -> tuple[Layer, Affine]:
+        """What makes the pass, and weight and bias as the library reads them. Refuses what the library
+        cannot see, and tells the other ranks of any error."""
         try:
+            if _is_tracing() or _is_transforming():
+                raise RuntimeError(
+                    f'layer "{self.name}": expected eval() in torch.jit.trace and in transforms of '
+                    "torch.func, got training"
+                )
             for place, input in enumerate(inputs):
                 _check_shape(input)
                 _check_tensor("input", input, input)
@@ -251,10 +257,16 @@ class SyncBatchNorm(_BatchNorm):
             affine = affine_of(weight, bias, self.num_features, len(inputs), inputs[0])
             if running:
                 running.prepare(self.num_features, inputs[0])
-            return affine
-        except ValueError:
+            tracks = running is not None
+            made = self.layer(
+                group, inputs[0], weight is not None, bool(residuals), tracks, activation
+            )
+            return made, affine
+        except Exception:
             if group.world_size > 1:
-                self.layer(group, None, False, False, running is not None).refuse()
+                # Not by settings of this layer, which may be what is wrong.
+                fixed = 0, 1.0, False, 0, activation_of(None), 0.0, False, 0.0, False
+                group.layer(self.name, self.num_features, *fixed).refuse()
             raise
 
     def statistics(self) -> tuple[Tensor, Tensor, Tensor | None] | None:
@@ -494,6 +506,8 @@ def _behind(y: Tensor, residual: Tensor | None, activation: str | None, slope: f
         y = F.relu(y)
     elif activation == "leaky_relu":
         y = F.leaky_relu(y, slope)
+    elif activation is not None:
+        activation_of(activation)  # an error
     return y
 
 

@@ -63,8 +63,9 @@ def train(layer: Any, input: Tensor, residual: Optional[Tensor]) -> Tensor:
         number = layer.number[1]
     else:
         number = torch.tensor(layer.number[0], device="cpu")  # a fake one where the mode makes such
+    activation = layer.activation if residual is None else None
     y, _saved, new_mean, new_var = torch.ops.syncbn.forward(
-        input, residual, layer.weight, layer.bias, mean, var, batches, number
+        input, residual, layer.weight, layer.bias, mean, var, batches, number, activation
     )
     if mean is not None and var is not None and not _is_cached():
         with torch.no_grad():
@@ -101,6 +102,7 @@ def _forward(
     running_var: Optional[Tensor],
     batches: Optional[Tensor],
     layer: Tensor,
+    activation: Optional[str],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     module = _layers.get(int(layer))
     if module is None:
@@ -115,9 +117,7 @@ def _forward(
         count = None if batches is None else batches.clone()
         running = _passes.Running(mean, var, count, module.momentum)
     group = module.group(1, None)
-    affine = module.check((x,), tensors[1:], weight, bias, running, group)
-    plain = residual is None
-    made = module.layer(group, x, weight is not None, not plain, running is not None, plain)
+    made, affine = module.check((x,), tensors[1:], weight, bias, running, group, activation)
     ctx = _Context()
     call = made, module.gradients, running, affine
     y = _passes.Node.forward(ctx, call, weight, bias, *tensors)
@@ -133,6 +133,7 @@ def _forward_fake(
     running_var: Optional[Tensor],
     batches: Optional[Tensor],
     layer: Tensor,
+    activation: Optional[str],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     size = _SAVED_BYTES + _SAVED_CHANNEL_BYTES * x.size(1) + _BEHIND_BYTES
     saved = x.new_empty(size, dtype=torch.uint8)
@@ -190,7 +191,7 @@ def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> Non
 
 def _differentiate(ctx: Any, dy: Optional[Tensor], *_none: None) -> Any:
     if dy is None:
-        return (None,) * 8
+        return (None,) * 9
     x, weight, bias, saved = ctx.saved_tensors
     dx, weight_grad, bias_grad = torch.ops.syncbn.backward(dy, x, weight, bias, saved)
     return (
@@ -198,7 +199,7 @@ def _differentiate(ctx: Any, dy: Optional[Tensor], *_none: None) -> Any:
         dy if ctx.residual else None,
         None if weight is None else weight_grad,
         None if bias is None else bias_grad,
-        *(None,) * 4,
+        *(None,) * 5,
     )
 
 

@@ -39,7 +39,7 @@ class Running:
     """A module's running statistics during a pass: what the library updates, and the way back to
     buffers of another type."""
 
-    __slots__ = ("batches", "mean", "momentum", "rows", "var")
+    __slots__ = ("batches", "counted", "mean", "momentum", "rows", "var")
 
     def __init__(
         self, mean: Tensor, var: Tensor, batches: Tensor | None, momentum: float | None
@@ -53,13 +53,17 @@ class Running:
             _row("running_mean", self.mean, shape, input),
             _row("running_var", self.var, shape, input),
         )
+        if self.momentum is None and self.batches is not None:
+            self.counted = int(self.batches)
+            if self.counted < 0:
+                raise ValueError(f"num_batches_tracked: expected 0 or more, got {self.counted}")
 
     def count(self, layer: Layer) -> None:
         """Tells a layer that averages all batches how many there were."""
         if self.momentum is None and self.batches is not None:
             _c.check(
                 _c.sbn_batchnorm_set_running_stats(
-                    layer.handle, None, None, byref(c_int64(int(self.batches)))
+                    layer.handle, None, None, byref(c_int64(self.counted))
                 )
             )
 
@@ -326,6 +330,13 @@ def check_type(name: str, tensor: Tensor) -> None:
         )
 
 
+def activation_of(name: str | None) -> int:
+    """The library's number of an activation."""
+    if name not in ACTIVATIONS:
+        raise ValueError(f"activation: expected None, 'relu' or 'leaky_relu', got {name!r}")
+    return ACTIVATIONS[name]
+
+
 def layout_of(x: Tensor) -> int:
     """Channels last where it is that and nothing else, or else channels first."""
     if x.is_contiguous():
@@ -347,7 +358,14 @@ def in_memory(x: Tensor, layout: int) -> Tensor:
     """The same with memory of its own: zeros may have none, and what a collective makes, later."""
     if layout != _NCHW or not x.is_contiguous() or x.is_neg():
         x = in_layout(x, layout)
-    return x if x.data_ptr() or not x.numel() else x.clone()
+    try:
+        at = x.data_ptr()
+    except RuntimeError as error:
+        raise RuntimeError(
+            "SyncBatchNorm: expected a tensor with memory, got one without, as of gradients of "
+            "several vectors at once (is_grads_batched, vectorize)"
+        ) from error
+    return x if at or not x.numel() else x.clone()
 
 
 def _fail_within() -> NoReturn:
