@@ -169,6 +169,13 @@ with tap.part("what changes between forward and backward"):
     compiled.eps, compiled.activation = 1.0, "relu"
     loss.backward()
     tap.ok(torch.equal(leaf.grad, other.grad), "eps: backward is that of its forward")
+    plain, compiled = pair()
+    loss = torch.compile(compiled, fullgraph=True, backend="aot_eager")(x).square().sum()
+    compiled.bias.detach().add_(1)
+    loss.backward()
+    plain(x).square().sum().backward()
+    grads = [[made.weight.grad, made.bias.grad] for made in (plain, compiled)]
+    tap.ok(tap.equal(*grads), "bias, which backward does not read", grads)
     loss = torch.compile(SyncBatchNorm(4), backend="aot_eager")(x).square().sum()
     gc.collect()
     loss.backward()

@@ -248,6 +248,16 @@ with tap.part("features"):
         grads += [leaf.grad, twice.weight.grad, twice.bias.grad]
     near = tap.near(grads[:3], grads[3:], rtol=1e-4, atol=1e-3)
     tap.ok(near, "a layer that is used twice in one graph")
+    for activation, given, reads in (None, (x,), 0), ("relu", (x, x), 0), ("relu", (x,), 1):
+        stepped = SyncBatchNorm(4, activation=activation)
+        losses = [stepped(*given).square().sum() for _ in range(2)]
+        losses[0].backward()
+        once = stepped.bias.grad.clone()
+        stepped.bias.detach().add_(1)
+        told = tap.raised(losses[1].backward)
+        right = "inplace operation" in told if reads else stepped.bias.grad.equal(2 * once)
+        what = f"a step of the bias before backward, {activation}, {len(given)} tensors"
+        tap.ok(right, what, told)
     if hasattr(torch, "export"):
         exported = torch.export.export(nn.Sequential(SyncBatchNorm(4)).eval(), (x,))
         tap.ok(exported.module()(x).shape == x.shape, "torch.export in eval")

@@ -182,7 +182,9 @@ def _backward_fake(
 
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    x, residual, weight, bias, *_ = inputs
+    x, residual, weight, bias, *_, activation = inputs
+    if activation is None and bias is not None:
+        bias = weight  # which takes its place where backward does not read it
     ctx.save_for_backward(x, weight, bias, output[1])
     ctx.residual = residual is not None
     ctx.mark_non_differentiable(*output[1:])

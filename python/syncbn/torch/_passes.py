@@ -106,8 +106,8 @@ class Node(torch.autograd.Function):
         ctx: Any, call: Call, weight: Tensor | None, bias: Tensor | None, *tensors: Tensor
     ) -> Any:
         layer, gradients, running, affine = call
-        group, layout = layer.group, layer.settings.layout
-        replicas, device = group.replicas, group.device
+        group, settings = layer.group, layer.settings
+        layout, replicas, device = settings.layout, group.replicas, group.device
         own_weight, own_bias = affine
         mean, var = running.rows if running else (None, None)
         backend = device if isinstance(device, BackendDevice) else None
@@ -128,7 +128,7 @@ class Node(torch.autograd.Function):
                     layer.shard(place, x.shape),
                     x=x,
                     y=ys[place],
-                    residual=own[replicas + place] if layer.settings.residual else None,
+                    residual=own[replicas + place] if settings.residual else None,
                     weight=own_weight,
                     bias=own_bias,
                     running_mean=mean,
@@ -145,6 +145,8 @@ class Node(torch.autograd.Function):
                 backend.finish()
         if running:
             running.finish()
+        if settings.activation == _IDENTITY or settings.residual:
+            bias = weight  # which takes its place where backward does not read it
         ctx.save_for_backward(weight, bias, *own[:replicas])
         ctx.statistics, ctx.gradients = saved, gradients
         return ys[0] if replicas == 1 else tuple(ys)
