@@ -61,7 +61,7 @@ SBN_API int sbn_data_parallel_create(sbn_group *group, const sbn_data_parallel_c
 
 /*
  * Ends it. Waits for copies that still run. Over MPI all ranks end their sbn_data_parallels, and
- * parts of a split, in one order.
+ * parts of a split, in one order, and wait up to a second for each other.
  *
  * Errors. SBN_INVALID_ARGUMENT, while exchanges are under way; it then stays as it was.
  */
