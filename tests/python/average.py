@@ -332,6 +332,9 @@ with tap.part("errors"):
 
     tap.ok(gradient("own") == [2, 2], "the mean of two replicas")
     tap.ok(gradient("none") == [2, 2], "it stays where nothing is added")
+    model.use = "own"
+    torch.autograd.grad(listed.module(x).sum(), model.scale)
+    tap.ok(gradient("none") == [2, 2], "... as by torch.autograd.grad")
     listed.eval()
     tap.ok(gradient("listed") == [6, 6], "one gradient in eval()", model.scale.grad)
     pattern = "module.scale: expected the sum of the replicas' gradients, .* as from a list"

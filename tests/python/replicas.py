@@ -1,5 +1,6 @@
 """DataParallel: the bits of one replica, the same steps each time, errors."""
 
+import contextlib
 import copy
 import sys
 import threading
@@ -188,6 +189,9 @@ class Other(nn.Module):
                 return self.model["one"](x.flatten(1))
             except BaseException:
                 return self.model["two"](x)
+        if len(x) == 10:
+            with torch.set_grad_enabled(bool(x.sum() > 0)):
+                return self.model["one"](x)
         if len(x) == 7:
             functional_call = getattr(torch, "func", nn.utils.stateless).functional_call
             return functional_call(self.model["one"], {"weight": x[0, :, 0, 0]}, (x,))
@@ -203,6 +207,9 @@ with tap.part("errors"):
         (3, 'layer "two": expected a residual in each replica, got 1 of 2'),
     ):
         tap.raises(RuntimeError, pattern, model, torch.randn(count, 3, 2, 2))
+    pattern = r'layer "one": expected gradients .* in none, got them enabled in replicas \[1\] of 2'
+    tap.raises(RuntimeError, pattern, model, torch.arange(-9.9, 10)[:, None, None].expand(20, 3, 2))
+    tap.raises(AttributeError, "", setattr, model, "replicas", 3)
     tap.raises(KeyError, "five", model, torch.randn(9, 3, 2, 2))
     tap.raises(ValueError, "weight: expected one for all", model, torch.randn(14, 3, 2, 2))
     pattern = 'layer "one".* expected 3 channels, got 12'
@@ -272,7 +279,58 @@ with tap.part("gradients that are averaged exactly"):
     def called_twice(model):
         (model(x).sum() + model(2 * x).sum()).backward()
 
-    every = (evaluated, 1), (accumulated, 2), (unsynchronised, 2), (called_twice, 2)
+    def discarded(model):
+        model(x).sum().backward()
+        for to_none in True, False:
+            model.zero_grad(set_to_none=to_none)
+            for call in model.module, model:
+                with model.no_sync():
+                    call(x).sum().backward()
+                model.zero_grad(set_to_none=to_none)
+            unsynchronised(model)
+
+    def raised(model):
+        accumulated(model)
+        fails = x.clone().requires_grad_()
+        fails.register_hook(lambda _: 1 / 0)
+        with model.no_sync():
+            tap.caught(model(fails).sum().backward)
+        model.zero_grad()
+        unsynchronised(model)
+
+    def asked(model):
+        """It asks for gradients that nobody adds, before the first pass and between passes."""
+        for _ in range(2):
+            with model.no_sync():
+                for _ in range(2):
+                    torch.autograd.grad(model(x).sum(), model.module.module.weight)
+                model(3 * x).sum().backward()
+            torch.autograd.grad(model.module(x).sum(), model.module.module.weight)
+            model(x).sum().backward()
+
+    def repeated(model):
+        """A backward pass calls the model again between its parts."""
+
+        def call(x):
+            return checkpoint(lambda x: model(x) * torch.ones(1), x, use_reentrant=False).sum()
+
+        for _ in range(2):
+            first = call(x.clone().requires_grad_())
+            (first + call(2 * x + 0 * first)).backward()
+
+    def adaptive(model):
+        """As asked, and the pass that adds them is of the same forward pass."""
+        for factor in 1, 2, 3:
+            with model.no_sync() if factor == 2 else contextlib.nullcontext():
+                loss = model(factor * x).sum()
+                for _ in range(2):
+                    torch.autograd.grad(loss, model.module.module.weight, retain_graph=True)
+                loss.backward()
+
+    every = [(evaluated, 1), (accumulated, 2), (unsynchronised, 2), (called_twice, 2)]
+    every += [(discarded, 2), (raised, 2), (asked, 2)]
+    if hasattr(torch._C, "_current_graph_task_id"):
+        every += [(repeated, 2), (adaptive, 2)]
     for make, x in (dense, rows), (channels_last, images), (with_gaps, rows):
         for steps, losses in every:
             what = f"mean of losses: {make.__name__}, {steps.__name__}"
@@ -300,13 +358,15 @@ with tap.part("gradients that are averaged exactly"):
         model.module.module.weight.register_hook(lambda grad: grad.clamp(max=1.0))
         model(x).sum().backward()
 
-    def skipped(model):
-        model.module(x).sum().backward()
-        model.zero_grad()
+    def clipped(model):
+        with model.no_sync():
+            model(x).sum().backward()
+        for parameter in model.parameters():
+            parameter.grad /= 2
         model(x).sum().backward()
 
     x = rows
-    for steps in penalised, hooked, skipped:
-        pattern = r"module\.(weight|bias): expected the sum of the replicas' gradients.*zero_grad"
+    for steps in penalised, hooked, clipped:
+        pattern = r"module\.(weight|bias): expected the sum of the replicas' gradients.*clipping"
         tap.raises(RuntimeError, pattern, gradient, dense, steps)
 tap.end()

@@ -50,8 +50,8 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     torch._dynamo.config.optimize_ddp was "python_reducer", which has no buckets.
     SyncBatchNormError as of SyncBatchNorm. In backward, RuntimeError: a gradient is sparse, or is
     not the sum over the replicas of a DataParallel, because a hook of the parameter changed it, or
-    zero_grad() or clipping between accumulating passes, or the loss has a part from outside, such
-    as a penalty, or uses the parameter past the replicas' modules, as from a list.
+    clipping between accumulating passes, or the loss has a part from outside, such as a penalty, or
+    uses the parameter past the replicas' modules, as from a list.
     """
     cpu().check_process()
     if not isinstance(getattr(model, "_orig_mod", model), DistributedDataParallel):
@@ -213,9 +213,10 @@ class _Averaging(Group):
             elif apart is None or not apart.is_in(gradient):
                 raise RuntimeError(
                     f"{self._names[parameter]}: expected the sum of the replicas' gradients, got "
-                    "another one: a hook changed it, or zero_grad() or clipping between backward "
-                    "passes did, or the loss has a part from outside of the DataParallel, or uses "
-                    "it past the replicas' modules, as from a list, or there was an error before"
+                    "another one: a hook changed it, or clipping between backward passes did, or "
+                    "(before PyTorch 2.1) zero_grad() or torch.autograd.grad between forward and "
+                    "backward, or the loss has a part from outside of the DataParallel, or uses it "
+                    "past the replicas' modules, as from a list, or there was an error before"
                 )
             for own, row in zip(apart.own, rows):
                 found = own.to(torch.float32, copy=True).contiguous()

@@ -50,7 +50,7 @@ class DataParallel(nn.Module):
         super().__init__()
         if replicas < 1:
             raise ValueError(f"replicas: expected at least 1, got {replicas}")
-        self.module, self.replicas, self.dim = module, replicas, dim
+        self.module, self._replicas, self.dim = module, replicas, dim
         if hasattr(module, IGNORED):
             setattr(self, IGNORED, [f"module.{name}" for name in getattr(module, IGNORED)])
         # Gradients of replicas apart, of the parameters that are there, until they are averaged.
@@ -58,12 +58,20 @@ class DataParallel(nn.Module):
         # Of the same parameters, what state_of their gradients was at the last forward in training.
         self.before: dict[nn.Parameter, tuple[int, int]] = {}
 
+    @property
+    def replicas(self) -> int:
+        """How many; it does not change, as average_exactly has taken the mean over so many."""
+        return self._replicas
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the gradients apart, which nobody averages for a copy."""
         return {**self.__dict__, "apart": {}, "before": {}}
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         self.before.clear()
+        if not _task_id or _task_id() == -1:  # no backward pass repeats this one
+            for parameter, former in self.apart.items():
+                self.apart[parameter] = former and former.found_in(parameter.grad)
         if not self.training:
             return self.module(*arguments, **keywords)
         if _is_tracing():
@@ -106,6 +114,7 @@ class Apart(NamedTuple):
     before: Tensor | None
     averaged: Tensor | None  # what the gradient was before all of them
     backward_pass: int = -1  # the last one
+    earlier: Apart | None = None  # those without that pass, which may turn out not to count
 
     def expected(self) -> Tensor:
         """The gradient, unless others have changed it."""
@@ -113,16 +122,34 @@ class Apart(NamedTuple):
 
     def is_in(self, gradient: Tensor | None) -> bool:
         """Whether the gradient has these, and nothing else."""
-        expected = self.expected()
-        return gradient is not None and torch.allclose(gradient, expected, 0, 0, equal_nan=True)
+        return gradient is not None and _same(gradient, self.expected())
+
+    def found_in(self, gradient: Tensor | None) -> Apart | None:
+        """Those of them that the gradient has, between backward passes: zero_grad() drops all, and
+        a pass may have added nothing, as torch.autograd.grad, or one that raised. All of them where
+        the gradient is something else, which is_in will refuse."""
+        if self.is_in(gradient):
+            return self
+        if gradient is None or not gradient.any():
+            return None
+        is_first = self.before is self.averaged
+        if (is_first or self.earlier) and self.before is not None and _same(gradient, self.before):
+            return self.earlier
+        return self
 
     def plus(self, own: Sequence[Tensor], total: Tensor, gradient: Tensor | None) -> Apart:
         """With those of another forward pass: of the same backward pass, or, where the gradient has
         the former ones, of the next."""
         own, number = [a + b for a, b in zip(self.own, own)], _number_of_pass(gradient)
         if number != self.backward_pass and self.is_in(gradient):
-            return Apart(own, total, self.expected(), self.averaged, number)
-        return Apart(own, self.total + total, self.before, self.averaged, self.backward_pass)
+            earlier = self._replace(earlier=None)
+            return Apart(own, total, self.expected(), self.averaged, number, earlier)
+        return self._replace(own=own, total=self.total + total)
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    """Whether their numbers are equal, NaN to NaN."""
+    return torch.equal(a, b) or torch.allclose(a, b, 0, 0, equal_nan=True)
 
 
 # The number of the backward pass that runs (PyTorch 2.1).
@@ -153,10 +180,11 @@ class _Copies(torch.autograd.Function):
             total += grad
         parameter, apart = ctx.parameter, ctx.apart
         if parameter in apart:
-            former = apart[parameter]
+            former, number = apart[parameter], _number_of_pass(parameter.grad)
+            if former and _task_id and number != former.backward_pass:
+                former = former.found_in(parameter.grad)
             if former is None:
                 before = None if parameter.grad is None else parameter.grad.clone()
-                number = _number_of_pass(parameter.grad)
                 apart[parameter] = Apart(grads, total, before, before, number)
             else:
                 apart[parameter] = former.plus(grads, total, parameter.grad)
@@ -289,10 +317,16 @@ def _pass_of(replicas: Sequence[_Replica]) -> Sequence[Tensor]:
             f'layer "{layer.name}": expected a residual in each replica, '
             f"got {len(residuals)} of {len(replicas)}"
         )
+    with_grad = [place for place, own in enumerate(passes) if own.with_grad]
+    if with_grad and len(with_grad) < len(replicas):
+        raise RuntimeError(
+            f'layer "{layer.name}": expected gradients to be enabled in all replicas or in none, '
+            f"got them enabled in replicas {with_grad} of {len(replicas)}"
+        )
     weights = [own.layer.weight for own in passes]
     biases = [own.layer.bias for own in passes]
     inputs = [own.input for own in passes]
-    with torch.set_grad_enabled(passes[0].with_grad):
+    with torch.set_grad_enabled(bool(with_grad)):
         return layer.train_replicas(inputs, residuals, _stacked(weights), _stacked(biases), True)
 
 
