@@ -126,6 +126,11 @@ static void check_calls(test_ranks *all)
         ROW(offset, into_first,
             "sbn_average_gradients: replica 0: tensor 3 must not overlap tensor 1 in the same call",
             REPORTED("SBN_INVALID_ARGUMENT")),
+        /* Rank 1's only replica is not the root, though it is the first one there. */
+        ROW(broadcast, 1, NULL, .odd = ALL_RANKS),
+        ROW(offset, into_first,
+            "sbn_broadcast: replica 0: tensor 3 must not overlap tensor 1 in the same call",
+            .heard = "rank 1 began broadcast and reported SBN_INVALID_ARGUMENT"),
         ROW(fails, ((failure){WRAP_MARKER, 1}), "clEnqueueMarkerWithWaitList",
             .status = CL_OUT_OF_RESOURCES, REPORTED("CL_OUT_OF_RESOURCES")),
         /* The first copy fails: nothing has been exchanged yet. A later one: something has. */
