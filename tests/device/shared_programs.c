@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "program/build_options.h"
@@ -16,6 +17,7 @@ enum { PROGRAMS = 3, THREADS = 4 };
 __attribute__((constructor)) static void begin(void)
 {
     fixture_one_thread();
+    setenv("POCL_DEVICES", "pthread pthread", 0);
 }
 
 static int make(const char *options, sbn_group **group)
@@ -98,6 +100,52 @@ static void check_types(void)
     sbn_group_destroy(part);
     sbn_group_destroy(first);
     sbn_group_destroy(second);
+}
+
+/* Of one context each device has its own programs, and their bits are the same. */
+static void check_two_devices(void)
+{
+    enum { DEVICES = 2, CHANNELS = 3, PLANE = 9 };
+    cl_platform_id platform;
+    cl_device_id ids[DEVICES];
+    cl_uint count = 0;
+    cl_int code;
+    must(clGetDeviceInfo(device.device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL),
+         "clGetDeviceInfo");
+    must(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, DEVICES, ids, &count), "clGetDeviceIDs");
+    if (count < DEVICES) {
+        tap_skip("PoCL has one device");
+        return;
+    }
+    fixture both = {.context = clCreateContext(NULL, DEVICES, ids, NULL, NULL, &code)};
+    must(code, "clCreateContext");
+    cl_command_queue queues[DEVICES];
+    for (int i = 0; i < DEVICES; ++i) {
+        both.device = ids[i];
+        queues[i] = fixture_queue(&both, 0);
+    }
+    const cl_command_queue same[DEVICES] = {queues[1], queues[1]};
+    slice slices[DEVICES];
+    sbn_shard shards[DEVICES];
+    slices_open(slices, shards, DEVICES, &both, queues[1], 2, CHANNELS, PLANE, 1);
+    sbn_group *groups[2];
+    uint64_t digests[2];
+    BUILDS(DEVICES * PROGRAMS, MAKE_GROUP(&groups[0], queues, .replicas = DEVICES),
+           "two devices of a context: %d programs for each", PROGRAMS);
+    BUILDS(0, MAKE_GROUP(&groups[1], same, .replicas = DEVICES), "a group on the second: none");
+    for (int i = 0; i < 2; ++i) {
+        const life l = LIVE_WITH(groups[i], .channels = CHANNELS);
+        slices_reset(slices, DEVICES);
+        fixture_train(&l, shards);
+        must(clFinish(queues[0]), "clFinish");
+        digests[i] = digest_slices(SBN_DIGEST_START, slices, DEVICES);
+        fixture_die(&l);
+    }
+    tap_ok(digests[0] == digests[1], "on both devices the bits of one");
+    slices_close(slices, DEVICES);
+    for (int i = 0; i < DEVICES; ++i)
+        clReleaseCommandQueue(queues[i]);
+    fixture_close(&both);
 }
 
 /* What the configuration's on_compile was told. */
@@ -209,6 +257,7 @@ void checks(void)
     wraps_build_anew = 1;
     check_one_after_another();
     check_types();
+    check_two_devices();
     check_reductions();
     check_at_once(0);
     check_at_once(THREADS - 1);
