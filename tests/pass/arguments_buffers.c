@@ -54,6 +54,22 @@ static void check_buffers(cl_mem abroad)
     REFUSE_PASS(stage.right, rows);
 }
 
+/* Sizes and offsets are in elements of the layer's type. */
+static void check_types(void)
+{
+    sbn_batchnorm *halves = LAYER_WITH(stage.group, .channels = CHANNELS, .type = SBN_F16),
+                  *bfloat16s = LAYER_WITH(stage.group, .channels = CHANNELS, .type = SBN_BF16);
+    const refusal rows[] = {
+        ROW(layer, halves, NULL),
+        BAD(EVALUATE, x.offset, 59, "x: expected 42 halves from offset 59|got a buffer of 100"),
+        ROW(layer, bfloat16s, NULL),
+        BAD(EVALUATE, x.offset, 59, "x: expected 42 bfloat16s from offset 59|got a buffer of 100"),
+    };
+    REFUSE_PASS(stage.right, rows);
+    must(sbn_batchnorm_destroy(halves), "sbn_batchnorm_destroy");
+    must(sbn_batchnorm_destroy(bfloat16s), "sbn_batchnorm_destroy");
+}
+
 /* The residual and its gradient in the common buffer. */
 static void check_residual(void)
 {
@@ -127,6 +143,8 @@ static void check_running(void)
         BAD(FORWARD, running_var.offset, 12, "running_mean is written|not overlap running_var"),
         BAD(FORWARD, running_mean, a.shards[0].running_mean,
             "running_mean must not overlap running_mean of replica 0"),
+        BAD(EVALUATE, running_var.offset, COMMON - 2, "running_var: expected 3 floats from offset"),
+        BAD(EVALUATE, y, a.shards[1].running_mean, "y is written|not overlap running_mean"),
     };
     REFUSE_PASS(a, rows);
     const refusal shared[] = {ROW(shards[1].running_mean, a.shards[0].running_mean, "")};
@@ -325,6 +343,7 @@ void checks(void)
     check_buffers(abroad);
     clReleaseMemObject(abroad);
     fixture_close(&foreign);
+    check_types();
     check_residual();
     check_unread();
     check_running();
