@@ -355,6 +355,7 @@ static void check_moved_alone(sbn_group *three, sbn_group *one)
                sbn_batchnorm_group(n.layers[1]) == three,
            "all layers are where they were");
     must(sbn_batchnorm_set_group(n.layers[0], three), "sbn_batchnorm_set_group");
+    REFUSED(sbn_model_set_group(n.model, one, NULL, NULL), "stem|replicate|1 replicas|for 3");
     expect(sbn_model_set_parameters(n.model, 0, weight, bias), SBN_SUCCESS, "", "moved back");
     network_close(&n);
 }
