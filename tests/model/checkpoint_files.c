@@ -91,6 +91,23 @@ static void check_rewrite(const char *name, const char *words)
     network_close(&n);
 }
 
+/* What a base says of itself stays, even if it has no tensors. */
+static void check_metadata(void)
+{
+    static const char header[] = "{\"__metadata__\":{\"format\":\"pt\",\"step\":\"seven\"}}";
+    network n;
+    sbn_tensor_file file;
+    file_network_open(&n, file_network_channels[1], 1);
+    vectors_write(file_network_path, header, sizeof header - 1, 0, 0);
+    must(sbn_model_save(n.model, file_network_path, file_network_path), "save");
+    must(sbn__tensor_file_open(&file, file_network_path), "open");
+    tap_ok(file.header.metadata.count == 2 &&
+               !memcmp(file.header.metadata.strings, "format\0pt\0step\0seven", 21),
+           "a base's metadata stay");
+    sbn__tensor_file_close(&file);
+    network_close(&n);
+}
+
 /* Saving is refused: the old file stays, and nothing is left beside it. What fails: tests/faults. */
 static void check_failures(void)
 {
@@ -156,6 +173,7 @@ void checks(void)
         check_same("network_v1.safetensors", 15, 17);
         check_rewrite("network_bf16.safetensors", "1.running_var|3.40282e+38|for BF16");
         check_rewrite("network_f16.safetensors", "1.running_var|3.40282e+38|for F16");
+        check_metadata();
         check_failures();
     }
     file_network_end();
