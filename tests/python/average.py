@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import time
+from unittest import mock
 
 import torch
 import torch.distributed as dist
@@ -196,6 +197,17 @@ def faults(rank):
     return told
 
 
+def part_of_world(rank):
+    """The gradient that ranks 0 and 2 average in a group of their own."""
+    process_group = dist.new_group([0, 2])
+    if rank == 1:
+        return None
+    parallel = DistributedDataParallel(Scale(), process_group=process_group)
+    average_exactly(parallel, timeout=20)
+    parallel(torch.tensor(float(rank))).backward()
+    return parallel.module.factor.grad.item()
+
+
 def uneven(rank):
     """A pass of a layer, and then one as two replicas of rank 0 and one of rank 1."""
     layer, x = SyncBatchNorm(2, timeout=20), torch.randn(4, 2)
@@ -236,6 +248,7 @@ def run_rank(folder, world, rank):
         results["uneven"] = uneven(rank)
         results["sharded"] = sharded(rank) if hasattr(torch, "accelerator") else None
     if world == 3:
+        results["part"] = part_of_world(rank)
         results["faults"] = faults(rank)
     torch.save(results, f"{folder}/results-{world}-{rank}")
     dist.barrier()
@@ -278,6 +291,8 @@ for world in 1, 2, 3, 4:
             for trained in (results["sharded"] for results in ranks if results["sharded"]):
                 tap.ok(tap.equal(*trained), "fully_shard trains the weights of DDP")
         if world == 3:
+            found = [results["part"] for results in ranks]
+            tap.ok(found == [1, None, 1], "a part of the world averages by itself", found)
             told = [results["faults"] for results in ranks]
             for rank in 0, 2:
                 named = f"rank {rank} waited 2 s" in told[rank] and "for rank 1" in told[rank]
@@ -297,6 +312,19 @@ with tap.part("errors"):
         ('layer "0": expected gradients="local", which are averaged, got "group"', grouped),
     ):
         tap.raises(ValueError, pattern, average_exactly, DistributedDataParallel(model))
+    x, mark = torch.ones(4, 2), DistributedDataParallel._set_params_and_buffers_to_ignore_for_model
+    for pattern, ignored in (
+        ("frozen: expected float32, float16 or bfloat16, got float64", ["frozen"]),
+        ("nothing was raised", ["frozen", ".frozen"]),
+    ):
+        model = nn.Sequential(nn.Linear(2, 2))
+        model.frozen = nn.Parameter(torch.ones(1, dtype=torch.float64))
+        mark(model, ignored)
+        parallel = DistributedDataParallel(model, static_graph=True)
+        told = tap.raised(average_exactly, parallel)
+        tap.ok(pattern in told, f"DistributedDataParallel ignores {ignored}: {pattern}", told)
+    parallel(x).sum().backward()
+    tap.ok(True, "a static graph's first backward pass ends, with a parameter that is ignored")
     elsewhere = DistributedDataParallel(nn.Linear(2, 2))
     elsewhere.module = nn.Linear(2, 2, device="meta")
     pattern = "weight: expected it on the CPU, got it on meta"
@@ -313,7 +341,6 @@ with tap.part("errors"):
     for times in 1, 2:
         told = tap.raised(many(torch.ones(1, 1)).backward)
         tap.ok("nothing was raised" in told, f"a bucket for each parameter, pass {times}", told)
-    x = torch.ones(4, 2)
     parallel = DistributedDataParallel(DataParallel(nn.Linear(2, 2), 2))
     average_exactly(parallel)
     copy.deepcopy(parallel)
@@ -339,6 +366,14 @@ with tap.part("errors"):
     tap.ok(gradient("listed") == [6, 6], "one gradient in eval()", model.scale.grad)
     pattern = "module.scale: expected the sum of the replicas' gradients, .* as from a list"
     tap.raises(RuntimeError, pattern, gradient, "listed")
+    counted = {
+        name: mock.Mock(wraps=getattr(_opencl, name))
+        for name in ("_create_buffer", "_release_buffer")
+    }
+    with mock.patch.multiple(_opencl, **counted):
+        parallel(x).sum().backward()
+    made, released = (calls.call_count for calls in counted.values())
+    tap.ok(made == released > 0, "averaging releases each buffer that it makes", made, released)
     wrap, made = _opencl.Buffers.wrap, []
 
     def wrap_one(self, *arguments):

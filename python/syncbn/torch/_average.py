@@ -63,10 +63,12 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
         )
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
+    # As DistributedDataParallel looks for them: one of the model itself as ".weight".
     parameters = {
-        name: parameter
-        for name, parameter in model.module.named_parameters()
-        if parameter.requires_grad and name not in ignored
+        f"{path}.{name}".lstrip("."): parameter
+        for path, part in model.module.named_modules()
+        for name, parameter in part.named_parameters(recurse=False)
+        if parameter.requires_grad and f"{path}.{name}" not in ignored
     }
     for name, parameter in parameters.items():
         if parameter.dtype not in TYPES:
