@@ -36,11 +36,18 @@ def run(device, x, z, dy, dtype, replicas, residual):
 
 
 x, z, dy = torch.randn(3, 7, 4, 5, 6).unbind()
-device = torch.device("ocl:0")
+device, waits = torch.device("ocl:0"), []
+
+
+def synchronize():
+    waits.append(1)
+    backend.synchronize()
+
+
 with tap.part("not registered"):
     pattern = "input: expected a tensor on the CPU, got one on ocl:0"
     tap.raises(ValueError, pattern, SyncBatchNorm(4).to(device), x.to(device))
-register_opencl_backend("ocl", backend.synchronize)
+register_opencl_backend("ocl", synchronize)
 for dtype, replicas, residual in product((torch.float32, torch.bfloat16), (1, 2), (False, True)):
     what = f"{str(dtype)[6:]}, {replicas} replicas{', residual' if residual else ''}"
     with tap.part(what):
@@ -51,9 +58,13 @@ with tap.part("copies"):
     ours, dy = x.to(device).requires_grad_(), dy.to(device)
     y = layer(ours)
     before = backend.copies()
+    waits.clear()
     y = layer(ours)
     tap.ok(backend.copies() == before, "forward copies nothing", backend.copies() - before)
+    forward = len(waits)
     y.backward(dy)
+    right = (forward, len(waits)) == (1, 2)
+    tap.ok(right, "each pass waits once for what the backend has begun", forward, waits)
     made = backend.copies() - before
     tap.ok(made <= 2, "backward copies the gradients of weight and bias at most", made)
 with tap.part("errors"):

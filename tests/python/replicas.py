@@ -251,6 +251,17 @@ def scalars():
     return nn.Linear(1, 1)
 
 
+class Summed(nn.Module):
+    """Two parameters, whose gradients autograd has in the same memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.bias = (nn.Parameter(torch.zeros(2)) for _ in range(2))
+
+    def forward(self, x):
+        return (self.weight + self.bias) * x
+
+
 def gradient(make, steps, exact=True, **settings):
     """Of a model of two replicas, after a function of it."""
     parallel = DistributedDataParallel(DataParallel(make(), 2), **settings)
@@ -331,7 +342,7 @@ with tap.part("gradients that are averaged exactly"):
     every += [(discarded, 2), (raised, 2), (asked, 2)]
     if hasattr(torch._C, "_current_graph_task_id"):
         every += [(repeated, 2), (adaptive, 2)]
-    for make, x in (dense, rows), (channels_last, images), (with_gaps, rows):
+    for make, x in (dense, rows), (channels_last, images), (with_gaps, rows), (Summed, rows):
         for steps, losses in every:
             what = f"mean of losses: {make.__name__}, {steps.__name__}"
             with tap.part(what):
