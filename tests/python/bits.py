@@ -1,16 +1,20 @@
 """The same bits for every number of processes, over gloo and MPI, and against float64.
 
-bits.py FOLDER forks the ranks of gloo, and launches as an MPI job bits.py FOLDER mpi WORLD.
+bits.py FOLDER forks the ranks of gloo, and launches as MPI jobs bits.py FOLDER mpi WORLD, and
+bits.py FOLDER late 2, whose rank 1 comes too late.
 """
 
 import os
 import sys
+import time
+from pathlib import Path
 
 import torch
 
 import cases
 import launch
 import tap
+from syncbn.torch import SyncBatchNorm
 
 folder, of_rank = sys.argv[1], sys.argv[2:]
 mpi = os.environ["MPI_LAUNCH"].split()
@@ -27,6 +31,15 @@ def run_rank(kind, world, rank=None):
 
         group = Communicator()
         rank = group.rank
+    if kind == "late":
+        for timeout in 120, 2:  # the first one builds kernels
+            layer = SyncBatchNorm(2, process_group=group, timeout=timeout)
+            layer(torch.ones(2, 2))
+        if rank == 1:
+            time.sleep(20)
+        told = tap.raised(layer, torch.ones(2, 2))
+        Path(folder, f"late-{rank}").write_text(told)
+        return
     results = {case: cases.compute(case, int(world), rank, group) for case in cases.CASES}
     torch.save(results, f"{folder}/{kind}-{world}-{rank}")
 
@@ -84,4 +97,10 @@ for world in 2, 4:
     with tap.part(f"MPI, {world}"):
         tap.ok(launch.job(mpi, world, folder, "mpi") == 0, f"MPI, {world} ranks end well")
         check_world(f"MPI, {world} ranks", results_of("mpi", world))
+if mpi:
+    with tap.part("MPI, late"):
+        launch.job(mpi, 2, folder, "late")
+        told = {file.name: file.read_text() for file in Path(folder).glob("late-*")}
+        right = list(told) == ["late-0"] and "SBN_TIMEOUT" in told["late-0"]
+        tap.ok(right, "MPI: a rank that waited too long ends, and does not wait for others", told)
 tap.end()
