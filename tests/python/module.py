@@ -105,6 +105,8 @@ with tap.part("convert"):
     same = model[1].weight is weight and not weight.requires_grad and model[2][1].running_var is var
     tap.ok(same, "parameters and buffers stay the same objects")
     tap.ok(not model[1].training, "and the mode stays")
+    convert_sync_batchnorm(model, timeout=7.0)
+    tap.ok(model[1] is made[1] and model[1].timeout == 7, "convert again sets the timeout")
     tap.ok(isinstance(convert_sync_batchnorm(nn.BatchNorm1d(2)), SyncBatchNorm), "a layer alone")
     outer = nn.BatchNorm1d(2)
     outer.inner = nn.BatchNorm1d(2)
@@ -131,6 +133,10 @@ with tap.part("convert"):
     back = revert_sync_batchnorm(model)
     right = type(back[1]) is nn.BatchNorm2d and back[1].weight is weight and not back[1].training
     tap.ok(right, "revert gives the class, the parameters and the mode back")
+    for affine in True, False:
+        made = convert_sync_batchnorm(nn.BatchNorm2d(4, affine=affine))
+        seen = made.affine, revert_sync_batchnorm(made).affine
+        tap.ok(seen == (affine, affine), f"affine={affine} stays", seen)
     direct = nn.Sequential(SyncBatchNorm(4, activation="relu"), nn.SyncBatchNorm(4))
     direct = revert_sync_batchnorm(direct)
     same = list(direct.state_dict()) == list(nn.Sequential(ours, ours).state_dict())
@@ -173,6 +179,12 @@ with tap.part("features"):
     near = torch.allclose(cumulative.running_var, theirs.running_var, atol=1e-6)
     near = near and int(cumulative.num_batches_tracked) == 3
     tap.ok(near, "momentum=None averages all batches")
+    resumed = SyncBatchNorm(4, momentum=None, name="resumed")
+    resumed.load_state_dict(theirs.state_dict())
+    for made in resumed, theirs:
+        made(x)
+    near = torch.allclose(resumed.running_var, theirs.running_var, atol=1e-6)
+    tap.ok(near, "... those before load_state_dict, too", resumed.running_var, theirs.running_var)
     untracked = SyncBatchNorm(4, track_running_stats=False)
     same = torch.equal(untracked(x), first[0]) and untracked.eval()(x).shape == x.shape
     tap.ok(same, "track_running_stats=False")
@@ -187,6 +199,11 @@ with tap.part("features"):
         made(x)
     near = torch.allclose(uncounted.running_var, theirs.running_var)
     tap.ok(near, "without num_batches_tracked the running statistics are updated")
+    uncounted.num_batches_tracked = torch.tensor(2.0)
+    uncounted(x)
+    tap.ok(
+        uncounted.num_batches_tracked == 3, "a count of another type", uncounted.num_batches_tracked
+    )
     functional_call = getattr(torch, "func", nn.utils.stateless).functional_call
     called, twice = SyncBatchNorm(4), torch.full((4,), 2.0, requires_grad=True)
     given = {"weight": torch._neg_view(-twice), "running_var": torch.zeros(4)}
@@ -361,6 +378,11 @@ with tap.part("leaks"):
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, _c.sbn_device_memory()
     tap.ok(after[1] == before[1], f"{passes} passes: no device memory", before, after)
     tap.ok(after[0] - before[0] < 4096, f"{passes} passes: no host memory", before, after)
+    other = SyncBatchNorm(4, timeout=55.0)
+    kept = [other(x) for _ in range(3)]
+    other.group(1, None).close()
+    left = _c.sbn_device_memory()
+    tap.ok(left == after[1], "a group that ends gives back what awaits backward", left, after[1])
     if hasattr(torch._C._autograd, "_get_current_graph_task_keep_graph"):
         other = SyncBatchNorm(4, timeout=77.0)
         losses = [other(x).sum() for _ in range(2)]
@@ -458,6 +480,10 @@ with tap.part("the end"):
         (prefix / folder / "beside").symlink_to(os.environ["SYNCBN_LIBRARY"])
         _c.__file__ = str(prefix / "lib/python3/site-packages/syncbn/_c.py")
         tap.ok(_c.load("SBN_NONE", "beside")._handle, f"the prefix's own library in {folder}")
+    found = _c.load("SYNCBN_LIBRARY", "beside")._name
+    tap.ok(
+        found == os.environ["SYNCBN_LIBRARY"], "... behind the file that a variable names", found
+    )
     _c.__file__ = "/syncbn/_c.py"
     tap.ok(_c.load("SYNCBN_LIBRARY", "none")._handle, "a package near the root of the file system")
     ended = run_apart(
@@ -483,4 +509,17 @@ with tap.part("the end"):
         )
         told = ended.stdout == "[True, True, True]\n"
         tap.ok(told, "Mesa's device: a pass has ended when its call returns", ended)
+        ended = run_apart(
+            "import torch; from torch import distributed as dist, nn\n"
+            "from syncbn.torch import DataParallel, average_exactly\n"
+            "store = dist.TCPStore('127.0.0.1', 0, 1, True)\n"
+            "dist.init_process_group('gloo', store=store, rank=0, world_size=1)\n"
+            "model = DataParallel(nn.Linear(2, 1, bias=False), 2)\n"
+            "average_exactly(parallel := nn.parallel.DistributedDataParallel(model))\n"
+            "parallel(torch.arange(4.0).view(2, 2)).sum().backward()\n"
+            "print(model.module.weight.grad.tolist())",
+            OCL_ICD_VENDORS=mesa,
+            RUSTICL_ENABLE="llvmpipe",
+        )
+        tap.ok(ended.stdout == "[[1.0, 2.0]]\n", "... and so has an averaging", ended)
 tap.end()
