@@ -36,6 +36,8 @@ def run_rank():
     same = torch.equal(own_y, y[part]) and torch.equal(own_dx, dx[part])
     same = same and torch.equal(own_weight, weight / 2) and torch.equal(own_var, var)
     assert world.allreduce(int(same)) == WORLD
+    between = half.Create_intercomm(0, world, 1 - world.rank % 2)
+    assert "expected an intracommunicator" in tap.raised(mpi.Communicator, between)
 
 
 if len(sys.argv) > 2:

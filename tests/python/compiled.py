@@ -4,6 +4,7 @@ import copy
 import functools
 import gc
 import os
+import pickle
 import sys
 
 import torch
@@ -159,6 +160,12 @@ with tap.part("one graph for several layers"):
         same = tap.equal(step(plain, plain, x), step(call, compiled, x))
         tap.ok(same, "layers that share a graph: the bits of the interpreter")
     tap.ok(counter.frame_count == 1, "... which is compiled once", counter.frame_count)
+    plain = SyncBatchNorm(4)
+    for made in copy.deepcopy(plain), pickle.loads(pickle.dumps(plain)):
+        made.eps = 1.0
+        call = torch.compile(made, fullgraph=True, backend=counter)
+        same = torch.equal(call(x), SyncBatchNorm(4, eps=1.0)(x))
+        tap.ok(same, "a copy computes with its own settings")
 
 with tap.part("what changes between forward and backward"):
     torch.compiler.reset()

@@ -146,6 +146,15 @@ with tap.part("containers"):
     sideways = DataParallel(nn.Identity(), 2, dim=1)
     tap.ok(torch.equal(sideways(x), x), "along another dimension")
 
+
+class WithoutGrad(nn.Sequential):
+    """Its layers, in no_grad."""
+
+    @torch.no_grad()
+    def forward(self, x):
+        return super().forward(x)
+
+
 with tap.part("modes"):
     layer = SyncBatchNorm(3)
     grads, tiny = [], images * 1e-30
@@ -158,9 +167,13 @@ with tap.part("modes"):
         tap.ok(not DataParallel(layer, 2)(images).requires_grad, "no_grad")
     with torch.inference_mode():
         tap.ok(DataParallel(layer, 2)(images).is_inference(), "inference_mode")
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        y = DataParallel(network()[:2], 2)(images)
-    tap.ok(y.dtype is torch.bfloat16, "autocast")
+    y = DataParallel(WithoutGrad(layer), 2)(images)
+    tap.ok(not y.requires_grad, "no_grad within the model")
+    # Before PyTorch 2.4 there is bfloat16 alone.
+    for dtype in (torch.bfloat16, torch.float16)[: 1 + hasattr(torch, "get_autocast_dtype")]:
+        with torch.autocast("cpu", dtype=dtype):
+            y = DataParallel(network()[:2], 2)(images)
+        tap.ok(y.dtype is dtype, f"autocast to {dtype}", y.dtype)
     model, numbers = DataParallel(layer, 2), []
     layer.register_forward_pre_hook(lambda *_: numbers.append(torch.get_num_threads()))
     for number in (3, 1):
@@ -219,6 +232,8 @@ with tap.part("errors"):
     tap.raises(RuntimeError, pattern, lambda: model(given).sum().backward())
     parallel = DataParallel(SyncBatchNorm(3), 2)
     tap.raises(ValueError, "Expected more than 1 value per channel", parallel, torch.randn(1, 3))
+    nn.init.constant_(parallel.module.weight, torch.nan)
+    tap.ok(parallel(images).isnan().all(), "a weight that is NaN in all replicas")
     held = nn.Sequential(SyncBatchNorm(3))
     held.forward = held.forward
     for call in DataParallel(held, 2), DataParallel(DataParallel(SyncBatchNorm(3), 2), 2):
