@@ -32,11 +32,11 @@ def run_rank(kind, world, rank=None):
         group = Communicator()
         rank = group.rank
     if kind == "late":
-        for timeout in 120, 2:  # the first one builds kernels
+        for timeout in 120, 4:  # the first one builds kernels
             layer = SyncBatchNorm(2, process_group=group, timeout=timeout)
             layer(torch.ones(2, 2))
         if rank == 1:
-            time.sleep(20)
+            time.sleep(30)
         told = tap.raised(layer, torch.ones(2, 2))
         Path(folder, f"late-{rank}").write_text(told)
         return
