@@ -39,11 +39,13 @@ RULES = [(re.compile(pattern), new) for pattern, new in [
     (r'^ {4,}(?!return|goto|break|continue|case|else)'
      r'(\w+\(.*\)|[\w>.\[\]*-]+ [-+|&^]?= .*|\+\+.*);$', ';'),
 ]]
-PYTHON_RULES = RULES[:6] + [(re.compile(pattern), new) for pattern, new in [
+RELATIONS = RULES[:6]
+PYTHON_RULES = RELATIONS + [(re.compile(pattern), new) for pattern, new in [
     (r' and ', ' or '), (r' or ', ' and '), (r'\bnot ', ''), (r' is None', ' is not None'),
     (r'\bTrue\b', 'False'), (r'\bFalse\b', 'True'), (r'(?<![\w.])0(?![\w.])', '1'),
     (r'(?<![\w.])1(?![\w.])', '2'), (r', \w+=[\w.]+(?=\))', ''),
-    (r'^( {4,})(?!return|raise|yield|import|from|del)([\w.]+\(.*\)|[\w.\[\]]+ [-+|&]?= .*)$', r'\1pass'),
+    (r'^( {4,})(?!return|raise|yield|import|from|del)([\w.]+\(.*\)|[\w.\[\]]+ [-+|&]?= .*)$',
+     r'\1pass'),
 ]]
 
 # Tests by the beginnings of their names: those of a folder first, then others, in batches, then the rest.
@@ -91,11 +93,15 @@ class Fault(typing.NamedTuple):
         return folder if folder in BATCHES or folder.startswith('src/') else 'cl'
 
 
+# From Python 3.12 on, what stands between the values of an f-string, too.
+TEXTS = tokenize.STRING, tokenize.COMMENT, getattr(tokenize, 'FSTRING_MIDDLE', tokenize.STRING)
+
+
 def masked_python(text):
     """The text with blanks for comments and strings."""
     lines = [[*line] for line in text.split('\n')]
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type in (tokenize.STRING, tokenize.COMMENT):
+        if token.type in TEXTS:
             for row in range(token.start[0], token.end[0] + 1):
                 begin = token.start[1] if row == token.start[0] else 0
                 end = token.end[1] if row == token.end[0] else len(lines[row - 1])

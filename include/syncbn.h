@@ -142,9 +142,9 @@
  * zero and its size a multiple of sizeof(size_t), at most 4096. A struct that the library fills is
  * written up to your size, with zeros beyond the fields that the library knows.
  *
- * Callbacks must return: neither longjmp nor a C++ exception may leave them. They must not change
- * or destroy the object whose call makes them. A thread must not be cancelled (pthread_cancel)
- * within a call.
+ * Callbacks must return: neither longjmp nor a C++ exception may leave them. A callback must not
+ * change or destroy an object that the function which calls it was given. A thread must not be
+ * cancelled (pthread_cancel) within a call.
  *
  * Fork. OpenCL drivers have threads, which a child process does not have. A child of a process that
  * has called OpenCL or the library may call only sbn_version, sbn_strerror, sbn_status_name,

@@ -58,8 +58,9 @@ enum {
 
 /*
  * What a status means, followed by its identifier: "invalid kernel (CL_INVALID_KERNEL)". Knows the
- * library's codes and those of OpenCL 1.0 to 3.0 and its extensions, but for objects shared with
- * Direct3D, EGL, OpenGL and VA-API; for another one the text is "unknown status -12345".
+ * library's codes and those of OpenCL 1.0 to 3.0 and its extensions, except those for sharing
+ * objects with Direct3D, EGL, OpenGL and VA-API; for another one the text is
+ * "unknown status -12345".
  *
  * Return value. Never NULL. The text of a known status stays valid; that of an unknown one until
  * this thread's next call of this function.

@@ -1,4 +1,4 @@
-/* Statuses by name and as phrases: the library's own, OpenCL's 1.0 to 3.0, and its extensions' but for graphics. */
+/* Statuses by name and as phrases: the library's own, OpenCL's 1.0 to 3.0, and those of extensions that compute. */
 #include <stdio.h>
 
 #include <syncbn/error.h>

@@ -140,8 +140,8 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
 }
 
 /*
- * Frees the communicators once all ranks end with nothing pending and have received all messages: what is under way would
- * reach others that have the same number next, or end the job (MPICH 4.2). Returns 0 if MPI may still write to mpi.
+ * Frees the communicators once all ranks end with nothing pending and have received all messages: one that is under way
+ * ends the job (MPICH 4.2) or reaches the next communicator with the same number. Returns 0 if MPI may still write to mpi.
  */
 static int end_together(sbn_mpi *mpi, double end)
 {
@@ -153,6 +153,7 @@ static int end_together(sbn_mpi *mpi, double end)
         if (MPI_Iallreduce(MPI_IN_PLACE, &mpi->unheard_by_all, 1, MPI_INT64_T, MPI_SUM, mpi->roll,
                            &request) != MPI_SUCCESS)
             return 1;
+        done = 0;
         while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done &&
                MPI_Wtime() < end)
             sched_yield();

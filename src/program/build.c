@@ -84,7 +84,7 @@ static build_log read_log(cl_program program, cl_device_id device)
     return log;
 }
 
-/* A build has failed. Are the caller's options to blame, with which no program can be built, but without them? */
+/* A build has failed. The caller's options are to blame if the least of programs builds only without them. */
 static int blame_options(const sbn_program *owner)
 {
     const char *least = "kernel void nothing(void) {}";

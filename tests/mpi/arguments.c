@@ -142,6 +142,14 @@ static void open_table(void)
     must(sbn_mpi_transport(mpi, &table), "sbn_mpi_transport");
 }
 
+/* All ranks come; the clock stands, so that none gives up. */
+static void end_transport(void)
+{
+    clock_speed = 0;
+    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
+    clock_speed = 1;
+}
+
 /* A call that another thread makes. */
 static int (*call)(test_rank *);
 
@@ -236,7 +244,7 @@ static void check_tags(void)
     for (int tag = 0; tag < SBN_TAGS; ++tag)
         used_again += again == requests[tag];
     tap_ok(used_again == 1, "the memory of a request that has ended is used again");
-    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
+    end_transport();
 }
 
 static void handler(MPI_Comm *comm, int *code, ...)
@@ -349,7 +357,7 @@ static void check_missing(size_t from, size_t to)
         must(table.start(table.context, 2, &words[2], 1, &requests[2]), "start");
     const int before = answers;
     mpi_job_meet();
-    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
+    end_transport();
     int left = sent - received;
     PMPI_Allreduce(MPI_IN_PLACE, &left, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     tap_ok(answers == before && answers <= questions && questions > 0 && left == 0,
@@ -374,7 +382,7 @@ static void end_asking(void *request)
     if (mpi_job_rank() != 0)
         must(table.start(table.context, 1, words, 1, &request), "start");
     finish(request);
-    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
+    end_transport();
 }
 
 /* Rank 1 says that it has begun two reductions, of which the newer one ends first. */
@@ -438,9 +446,7 @@ static void check_late_answer(void)
     if (mpi_job_rank() == 1)
         pause_for(0.1);
     finish(request);
-    clock_speed = 0;
-    must(sbn_mpi_destroy(mpi), "sbn_mpi_destroy");
-    clock_speed = 1;
+    end_transport();
     mpi_job_meet();
     open_table();
     const int found = ask(6, &request);

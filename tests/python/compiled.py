@@ -183,6 +183,13 @@ with tap.part("what changes between forward and backward"):
     plain(x).square().sum().backward()
     grads = [[made.weight.grad, made.bias.grad] for made in (plain, compiled)]
     tap.ok(tap.equal(*grads), "bias, which backward does not read", grads)
+    plain, compiled = pair()
+    for made in plain, compiled:
+        made.weight.data = made.weight.data.half()
+    for call in plain, torch.compile(compiled, fullgraph=True, backend="aot_eager"):
+        call(x).square().sum().mul(1 / 3).backward()
+    grads = [made.bias.grad for made in (plain, compiled)]
+    tap.ok(torch.equal(*grads), "a bias of another type than the weight", grads)
     loss = torch.compile(SyncBatchNorm(4), backend="aot_eager")(x).square().sum()
     gc.collect()
     loss.backward()

@@ -33,8 +33,12 @@ WRAP_FREED(MPI_Comm_free, MPI_Comm)
 
 WRAP(int, MPI_Test, (MPI_Request * request, int *done, MPI_Status *status))
 {
-    const int code = __real_MPI_Test(request, done, status);
-    return wraps_fails(WRAP_MPI_TEST) ? MPI_ERR_OTHER : code;
+    int ended;
+    const int code = __real_MPI_Test(request, &ended, status);
+    if (wraps_fails(WRAP_MPI_TEST))
+        return MPI_ERR_OTHER;
+    *done = ended;
+    return code;
 }
 
 WRAP_MPI(MPI_Allreduce, WRAP_MPI_ALLREDUCE,

@@ -241,11 +241,14 @@ class SyncBatchNorm(_BatchNorm):
     ) -> tuple[Layer, Affine]:
         """What makes the pass, and weight and bias as the library reads them. Refuses what the library
         cannot see, and tells the other ranks of any error."""
+        if _is_tracing():  # most often by one rank alone
+            raise RuntimeError(
+                f'layer "{self.name}": expected eval() in torch.jit.trace, got training'
+            )
         try:
-            if _is_tracing() or _is_transforming():
+            if _is_transforming():
                 raise RuntimeError(
-                    f'layer "{self.name}": expected eval() in torch.jit.trace and in transforms of '
-                    "torch.func, got training"
+                    f'layer "{self.name}": expected eval() in transforms of torch.func, got training'
                 )
             for place, input in enumerate(inputs):
                 _check_shape(input)
@@ -264,7 +267,7 @@ class SyncBatchNorm(_BatchNorm):
             return made, affine
         except Exception:
             if group.world_size > 1:
-                # Not by settings of this layer, which may be what is wrong.
+                # Without this layer's other settings, which may be what is wrong.
                 fixed = 0, 1.0, False, 0, activation_of(None), 0.0, False, 0.0, False
                 group.layer(self.name, self.num_features, *fixed).refuse()
             raise

@@ -183,7 +183,7 @@ def _backward_fake(
 
 def _setup(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     x, residual, weight, bias, *_, activation = inputs
-    if activation is None and bias is not None:
+    if activation is None and bias is not None and bias.dtype == weight.dtype:
         bias = weight  # which takes its place where backward does not read it
     ctx.save_for_backward(x, weight, bias, output[1])
     ctx.residual = residual is not None
