@@ -141,7 +141,7 @@ int sbn_mpi_create(MPI_Comm comm, sbn_mpi **mpi)
 
 /*
  * Frees the communicators once all ranks end with nothing pending and have received all messages: one that is under way
- * ends the job (MPICH 4.2) or reaches the next communicator with the same number. Returns 0 if MPI may still write to mpi.
+ * ends the job (MPICH 4.2) or reaches the next communicator with the same number. Returns 0 if MPI may write to mpi.
  */
 static int end_together(sbn_mpi *mpi, double end)
 {

@@ -64,13 +64,13 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
     inner = model.module if isinstance(model.module, DataParallel) else None
     ignored = set(model.parameters_to_ignore)
     # As DistributedDataParallel looks for them: one of the model itself as ".weight".
-    parameters = {
-        f"{path}.{name}".lstrip("."): parameter
+    names = {
+        parameter: f"{path}.{name}".lstrip(".")
         for path, part in model.module.named_modules()
         for name, parameter in part.named_parameters(recurse=False)
         if parameter.requires_grad and f"{path}.{name}" not in ignored
     }
-    for name, parameter in parameters.items():
+    for parameter, name in names.items():
         if parameter.dtype not in TYPES:
             raise ValueError(
                 f"{name}: expected float32, float16 or bfloat16, got {str(parameter.dtype)[6:]}"
@@ -84,9 +84,8 @@ def average_exactly(model: DistributedDataParallel, *, timeout: float = 300.0) -
                     f'layer "{layer.name}": expected gradients="local", which are averaged, '
                     'got "group"'
                 )
-        inner.apart = dict.fromkeys(parameters.values())
+        inner.apart = dict.fromkeys(names)
     transport = transport_of(model.process_group, timeout)
-    names = {parameter: name for name, parameter in parameters.items()}
     averaging = _Averaging(inner, names, transport, timeout)
     model.register_comm_hook(averaging, _average)
 

@@ -14,7 +14,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.parallel import DistributedDataParallel
 
 from syncbn._device import Device, cpu
-from syncbn._group import Group, Layer
+from syncbn._group import Group, Layer, Settings
 from syncbn.torch import _operators
 from syncbn.torch._backend import backend_of, is_registered
 from syncbn.torch._groups import group_of, is_alone
@@ -268,8 +268,20 @@ class SyncBatchNorm(_BatchNorm):
         except Exception:
             if group.world_size > 1:
                 # Without this layer's other settings, which may be what is wrong.
-                fixed = 0, 1.0, False, 0, activation_of(None), 0.0, False, 0.0, False
-                group.layer(self.name, self.num_features, *fixed).refuse()
+                accepted = Settings(
+                    self.name,
+                    self.num_features,
+                    layout=0,
+                    eps=1.0,
+                    affine=False,
+                    type=0,
+                    activation=0,
+                    slope=0.0,
+                    residual=False,
+                    momentum=0.0,
+                    track=False,
+                )
+                group.layer(*accepted).refuse()
             raise
 
     def statistics(self) -> tuple[Tensor, Tensor, Tensor | None] | None:

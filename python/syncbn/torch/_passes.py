@@ -41,6 +41,8 @@ class Running:
 
     __slots__ = ("batches", "counted", "mean", "momentum", "rows", "var")
 
+    counted: int | None  # batches before this one, of a layer that averages all
+
     def __init__(
         self, mean: Tensor, var: Tensor, batches: Tensor | None, momentum: float | None
     ) -> None:
@@ -53,6 +55,7 @@ class Running:
             _row("running_mean", self.mean, shape, input),
             _row("running_var", self.var, shape, input),
         )
+        self.counted = None
         if self.momentum is None and self.batches is not None:
             self.counted = int(self.batches)
             if self.counted < 0:
@@ -60,7 +63,7 @@ class Running:
 
     def count(self, layer: Layer) -> None:
         """Tells a layer that averages all batches how many there were."""
-        if self.momentum is None and self.batches is not None:
+        if self.counted is not None:
             _c.check(
                 _c.sbn_batchnorm_set_running_stats(
                     layer.handle, None, None, byref(c_int64(self.counted))
