@@ -116,7 +116,7 @@ static void send(sbn_pass *pass)
 {
     const size_t words = pass->sent + (pass->one_request ? SBN_HEADER_WORDS : 0);
     if (!pass->error) {
-        sbn__sums_encode(pass->layer_passes, pass->wide, pass->sent, sums_of(pass));
+        sbn__sums_convert(pass->layer_passes, pass->wide, pass->sent, 1, sums_of(pass));
     } else if (pass->sums.capacity >= words) {
         memset(pass->sums.words, 0, sizeof(int64_t) * words);
     } else {
@@ -179,7 +179,7 @@ static void leave_sent(sbn_pass *pass, int oldest)
         pass->stage = SBN_STAGE_LOCAL;
         return;
     }
-    sbn__sums_decode(pass->layer_passes, pass->wide, pass->sent, sums_of(pass));
+    sbn__sums_convert(pass->layer_passes, pass->wide, pass->sent, 0, sums_of(pass));
     if (sbn__pass_accept_counts(pass))
         finish_sums(pass);
 }

@@ -122,27 +122,15 @@ void sbn__sums_add(sbn_layer_pass *lp, int wide, int64_t *words)
     }
 }
 
-static int is_sent(const sbn_layer_pass *lp, size_t sent)
-{
-    return lp->pending && lp->at > 0 && lp->at < sent;
-}
-
-void sbn__sums_encode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words)
-{
-    for (; lp; lp = lp->next)
-        if (is_sent(lp, sent))
-            sbn__accumulators_convert(words + lp->at + 1, format_of(lp, wide),
-                                      channels_of(lp, wide), 1);
-}
-
-void sbn__sums_decode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words)
+void sbn__sums_convert(sbn_layer_pass *lp, int wide, size_t sent, int to_send, int64_t *words)
 {
     for (; lp; lp = lp->next) {
-        if (!is_sent(lp, sent))
+        if (!lp->pending || lp->at == 0 || lp->at >= sent)
             continue;
-        lp->count = (uint64_t)words[lp->at];
+        if (!to_send)
+            lp->count = (uint64_t)words[lp->at];
         sbn__accumulators_convert(words + lp->at + 1, format_of(lp, wide), channels_of(lp, wide),
-                                  0);
+                                  to_send);
     }
 }
 

@@ -31,9 +31,8 @@ int sbn__sums_arrived(const sbn_layer_pass *lp, int *done);
 /* Adds the replicas' accumulators to the words, of those that have a place there. */
 void sbn__sums_add(sbn_layer_pass *lp, int wide, int64_t *words);
 
-/* Converts the `sent` words for the all-reduce, and back. */
-void sbn__sums_encode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words);
-void sbn__sums_decode(sbn_layer_pass *lp, int wide, size_t sent, int64_t *words);
+/* Converts the `sent` words for the all-reduce; or, not to_send, back, and takes the counts of values from them. */
+void sbn__sums_convert(sbn_layer_pass *lp, int wide, size_t sent, int to_send, int64_t *words);
 
 /* A layer pass's combined accumulators; and those of one replica with a non-empty shard. */
 sbn_accumulators sbn__sums_of(const sbn_layer_pass *lp, int wide, const int64_t *words);
