@@ -5,12 +5,6 @@
 
 #include "base/text.h"
 
-static int fail(sbn_json_reader *r, const char *error)
-{
-    r->error = error;
-    return SBN_JSON_ERROR;
-}
-
 static int is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -87,24 +81,24 @@ static const char *read_character(sbn_json_reader *r, char **to)
 /* Reads a string after its first quotation mark; the last one becomes its NUL. */
 static int read_string(sbn_json_reader *r)
 {
-    const char *error = NULL;
+    r->error = NULL;
     r->string = r->at;
     /* Printable ASCII without escapes, as in nearly all names, needs no copy. */
     while (r->at < r->end && *r->at >= 0x20 && *r->at < 0x7f && *r->at != '"' && *r->at != '\\')
         ++r->at;
     char *to = r->at;
-    while (!error && r->at < r->end && *r->at != '"') {
+    while (!r->error && r->at < r->end && *r->at != '"') {
         if (*r->at == '\\') {
             ++r->at;
-            error = read_escape(r, &to);
+            r->error = read_escape(r, &to);
         } else {
-            error = read_character(r, &to);
+            r->error = read_character(r, &to);
         }
     }
-    if (!error && r->at == r->end)
-        error = "expected the string to end";
-    if (error)
-        return fail(r, error);
+    if (!r->error && r->at == r->end)
+        r->error = "expected the string to end";
+    if (r->error)
+        return SBN_JSON_ERROR;
     ++r->at;
     *to++ = '\0';
     r->size = (size_t)(to - r->string);
