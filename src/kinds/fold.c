@@ -42,13 +42,13 @@ static size_t list_uses(sbn_use uses[SBN_MAX_USES], const sbn_batchnorm *layer,
 {
     const size_t elements = p->of_weight.elements, channels = layer->channels;
     size_t count = 0;
-    uses[count++] = sbn__use_dense("weight", &f->weight, elements, SBN_F32, 0, 0);
-    uses[count++] = sbn__use_dense("bias", &f->bias, channels, SBN_F32, 0, 1);
-    uses[count++] = sbn__use_dense("folded_weight", &f->folded_weight, elements, SBN_F32, 1, 0);
-    uses[count++] = sbn__use_dense("folded_bias", &f->folded_bias, channels, SBN_F32, 1, 0);
+    uses[count++] = sbn__use_floats("weight", &f->weight, elements, 0, 0);
+    uses[count++] = sbn__use_floats("bias", &f->bias, channels, 0, 1);
+    uses[count++] = sbn__use_floats("folded_weight", &f->folded_weight, elements, 1, 0);
+    uses[count++] = sbn__use_floats("folded_bias", &f->folded_bias, channels, 1, 0);
     if (layer->affine) {
-        uses[count++] = sbn__use_dense("norm_weight", &f->norm_weight, channels, SBN_F32, 0, 0);
-        uses[count++] = sbn__use_dense("norm_bias", &f->norm_bias, channels, SBN_F32, 0, 0);
+        uses[count++] = sbn__use_floats("norm_weight", &f->norm_weight, channels, 0, 0);
+        uses[count++] = sbn__use_floats("norm_bias", &f->norm_bias, channels, 0, 0);
     }
     return count;
 }

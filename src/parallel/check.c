@@ -34,11 +34,8 @@ static int check_apart(const sbn_exchange *e, const char *who)
         const sbn_tensors its = sbn__tensors_at(e, r);
         for (size_t t = 0; t < e->tensors; ++t) {
             const sbn_claim whose = {.branch = t, .replica = r};
-            const sbn_use use = {.buffer = its.buffers[t],
-                                 .elements = e->counts[t],
-                                 .type = SBN_F32,
-                                 .written = e->averages || parallel->first + r != e->root,
-                                 .rows = 1};
+            const int written = e->averages || parallel->first + r != e->root;
+            const sbn_use use = sbn__use_floats("", &its.buffers[t], e->counts[t], written, 0);
             sbn__claims_add(&parallel->claims, &whose, &use, e->counts[t] > 0);
         }
     }

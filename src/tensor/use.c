@@ -12,16 +12,17 @@ int sbn__is_same_buffer(const sbn_buffer *a, const sbn_buffer *b)
     return a->mem && a->mem == b->mem && a->offset == b->offset;
 }
 
-sbn_use sbn__use_dense(const char *name, const sbn_buffer *buffer, size_t elements, sbn_type type,
-                       int written, int optional)
+sbn_use sbn__use_floats(const char *name, const sbn_buffer *buffer, size_t elements, int written,
+                        int optional)
 {
-    return (sbn_use){name, *buffer, elements, type, written, optional, 1, 0, 0};
+    return (sbn_use){name, *buffer, elements, SBN_F32, written, optional, 1, 0, 0};
 }
 
 static sbn_use tensor(const char *name, const sbn_buffer *buffer, const sbn_shape *shape,
                       cl_uint gap, int written, int optional)
 {
-    sbn_use use = sbn__use_dense(name, buffer, shape->elements, shape->type, written, optional);
+    sbn_use use = sbn__use_floats(name, buffer, shape->elements, written, optional);
+    use.type = shape->type;
     use.rows = shape->rows;
     use.gap = gap;
     return use;
@@ -37,16 +38,15 @@ static int is_residual_grad_over_dy(const sbn_shard *shard, const sbn_shape *sha
 size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *shape, unsigned needs,
                       int affine)
 {
-    const size_t elements = shape->elements, channels = shape->channels;
+    const size_t channels = shape->channels;
     size_t count = 0;
-    if (elements > 0) {
+    if (shape->elements > 0) {
         if (needs & SBN_NEEDS_X && !(needs & SBN_MAY_REPLACE_X && shape->in_place))
             uses[count++] = tensor("x", &shard->x, shape, shape->x_gap, 0, 0);
         if (needs & SBN_READS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->x_gap, 0, 0);
         if (needs & SBN_NEEDS_RESIDUAL)
-            uses[count++] = sbn__use_dense("residual", &shard->residual, elements, shape->type, 0,
-                                           0);
+            uses[count++] = tensor("residual", &shard->residual, shape, 0, 0, 0);
         if (needs & SBN_NEEDS_Y)
             uses[count++] = tensor("y", &shard->y, shape, shape->y_gap, 1, 0);
         if (needs & SBN_NEEDS_DY && !shape->in_place &&
@@ -55,24 +55,21 @@ size_t sbn__list_uses(sbn_use *uses, const sbn_shard *shard, const sbn_shape *sh
         if (needs & SBN_MAY_DX)
             uses[count++] = tensor("dx", &shard->dx, shape, shape->dx_gap, 1, 1);
         if (needs & SBN_MAY_RESIDUAL_GRAD)
-            uses[count++] = sbn__use_dense("residual_grad", &shard->residual_grad, elements,
-                                           shape->type, 1, 1);
+            uses[count++] = tensor("residual_grad", &shard->residual_grad, shape, 0, 1, 1);
         if (affine && needs & SBN_NEEDS_WEIGHT)
-            uses[count++] = sbn__use_dense("weight", &shard->weight, channels, SBN_F32, 0, 0);
+            uses[count++] = sbn__use_floats("weight", &shard->weight, channels, 0, 0);
         if (affine && needs & SBN_NEEDS_BIAS)
-            uses[count++] = sbn__use_dense("bias", &shard->bias, channels, SBN_F32, 0, 0);
+            uses[count++] = sbn__use_floats("bias", &shard->bias, channels, 0, 0);
     }
     if (needs & (SBN_MAY_TRACK | SBN_READS_RUNNING)) {
         const int writes = (needs & SBN_MAY_TRACK) != 0;
-        uses[count++] = sbn__use_dense("running_mean", &shard->running_mean, channels, SBN_F32,
-                                       writes, 1);
-        uses[count++] = sbn__use_dense("running_var", &shard->running_var, channels, SBN_F32,
-                                       writes, 1);
+        uses[count++] = sbn__use_floats("running_mean", &shard->running_mean, channels, writes, 1);
+        uses[count++] = sbn__use_floats("running_var", &shard->running_var, channels, writes, 1);
     }
     /* An empty shard has gradients too: zeros, or those of the group. */
     if (affine && needs & SBN_MAY_GRADIENTS) {
-        uses[count++] = sbn__use_dense("weight_grad", &shard->weight_grad, channels, SBN_F32, 1, 1);
-        uses[count++] = sbn__use_dense("bias_grad", &shard->bias_grad, channels, SBN_F32, 1, 1);
+        uses[count++] = sbn__use_floats("weight_grad", &shard->weight_grad, channels, 1, 1);
+        uses[count++] = sbn__use_floats("bias_grad", &shard->bias_grad, channels, 1, 1);
     }
     for (size_t i = 0; i < count; ++i)
         uses[i].on_host = shard->memory == SBN_MEMORY_HOST;
@@ -142,7 +139,7 @@ static int check_use(const sbn_use *u, const sbn_shard *shard, const sbn_replica
 int sbn__check_buffer(const sbn_buffer *buffer, size_t elements, const sbn_replica *replica,
                       const char *who, const char *name)
 {
-    const sbn_use use = sbn__use_dense(name, buffer, elements, SBN_F32, 0, 0);
+    const sbn_use use = sbn__use_floats(name, buffer, elements, 0, 0);
     return check_use(&use, NULL, replica, who);
 }
 

@@ -33,9 +33,9 @@ typedef struct sbn_use {
     int on_host;      /* the buffer is an address */
 } sbn_use;
 
-/* Of a tensor whose elements lie one behind the other, which is no memory of the host. */
-sbn_use sbn__use_dense(const char *name, const sbn_buffer *buffer, size_t elements, sbn_type type,
-                       int written, int optional);
+/* Of floats that lie one behind the other, not in memory of the host. */
+sbn_use sbn__use_floats(const char *name, const sbn_buffer *buffer, size_t elements, int written,
+                        int optional);
 
 /*
  * Lists the buffers of a checked shard that a pass accesses, gradients last; returns how many there are. An input
