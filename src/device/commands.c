@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/versioned_struct.h"
 
 #define AWAKE_SECONDS 1e-4
 
@@ -172,12 +173,30 @@ void sbn__give_event(cl_event *place, cl_event *event)
     sbn__handle_closed();
 }
 
-void sbn__withdraw_event(cl_event *place)
+static void clear_events(const void *array, size_t count, size_t known, size_t offset, int given)
 {
-    if (place && *place)
-        clReleaseEvent(*place);
-    if (place)
-        *place = NULL;
+    const size_t valid = sbn__struct_is_valid(array, count, known) ? count : 0;
+    for (size_t i = 0; i < valid; ++i) {
+        const size_t size = sbn__struct_size(array);
+        cl_event *place = NULL;
+        /* The caller's version may lack it. */
+        if (offset + sizeof place <= size)
+            memcpy(&place, (const char *)array + i * size + offset, sizeof place);
+        if (place && given && *place)
+            clReleaseEvent(*place);
+        if (place)
+            *place = NULL;
+    }
+}
+
+void sbn__forget_events(const void *array, size_t count, size_t known, size_t offset)
+{
+    clear_events(array, count, known, offset, 0);
+}
+
+void sbn__withdraw_events(const void *array, size_t count, size_t known, size_t offset)
+{
+    clear_events(array, count, known, offset, 1);
 }
 
 void sbn__move_event(cl_event *slot, cl_event *event)

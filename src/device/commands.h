@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 #include "device/device.h"
 
 /* Replicas whose devices may combine: sources of the kernels. */
@@ -92,9 +94,16 @@ int sbn__event_wait(const sbn_replica *replica, cl_event event);
 /* Releases *event unless it is NULL. */
 void sbn__release_event(cl_event *event);
 
-/* Gives *event to the caller and sets it to NULL; after an error, takes it back. `place` may be NULL. */
+/* Gives *event to the caller and sets it to NULL. `place` may be NULL. */
 void sbn__give_event(cl_event *place, cl_event *event);
-void sbn__withdraw_event(cl_event *place);
+
+/*
+ * What the `event` of `count` structs of a caller points to, which may be missing or invalid: sets it to NULL until
+ * there is a command for it; after an error, takes back what has been given.
+ */
+#define SBN_EVENTS(type) sizeof(type), offsetof(type, event)
+void sbn__forget_events(const void *array, size_t count, size_t known, size_t offset);
+void sbn__withdraw_events(const void *array, size_t count, size_t known, size_t offset);
 
 /*
  * Replaces *slot and releases its former event. The new event is retained or, if that fails, waited

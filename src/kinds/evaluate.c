@@ -56,7 +56,7 @@ static int apply(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved
             layer->table_fresh[r] = !status;
     }
     if (status)
-        sbn__withdraw_events(group, shards);
+        sbn__withdraw_events(shards, group->replica_count, SBN_EVENTS(sbn_shard));
     return status;
 }
 
@@ -65,7 +65,7 @@ int sbn_evaluate(sbn_batchnorm *layer, const sbn_shard *shards)
     const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return status;
-    sbn__forget_events(layer->group, shards);
+    sbn__forget_events(shards, layer->group->replica_count, SBN_EVENTS(sbn_shard));
     return layer->tracks ? apply(layer, shards, NULL) : sbn__forward_evaluation(layer, shards);
 }
 
@@ -74,7 +74,7 @@ int sbn_recompute(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *save
     int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return status;
-    sbn__forget_events(layer->group, shards);
+    sbn__forget_events(shards, layer->group->replica_count, SBN_EVENTS(sbn_shard));
     status = sbn__check_filled(saved, layer);
     return status ? status : apply(layer, shards, saved);
 }

@@ -26,16 +26,6 @@ static sbn_folding folding_at(const sbn_folding *foldings, size_t r)
     return folding;
 }
 
-/* Sets *event to NULL until there is a command for it. The structs may be missing or invalid. */
-static void forget_events(const sbn_group *group, const sbn_folding *foldings)
-{
-    if (!sbn__struct_is_valid(foldings, group->replica_count, sizeof *foldings))
-        return;
-    for (size_t r = 0; r < group->replica_count; ++r)
-        if (folding_at(foldings, r).event)
-            *folding_at(foldings, r).event = NULL;
-}
-
 /* Lists the buffers of one replica's folding. */
 static size_t list_uses(sbn_use uses[SBN_MAX_USES], const sbn_batchnorm *layer,
                         const sbn_folding *f, const launches *p)
@@ -144,7 +134,7 @@ static int check(const sbn_batchnorm *layer, const sbn_folding *foldings)
     const int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (status)
         return status;
-    forget_events(layer->group, foldings);
+    sbn__forget_events(foldings, layer->group->replica_count, SBN_EVENTS(sbn_folding));
     if (!layer->tracks)
         return sbn__fail(SBN_INVALID_ARGUMENT, "layer \"%s\" keeps no running statistics to fold",
                          layer->name);
@@ -184,7 +174,7 @@ int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
         layer->table_fresh[r] = !status;
     }
     sbn__free(all);
-    for (size_t r = 0; status && r < group->replica_count; ++r)
-        sbn__withdraw_event(folding_at(foldings, r).event);
+    if (status)
+        sbn__withdraw_events(foldings, group->replica_count, SBN_EVENTS(sbn_folding));
     return status;
 }

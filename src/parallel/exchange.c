@@ -74,18 +74,6 @@ static void release(sbn_exchange *e)
 
 /* --- the caller's events ----------------------------------------------------------------- */
 
-/* Sets *event to NULL until there is a command for it. The structs may be missing or invalid. */
-static void forget_events(const sbn_data_parallel *parallel, const sbn_exchange *asked)
-{
-    if (!sbn__struct_is_valid(asked->replicas, parallel->replica_count, sizeof *asked->replicas))
-        return;
-    for (size_t r = 0; r < parallel->replica_count; ++r) {
-        const sbn_tensors its = sbn__tensors_at(asked, r);
-        if (its.event)
-            *its.event = NULL;
-    }
-}
-
 /*
  * Enqueues markers behind the copies, or where there are none behind what these would wait for, so that commands
  * enqueued from now on run after them, and gives the caller's events. After an error no event is left.
@@ -107,8 +95,8 @@ static int hand_over(const sbn_exchange *e)
         if (!status)
             status = sbn__flush(replica);
     }
-    for (size_t r = 0; r < e->parallel->replica_count && status; ++r)
-        sbn__withdraw_event(sbn__tensors_at(e, r).event);
+    if (status)
+        sbn__withdraw_events(e->replicas, e->parallel->replica_count, SBN_EVENTS(sbn_tensors));
     return status;
 }
 
@@ -161,7 +149,7 @@ static int begin(sbn_data_parallel *parallel, const sbn_exchange *asked, sbn_exc
     int status = sbn__enter(parallel, SBN_HANDLE_PARALLEL, "parallel");
     if (status)
         return status;
-    forget_events(parallel, asked);
+    sbn__forget_events(asked->replicas, parallel->replica_count, SBN_EVENTS(sbn_tensors));
     if (!begun)
         return sbn__fail(SBN_INVALID_ARGUMENT,
                          "exchange: expected a place for the handle, got NULL");

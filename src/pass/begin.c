@@ -149,7 +149,8 @@ static int check_begin(const sbn_branch *branches, size_t count, sbn_pass **begu
     for (size_t i = 0; i < count; ++i) {
         const sbn_branch branch = branch_at(branches, i);
         if (!sbn__check_handle(branch.layer, SBN_HANDLE_BATCHNORM, "layer"))
-            sbn__forget_events(branch.layer->group, branch.shards);
+            sbn__forget_events(branch.shards, branch.layer->group->replica_count,
+                               SBN_EVENTS(sbn_shard));
     }
     if (branches->layer->group->passes_under_way == SBN_MAX_PASSES)
         return sbn__fail(SBN_INVALID_ARGUMENT, "at most %d passes of a group may be under way",

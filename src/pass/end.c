@@ -113,7 +113,7 @@ static int finish(sbn_pass *pass)
     for (sbn_layer_pass *lp = pass->layer_passes; lp; lp = lp->next) {
         if (lp->kind->fills)
             lp->saved->filled = 0;
-        sbn__withdraw_events(group, lp->shards);
+        sbn__withdraw_events(lp->shards, group->replica_count, SBN_EVENTS(sbn_shard));
     }
     const int stays = sbn__pass_is_local(pass) || (group->combines && !sbn__pass_is_joined(pass));
     return stays ? status : sbn__communicator_fail(&group->communicator, status);
@@ -134,7 +134,7 @@ static int give_results(const sbn_pass *pass, sbn_result *results)
         ++count;
     const int status = sbn__pass_check_results(results, count);
     for (sbn_layer_pass *lp = pass->layer_passes; lp && status; lp = lp->next)
-        sbn__withdraw_events(pass->group, lp->shards);
+        sbn__withdraw_events(lp->shards, pass->group->replica_count, SBN_EVENTS(sbn_shard));
     size_t i = 0;
     for (sbn_layer_pass *lp = pass->layer_passes; lp && results && !status; lp = lp->next) {
         lp->result.count = lp->count;

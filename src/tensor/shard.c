@@ -171,22 +171,3 @@ int sbn__make_last(sbn_replica *replica, const sbn_shard *shard, cl_event *last)
     return shard->event && !*last ? sbn__marker(replica, shard->num_wait, shard->wait_list, last)
                                   : SBN_SUCCESS;
 }
-
-void sbn__forget_events(const sbn_group *group, const sbn_shard *shards)
-{
-    if (!sbn__struct_is_valid(shards, group->replica_count, sizeof *shards))
-        return;
-    for (size_t r = 0; r < group->replica_count; ++r) {
-        const sbn_shard shard = sbn__shard_at(shards, r);
-        if (shard.event)
-            *shard.event = NULL;
-    }
-}
-
-void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards)
-{
-    if (!sbn__struct_is_valid(shards, group->replica_count, sizeof *shards))
-        return;
-    for (size_t r = 0; r < group->replica_count; ++r)
-        sbn__withdraw_event(sbn__shard_at(shards, r).event);
-}

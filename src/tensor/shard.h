@@ -36,9 +36,3 @@ int sbn__shard_read(sbn_replica *replica, const sbn_shard *shard, const sbn_buff
  * marker that covers the wait list takes its place.
  */
 int sbn__make_last(sbn_replica *replica, const sbn_shard *shard, cl_event *last);
-
-/* Sets *event to NULL until there is a command for it. `shards` may be NULL. */
-void sbn__forget_events(const sbn_group *group, const sbn_shard *shards);
-
-/* After an error: releases the events that were given to earlier replicas, and sets *event to NULL. */
-void sbn__withdraw_events(const sbn_group *group, const sbn_shard *shards);
