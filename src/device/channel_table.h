@@ -12,6 +12,7 @@ typedef struct sbn_channel_copy {
     sbn_device_buffer buffer;
     cl_event written; /* the last write, while which host must stay */
     cl_event last;    /* the last command that touched it */
+    int fresh; /* of running statistics: it is as the host copy, and a command that reads it is enqueued */
 } sbn_channel_copy;
 
 typedef struct sbn_channel_table {

@@ -52,8 +52,8 @@ static int apply(sbn_batchnorm *layer, const sbn_shard *shards, sbn_saved *saved
         if (!status)
             status = apply_replica(layer, sbn__shard_at(shards, r),
                                    saved ? &saved->table : &layer->table, replica, operation);
-        if (!saved)
-            layer->table_fresh[r] = !status;
+        if (!saved && layer->table.copies)
+            layer->table.copies[r].fresh = !status;
     }
     if (status)
         sbn__withdraw_events(shards, group->replica_count, SBN_EVENTS(sbn_shard));

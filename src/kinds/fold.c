@@ -171,7 +171,7 @@ int sbn_batchnorm_fold(sbn_batchnorm *layer, const sbn_folding *foldings)
     for (size_t r = 0; r < group->replica_count && !status; ++r) {
         const sbn_folding folding = folding_at(foldings, r);
         status = launch(layer, &folding, &group->replicas[r], &all[r]);
-        layer->table_fresh[r] = !status;
+        layer->table.copies[r].fresh = !status;
     }
     sbn__free(all);
     if (status)

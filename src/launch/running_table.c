@@ -4,8 +4,6 @@
 #include "layer/running.h"
 #include "tensor/shard.h"
 
-#include <string.h>
-
 int sbn__running_given(sbn_batchnorm *layer, const sbn_shard *shards)
 {
     const size_t channels = layer->channels;
@@ -48,14 +46,15 @@ static int write_running_coefficients(sbn_batchnorm *layer)
         return status;
     sbn__coefficients_write_running(&layer->table, running->mean, running->var, layer->eps);
     layer->table_version = running->version;
-    memset(layer->table_fresh, 0, layer->group->replica_count);
+    for (size_t r = 0; r < layer->table.replicas; ++r)
+        layer->table.copies[r].fresh = 0;
     return SBN_SUCCESS;
 }
 
 int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica)
 {
     const int status = write_running_coefficients(layer);
-    return status || layer->table_fresh[replica->index]
+    return status || layer->table.copies[replica->index].fresh
                ? status
                : sbn__channel_table_write(&layer->table, replica);
 }

@@ -13,7 +13,7 @@ int sbn__running_given(sbn_batchnorm *layer, const sbn_shard *shards);
 int sbn__running_table(sbn_batchnorm *layer);
 
 /*
- * Writes the running statistics to a replica's table unless they are there. The caller sets
- * table_fresh once a command that reads it is enqueued.
+ * Writes the running statistics to a replica's table unless they are there. The caller sets its copy's
+ * `fresh` once a command that reads it is enqueued.
  */
 int sbn__running_write(sbn_batchnorm *layer, sbn_replica *replica);

@@ -30,7 +30,6 @@ struct sbn_batchnorm {
     sbn_running *running;    /* NULL: it tracks none */
     sbn_channel_table table; /* coefficients of the running statistics, from their first use on */
     unsigned table_version;  /* of those in the table's host copy */
-    char *table_fresh;       /* per replica: the device's copy is that one */
     sbn_shape *shapes;       /* per replica, of the evaluation being enqueued */
 
     sbn_saved *batch; /* for evaluation by batch statistics; made when first needed */

@@ -84,13 +84,11 @@ static int read_config(const sbn_batchnorm_config *given, sbn_batchnorm_config *
 
 static int allocate(sbn_batchnorm *layer, const char *name)
 {
-    sbn_group *group = layer->group;
     layer->name = sbn__text_copy(name, strlen(name));
-    layer->table_fresh = sbn__allocate(group->replica_count);
-    layer->shapes = sbn__allocate(sizeof *layer->shapes * group->replica_count);
+    layer->shapes = sbn__allocate(sizeof *layer->shapes * layer->group->replica_count);
     if (layer->tracks)
         layer->running = sbn__running_create(layer->channels);
-    if (!layer->name || !layer->table_fresh || !layer->shapes || (layer->tracks && !layer->running))
+    if (!layer->name || !layer->shapes || (layer->tracks && !layer->running))
         return sbn__fail_memory("a layer");
     layer->config.name = layer->name;
     return SBN_SUCCESS;
@@ -102,7 +100,6 @@ static void free_layer(sbn_batchnorm *layer)
     sbn__channel_table_destroy(&layer->table);
     sbn__running_destroy(layer->running);
     sbn__free(layer->name);
-    sbn__free(layer->table_fresh);
     sbn__free(layer->shapes);
     sbn__object_remove(&layer->object);
     sbn__free(layer);

@@ -43,14 +43,13 @@ sbn_group *sbn_batchnorm_group(const sbn_batchnorm *layer)
     return sbn__object_is(layer, SBN_HANDLE_BATCHNORM) ? layer->group : NULL;
 }
 
-int sbn__layer_move_prepare(sbn_layer_move *move, sbn_batchnorm *layer, sbn_group *group)
+int sbn__layer_move_prepare(sbn_batchnorm *layer, sbn_group *group, sbn_shape **shapes)
 {
     int status = sbn__check_idle(layer, "moving it to another group");
     if (status || layer->group == group)
         return status;
-    move->fresh = sbn__allocate(group->replica_count);
-    move->shapes = sbn__allocate(sizeof *move->shapes * group->replica_count);
-    status = move->fresh && move->shapes ? SBN_SUCCESS : sbn__fail_memory("a layer");
+    *shapes = sbn__allocate(sizeof **shapes * group->replica_count);
+    status = *shapes ? SBN_SUCCESS : sbn__fail_memory("a layer");
     if (!status)
         status = sbn__group_load(group, layer->config.type, layer->fusion);
     if (!status && layer->tracks)
@@ -58,24 +57,16 @@ int sbn__layer_move_prepare(sbn_layer_move *move, sbn_batchnorm *layer, sbn_grou
     return status;
 }
 
-void sbn__layer_move_drop(sbn_layer_move *move)
-{
-    sbn__free(move->fresh);
-    sbn__free(move->shapes);
-}
-
-void sbn__layer_move_finish(sbn_layer_move *move, sbn_batchnorm *layer, sbn_group *group)
+void sbn__layer_move_finish(sbn_batchnorm *layer, sbn_group *group, sbn_shape **shapes)
 {
     if (layer->group == group)
         return;
     if (layer->tracks)
         sbn__running_drop_copy(layer->running);
     sbn__channel_table_destroy(&layer->table);
-    sbn__free(layer->table_fresh);
     sbn__free(layer->shapes);
-    layer->table_fresh = move->fresh;
-    layer->shapes = move->shapes;
-    *move = (sbn_layer_move){NULL, NULL};
+    layer->shapes = *shapes;
+    *shapes = NULL;
     --layer->group->layers;
     ++group->layers;
     layer->group = group;
@@ -84,14 +75,14 @@ void sbn__layer_move_finish(sbn_layer_move *move, sbn_batchnorm *layer, sbn_grou
 
 int sbn_batchnorm_set_group(sbn_batchnorm *layer, sbn_group *group)
 {
-    sbn_layer_move move = {NULL, NULL};
+    sbn_shape *shapes = NULL;
     int status = sbn__enter(layer, SBN_HANDLE_BATCHNORM, "layer");
     if (!status)
         status = sbn__check_handle(group, SBN_HANDLE_GROUP, "group");
     if (!status)
-        status = sbn__layer_move_prepare(&move, layer, group);
+        status = sbn__layer_move_prepare(layer, group, &shapes);
     if (!status)
-        sbn__layer_move_finish(&move, layer, group);
-    sbn__layer_move_drop(&move);
+        sbn__layer_move_finish(layer, group, &shapes);
+    sbn__free(shapes);
     return status;
 }

@@ -13,7 +13,7 @@ typedef struct successor {
     int copies;    /* 1: weight and bias are copied, by way of `values` */
     float *values; /* weight and bias on the host */
     sbn_parameters *parameters;
-    sbn_layer_move move;
+    sbn_shape *shapes; /* the layer's */
 } successor;
 
 static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replicate, void *context,
@@ -33,7 +33,7 @@ static int ask(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replic
 static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn replicate,
                    void *context, successor *next)
 {
-    int status = sbn__layer_move_prepare(&next->move, entry->layer, group);
+    int status = sbn__layer_move_prepare(entry->layer, group, &next->shapes);
     if (!status && entry->parameters)
         status = sbn__check_replicas(entry);
     if (status || !entry->parameters)
@@ -69,7 +69,7 @@ static int prepare(const sbn_entry *entry, sbn_group *group, sbn_replicate_fn re
 /* Moves the layer, and replaces the old buffers by the new ones. */
 static void settle(sbn_entry *entry, sbn_group *group, successor *next)
 {
-    sbn__layer_move_finish(&next->move, entry->layer, group);
+    sbn__layer_move_finish(entry->layer, group, &next->shapes);
     sbn__parameters_drop(entry->parameters, entry->replicas);
     entry->parameters = next->parameters;
     entry->replicas = group->replica_count;
@@ -96,7 +96,7 @@ int sbn_model_set_group(sbn_model *model, sbn_group *group, sbn_replicate_fn rep
             status = sbn__parameters_write(&model->entries[i], next[i].values,
                                            next[i].values + model->entries[i].layer->channels);
     for (size_t i = 0; next && i < model->size; ++i) {
-        sbn__layer_move_drop(&next[i].move);
+        sbn__free(next[i].shapes);
         sbn__parameters_drop(next[i].parameters, group->replica_count);
         sbn__free(next[i].values);
     }
