@@ -28,9 +28,8 @@
  *                               last, pass_keep_sums, pass_take_lanes, pass_clear_lanes and
  *                               pass_fold_lanes
  *   pass_is_poor, pass_sum      whether a block is summed once more, around its mean
- *   pass_add_block              adds a block to the narrow accumulators; pass_add_ones adds many of
- *                               one element, whose terms pass_term bounds; pass_add_wide adds blocks
- *                               that do not fit
+ *   pass_add_block              adds a block to the narrow accumulators; pass_add_wide adds blocks that do not fit;
+ *                               pass_add_ones adds rows of blocks of one element, and pass_terms gives the terms of one
  *   pass_faint                  from where on a channel's blocks fit
  */
 /* Lanes of a batch: for each sum of a block, a vector for each block. */

@@ -108,6 +108,8 @@ static void store_wide(private const wides *limbs, uint count, uint c, uint t, u
 {
     for (uint k = 0; k < WIDE_LIMBS; ++k) {
         long each[WIDTH];
+        if (!ANY(limbs[k] != 0))
+            continue;
         vstore16(limbs[k], 0, each);
         for (uint j = 0; j < WIDTH && j < count; ++j)
             if (each[j] != 0)

@@ -1,35 +1,66 @@
 /*
- * CPU form, step 1, channels last: the strips of reduce_nhwc.cl whose planes have one element. rows_of_one.cl has the
- * ranges.
+ * CPU form, step 1, channels last: the strips of reduce_nhwc.cl whose planes have one element, as rows_of_one.cl says.
  */
 #if SUMS_DOUBLES
 /*
- * Of the rows of a mask: the channels whose largest element or term does not fit the narrow format, or whose elements
- * are all too small for it, and the ranges, in which the largest terms are less than 2^7.
+ * Adds the terms that fit the narrow format, and returns a mask of the rows that have others, whose channels and
+ * largest terms it gives; `odd`: a mask of the rows that are not added.
  */
-static void find_ranges(private ones_ranges *r, private const pass_tensors *tensors, ulong place,
-                        ulong rows, uint stride, pass_line line, real faint)
+static ulong add_fitting(private wides *limbs, private const ones_rows *rows, private ulong *odd,
+                         private ints *channels, private double16 *largest)
 {
-    real largest = 0.0f, highest = 0.0f;
-    for (uint i = 0; i < ONES_AT_ONCE; ++i) {
-        if (!(rows >> i & 1))
+    ulong others = 0;
+    for (uint i = 0; i < rows->count; ++i) {
+        ones_terms t;
+        pass_terms(&t, rows, i);
+        if (ANY(t.odd & rows->present)) {
+            *odd |= 1UL << i;
             continue;
-        const ulong at = place + (ulong)i * stride;
-        pass_tensors own = *tensors;
-        pass_skip(&own, i);
-        const real v = pass_summed_row(&own, at, line);
-        largest = larger(fabs(v), largest);
-        highest = larger(pass_term(&own, at, v, line), highest);
+        }
+        const ints some = t.out & rows->present;
+        const wides out = convert_long16(some);
+        if (ANY(some)) {
+            others |= 1UL << i;
+            *channels |= some;
+            largest[0] = larger_double(largest[0], where(out, fabs(t.first)));
+            largest[1] = larger_double(largest[1], where(out, fabs(t.second)));
+            if (!ANY(~t.out & rows->present))
+                continue;
+        }
+        add_double(limbs, PASS_LOW1, PASS_TERM_LIMBS1, where(~out, t.first));
+        add_double(limbs + PASS_LIMBS1, PASS_LOW2, PASS_TERM_LIMBS2,
+                   without_bits(where(~out, t.second), PASS_LOW2));
     }
-    const ints over = reaches(largest, PASS_LIMIT_PIVOT) |
-                      reaches(highest, 2.0f * PASS_LIMIT_SECOND);
-    /* Infinite terms are lost: the ranges of such channels are not moved. */
-    const ints moved = (largest < INFINITY) & (highest < INFINITY) & r->present;
-    r->mask = moved & (over | ((largest < faint) & (largest > 0.0f)));
-    /* Those of the narrow format are moved only up. */
-    const ints lowest = select((ints)0, (ints)-256, r->mask);
-    r->first = moved & max((AS(int, largest) >> 23) - (127 + 6), lowest);
-    r->second = moved & max((AS(int, highest) >> 23) - (127 + 6), lowest);
+    return others;
+}
+
+/* Adds the terms of these rows that do not fit to wide limbs. */
+static void add_windows(private wides *limbs, private const ones_rows *rows, ulong others,
+                        private double16 *largest)
+{
+    while (ANY((largest[0] > 0.0) | (largest[1] > 0.0))) {
+        uwides sums1[PASS_DIGITS1] = {0}, sums2[PASS_DIGITS2] = {0};
+        const ints top1 = top_of(largest[0]), top2 = top_of(largest[1]);
+        const double16 scale1 = power_of_two(-top1), scale2 = power_of_two(-top2);
+        const bool cuts = ANY(top2 - (RANGE2 + 48) < -WIDE_LOW2);
+        double16 below1 = 0, below2 = 0;
+        for (uint i = 0; i < ONES_AT_ONCE - (uint)clz(others); ++i) {
+            ones_terms t;
+            if (!(others >> i & 1))
+                continue;
+            pass_terms(&t, rows, i);
+            const wides out = convert_long16(t.out & rows->present);
+            if (cuts)
+                t.second = without_bits(t.second, WIDE_LOW2);
+            split(sums1, PASS_DIGITS1, where(out, t.first) * scale1, RANGE1, &below1);
+            split(sums2, PASS_DIGITS2, where(out, t.second) * scale2, RANGE2, &below2);
+        }
+        add_split(limbs, WIDE_LIMBS1, sums1, PASS_DIGITS1, popcount(others), top1 + WIDE_LOW1);
+        add_split(limbs + WIDE_LIMBS1, WIDE_LIMBS2, sums2, PASS_DIGITS2, popcount(others),
+                  top2 + WIDE_LOW2);
+        largest[0] = below1 * power_of_two(top1);
+        largest[1] = below2 * power_of_two(top2);
+    }
 }
 #endif
 
@@ -52,29 +83,27 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
             private wides *own = limbs + v * PASS_LIMBS;
             const uint first = c + v * WIDTH;
             const real faint = thin ? faints_of(tensors, first, 0, 1, stride) : (real)PASS_CLEAR;
+            const ones_rows rows = {&of_rows, from + v * WIDTH, count, stride, thin,
+                                    existing(v, width), lines[v], faint};
             ulong left = ~0UL >> (ONES_AT_ONCE - count);
             ints own_flags = 0;
             wides own_wide[WIDE_LIMBS];
 #if SUMS_DOUBLES
-            const ulong place = from + v * WIDTH;
-            ones_ranges ranges = {existing(v, width), 0, 0, 0, own_wide};
-            left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, true, stride,
-                                 faint);
-            if (left)
+            left = 0;
+            if (!pass_add_ones(own, &rows)) {
+                double16 largest[2] = {0, 0};
+                const ulong others = add_fitting(own, &rows, &left, &own_flags, largest);
                 zero_limbs(own_wide, WIDE_LIMBS);
-            ONE_BY_ONE for (uint turn = 0; left && turn < 2; ++turn) {
-                find_ranges(&ranges, &of_rows, place, left, stride, lines[v], faint);
-                left = pass_add_ones(own, &ranges, &of_rows, lines[v], place, left, false, stride,
-                                     faint);
-                own_flags |= ranges.mask & FLAG_WIDE;
+                add_windows(own_wide, &rows, others, largest);
+                own_flags &= FLAG_WIDE;
             }
 #else
             zero_limbs(own_wide, WIDE_LIMBS);
 #endif
-            for (uint i = 0; i < count; ++i) {
-                if (!(left >> i & 1))
+            for (uint i = 0; left != 0; ++i, left >>= 1) {
+                if (!(left & 1))
                     continue;
-                const ulong at = from + (ulong)i * stride + v * WIDTH;
+                const ulong at = rows.place + (ulong)i * stride;
                 pass_tensors of_row = of_rows;
                 pass_skip(&of_row, i);
                 const real pivot = pass_summed_row(&of_row, at, lines[v]);
@@ -83,7 +112,7 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
                 pass_add_row(&sums, &of_row, at, pivot, lines[v]);
                 const real means = pass_mean(lines[v]);
                 const ints out = pass_add_block(own, 1, pivot, means, thin, faint, &sums) &
-                                 existing(v, width);
+                                 rows.present;
                 if (ANY(out)) /* the element is its block's mean */
                     own_flags |= sum_blocks_wide(out, 1, pivot, &sums, own_wide);
             }

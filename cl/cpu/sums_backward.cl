@@ -18,6 +18,8 @@
 #define PASS_READS_MEANS 1
 #define PASS_TILE_STEPS 2
 #define PASS_LANE_SUMS 3
+#define PASS_DIGITS1 2
+#define PASS_DIGITS2 3
 
 /* The sums of a lane, or of a block. */
 typedef struct pass_sums {
@@ -149,81 +151,62 @@ static bool fits_doubles(real pivot, real e, real d, real product)
 }
 
 /*
- * Of one element, whose dy is g: the magnitude of its term of the second sum, twice, as the range of these ends an
- * exponent lower.
- */
-static real pass_term(private const pass_tensors *tensors, ulong place, real g, pass_line line)
-{
-    return fabs(2.0f * g * centred(tensors, load_row(tensors->x + place, tensors->x_end), line));
-}
-
-/*
  * As in sums_forward.cl. The range is 2^-55 to 2^7 for dy, and 2^-49 to 2^7 for dy (x - mean), whose lowest bit is up
- * to 47 below its highest. What is wide is so by dy or else by the product.
+ * to 47 below its highest.
  */
-static ulong pass_add_ones(private wides *limbs, private const ones_ranges *r,
-                           private const pass_tensors *tensors, pass_line line, ulong place,
-                           ulong rows, bool whole, uint stride, real faint)
+static bool pass_add_ones(private wides *limbs, private const ones_rows *rows)
 {
-    const ints mask = r->mask, is_large = r->first + 6 >= 20;
     /* In units of 2^4 of limb 1, so that more rows fit. */
-    const double high = SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0), low = SPLITTER(PASS_LOW1, 0);
-    const double16 high1 = scaled_double(high, r->first), low1 = scaled_double(low, r->first);
-    const double16 high2 = scaled_double(high, r->second), low2 = scaled_double(low, r->second);
-    const ints least = max(r->first - 55, select((ints)-126, (ints)20, is_large));
-    const ints least_d = select((ints)-100, (ints)-126, mask),
-               most_d = select((ints)20, (ints)128, mask);
-    const ints bound = select((ints)(254 - 113), (ints)(254 + 31),
-                              ~is_large & (r->second + 6 > 31));
-    const uints to = AS(uint, r->second + 260) << 22;
-    const uints from = min(AS(uint, max(r->second + 205, bound)) << 22, to);
-    const uints faintest = select(AS(uint, faint), (uints)0, mask);
+    const double16 high = SPLITTER(PASS_LOW1 - LIMB_BITS - 4, 0), low = SPLITTER(PASS_LOW1, 0);
+    const uint from = 205u << 22, to = 260u << 22;
     uwides first_high = 0, first_low = 0, second_high = 0, second_low = 0;
     ints stray = 0;
-    ulong left = 0, added = 0;
-    for (uint i = 0; i < ONES_AT_ONCE - (uint)clz(rows); ++i) {
-        const ulong at = place + (ulong)i * stride;
-        pass_tensors own = *tensors;
+    for (uint i = 0; i < rows->count; ++i) {
+        const ulong at = rows->place + (ulong)i * rows->stride;
+        pass_tensors own = *rows->tensors;
         pass_skip(&own, i);
-        const real g = pass_summed_row(&own, at, line);
-        const real d = centred(&own, load_row(own.x + at, own.x_end), line);
+        const real g = pass_summed_row(&own, at, rows->line);
+        const real d = centred(&own, load_row(own.x + at, own.x_end), rows->line);
         const uints size_g = magnitude_of(g), size_d = magnitude_of(d);
         /*
          * A float's bits approximate its logarithm, so that this is half of the product's, at most
          * one exponent too low.
          */
         const uints size = (size_g >> 1) + (size_d >> 1);
-        const ints out = strays(size_g, least, r->first + 7) | strays(size_d, least_d, most_d) |
-                         ((size - from >= to - from) & (size_g != 0) & (size_d != 0)) |
-                         ((size_g < faintest) & (size_g != 0));
-        stray |= out;
-        if (!whole && (ANY(out & r->present) || !(rows >> i & 1))) {
-            left |= rows & 1UL << i;
-            continue;
-        }
+        stray |= strays(size_g, -55, 7) | strays(size_d, -100, 20) |
+                 ((size - from >= to - from) & (size_g != 0) & (size_d != 0)) |
+                 ((size_g < AS(uint, rows->faint)) & (size_g != 0));
         const double16 wide_g = convert_double16(g), wide_d = convert_double16(d);
-        const double16 sum1 = wide_g + high1, sum2 = fma(wide_g, wide_d, high2);
+        const double16 sum1 = wide_g + high, sum2 = fma(wide_g, wide_d, high);
         first_high += as_ulong16(sum1);
-        first_low += as_ulong16((wide_g - (sum1 - high1)) + low1);
+        first_low += as_ulong16((wide_g - (sum1 - high)) + low);
         second_high += as_ulong16(sum2);
-        second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high2)) + low2);
-        ++added;
+        second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high)) + low);
+        if ((i % 16 == 0 || i + 1 == rows->count) && ANY(stray & rows->present))
+            return false;
     }
-    if (whole && ANY(stray & r->present))
-        return rows;
-    private wides *second = limbs + PASS_LIMBS1, *wide_second = r->limbs + WIDE_LIMBS1;
-    const ints place1 = r->first + (WIDE_LOW1 - PASS_LOW1), up = (ints)(LIMB_BITS + 4);
-    const ints place2 = r->second + (WIDE_LOW2 - PASS_LOW1);
+    private wides *second = limbs + PASS_LIMBS1;
     /* Without the splitters, which were added as often. */
-    add_integers(limbs, r->first, mask, r->limbs, WIDE_LIMBS1, place1,
-                 as_long16(first_low - added * as_ulong16(low1)));
-    add_integers(limbs + 1, r->first + 4, mask, r->limbs, WIDE_LIMBS1, place1 + up,
-                 as_long16(first_high - added * as_ulong16(high1)));
-    add_integers(second, r->second, mask, wide_second, WIDE_LIMBS2, place2,
-                 as_long16(second_low - added * as_ulong16(low2)));
-    add_integers(second + 1, r->second + 4, mask, wide_second, WIDE_LIMBS2, place2 + up,
-                 as_long16(second_high - added * as_ulong16(high2)));
-    return left;
+    const uwides highs = rows->count * as_ulong16(high), lows = rows->count * as_ulong16(low);
+    limbs[0] += as_long16(first_low - lows);
+    limbs[1] += as_long16(first_high - highs) << 4;
+    second[0] += as_long16(second_low - lows);
+    second[1] += as_long16(second_high - highs) << 4;
+    return true;
+}
+
+static void pass_terms(private ones_terms *t, private const ones_rows *rows, uint i)
+{
+    const ulong at = rows->place + (ulong)i * rows->stride;
+    pass_tensors own = *rows->tensors;
+    pass_skip(&own, i);
+    const real g = pass_summed_row(&own, at, rows->line);
+    const real d = centred(&own, load_row(own.x + at, own.x_end), rows->line);
+    t->out = misses(1, g, 0.0f, d, 0.0f, 0.0f, rows->faint);
+    t->odd = strays(magnitude_of(g), -126, 128) | strays(magnitude_of(d), -126, 128) |
+             reaches(g * d, INFINITY);
+    t->first = convert_double16(g);
+    t->second = t->first * convert_double16(d);
 }
 #endif
 

@@ -19,6 +19,8 @@
 #define PASS_READS_MEANS 0
 #define PASS_TILE_STEPS 4
 #define PASS_LANE_SUMS 2
+#define PASS_DIGITS1 1
+#define PASS_DIGITS2 2
 
 /* The sums of a lane, or of a block. Never a return value, which Oclgrind cannot run. */
 typedef struct pass_sums {
@@ -136,53 +138,49 @@ static bool fits_doubles(real pivot, real a, real q)
 }
 
 /*
- * Planes of one element: adds the rows of a mask whose elements all are 0 or have a magnitude in 2^-17 to 2^7, times
- * 2^first in each channel, but not those that belong to the other format or are cut. Returns the mask of the others;
- * with `whole`, which is faster, adds all rows or none. ONES_AT_ONCE elements within a range add up exactly in doubles:
- * x in units of 2^-40, and each limb of x^2 in its own unit.
+ * Planes of one element: adds the rows, if all elements are 0 or have a magnitude in 2^-17 to 2^7, which the narrow
+ * format does not cut. ONES_AT_ONCE of them add up exactly in doubles: x in units of 2^-40, and each limb of x^2 in its
+ * own unit. Looks early, and now and then, whether this is so.
  */
-static ulong pass_add_ones(private wides *limbs, private const ones_ranges *r,
-                           private const pass_tensors *tensors, pass_line line, ulong place,
-                           ulong rows, bool whole, uint stride, real faint)
+static bool pass_add_ones(private wides *limbs, private const ones_rows *rows)
 {
-    const ints twice = 2 * r->first;
-    const double16 splitter = scaled_double(SPLITTER(PASS_LOW2, 1), twice);
-    const ints bound = select((ints)-57, (ints)18, r->mask & (r->first > 0));
-    const ints least = max(r->first - 17, bound);
+    private const pass_tensors *tensors = rows->tensors;
+    const double16 splitter = SPLITTER(PASS_LOW2, 1);
     double16 x_sum = 0, high_sum = 0, low_sum = 0;
     ints stray = 0;
-    ulong left = 0;
-    for (uint i = 0; i < ONES_AT_ONCE - (uint)clz(rows); ++i) {
-        const real x = load_row(tensors->summed + place + i * (stride + tensors->summed_gap),
-                                tensors->summed_end);
-        const ints out = strays(magnitude_of(x), least, r->first + 7);
-        stray |= out;
-        if (!whole && (ANY(out & r->present) || !(rows >> i & 1))) {
-            left |= rows & 1UL << i;
-            continue;
-        }
+    for (uint i = 0; i < rows->count; ++i) {
+        const ulong at = rows->place + i * (rows->stride + tensors->summed_gap);
+        const real x = load_row(tensors->summed + at, tensors->summed_end);
         const double16 wide_x = convert_double16(x);
         const double16 high = fma(wide_x, wide_x, splitter) - splitter;
+        stray |= strays(magnitude_of(x), -17, 7);
         x_sum += wide_x;
         high_sum += high;
         low_sum += fma(wide_x, wide_x, -high);
+        if ((i % 16 == 0 || i + 1 == rows->count) && ANY(stray & rows->present))
+            return false;
     }
-    if (whole && ANY(stray & r->present))
-        return rows;
-    private wides *second = limbs + PASS_LIMBS1, *wide_second = r->limbs + WIDE_LIMBS1;
-    add_integers(limbs, r->first + (PASS_LOW1 - 40), r->mask, r->limbs, WIDE_LIMBS1,
-                 r->first + (WIDE_LOW1 - 40), in_units(x_sum, 40, r->first));
-    add_integers(second, twice, r->mask, wide_second, WIDE_LIMBS2, twice + (WIDE_LOW2 - PASS_LOW2),
-                 in_units(low_sum, PASS_LOW2, twice));
-    add_integers(second + 1, twice, r->mask, wide_second, WIDE_LIMBS2,
-                 twice + (WIDE_LOW2 - PASS_LOW2 + LIMB_BITS),
-                 in_units(high_sum, PASS_LOW2 - LIMB_BITS, twice));
-    return left;
+    private wides *second = limbs + PASS_LIMBS1;
+    const wides x_units = convert_long16(x_sum * 0x1p40);
+    limbs[0] += (x_units << (PASS_LOW1 - 40)) & LIMB_MASK;
+    limbs[1] += x_units >> (LIMB_BITS + 40 - PASS_LOW1);
+    second[0] += convert_long16(low_sum * power_of_two(PASS_LOW2));
+    second[1] += convert_long16(high_sum * power_of_two(PASS_LOW2 - LIMB_BITS));
+    return true;
+}
+
+/* Planes of one element: the terms of row i. */
+static void pass_terms(private ones_terms *t, private const ones_rows *rows, uint i)
+{
+    pass_tensors own = *rows->tensors;
+    pass_skip(&own, i);
+    const real x = pass_summed_row(&own, rows->place + (ulong)i * rows->stride, rows->line);
+    t->out = misses(1, x, 0.0f, 0.0f, rows->thin, rows->faint);
+    t->odd = strays(magnitude_of(x), -126, 128);
+    t->first = convert_double16(x);
+    t->second = t->first * t->first;
 }
 #endif
-
-/* What find_ranges looks at besides the element. */
-#define pass_term(tensors, place, x, line) fabs(x)
 
 /*
  * Adds a block to each component; n is 0 for components without one. Blocks that do not fit the

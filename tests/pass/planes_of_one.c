@@ -208,6 +208,69 @@ static void check(queues *r, const char *device, const char *line, const pattern
     trial_free(&t);
 }
 
+/* Two rows in turn have a number of either sign, of all exponents from `least` on; in their place, 0 and what is left. */
+typedef struct spread {
+    int least, exponents, left, x;
+} spread;
+
+static const spread spreads[] = {
+    {-20, 37, -24, 0}, {-100, 120, -60, 0}, {-120, 94, -122, 0}, {-60, 100, -88, 0},
+    {20, 100, 40, 0},  {-126, 250, -30, 0}, {60, 60, 60, 30},
+};
+
+static float spread_value(const spread *s, size_t row, size_t c)
+{
+    if (row / 2 == c)
+        return row % 2 ? ldexpf(0x1.800002p0f, s->left) : 0;
+    const float v = ldexpf(0x1.000002p0f,
+                           s->least + (int)((row / 2 * 31 + c) % (size_t)s->exponents));
+    return row % 2 ? -v : v;
+}
+
+/* The x beside a pair of dy. */
+static float spread_x(const spread *s, size_t pair)
+{
+    return ldexpf(pair % 2 ? -0x1.800002p0f : 0x1.800002p0f, s->x);
+}
+
+/*
+ * All but what is left cancels. Forward that is x; backward dy, and its product with x, of as many bits as there may
+ * be. Products that floats cannot hold make the gradient of weight NaN.
+ */
+static void check_spread(queues *r, const char *device, const char *line, const spread *s,
+                         int is_backward)
+{
+    char why[RUNNER_ERROR];
+    trial t;
+    trial_make(&t, line, 1);
+    for (size_t row = 0; row < t.g.samples; ++row)
+        for (size_t c = 0; c < t.g.channels; ++c) {
+            const size_t at = placement_plane_start(&t.g, row, c);
+            t.in.dy[at] = spread_value(s, row, c);
+            t.in.x[at] = is_backward ? spread_x(s, row / 2) : t.in.dy[at];
+        }
+    int good = !trial_run(&t, r, why);
+    for (size_t c = 0; c < t.g.channels && good; ++c) {
+        const int has_left = 2 * c < t.g.samples;
+        const double left = has_left ? ldexp(0x1.800002p0, s->left) : 0;
+        const double x = spread_x(s, c), n = (double)t.g.samples;
+        const double invstd = 1 / sqrt(x * x + t.p.eps);
+        const float mean = t.out.of[OUT_MEAN].data[c], bias_grad = t.out.of[OUT_BIAS_GRAD].data[c];
+        const float weight_grad = t.out.of[OUT_WEIGHT_GRAD].data[c];
+        if (is_backward)
+            good = bias_grad == (float)left && (s->least + s->exponents + s->x > 128
+                                                    ? isnan(weight_grad)
+                                                    : weight_grad == (float)(left * x * invstd));
+        else
+            good = mean == (float)(left / n);
+        snprintf(why, sizeof why, "channel %zu: left %a, got mean %a, bias_grad %a, weight_grad %a",
+                 c, left, mean, bias_grad, weight_grad);
+    }
+    tap_ok(good, "%s: %s, %s from 2^%d to 2^%d: %s", device, line, is_backward ? "dy" : "x",
+           s->least, s->least + s->exponents, why);
+    trial_free(&t);
+}
+
 static void check_device(queues *r, const device_info *device)
 {
     for (size_t k = 0; k < POWERS * (sizeof lines / sizeof *lines); ++k) {
@@ -217,6 +280,9 @@ static void check_device(queues *r, const device_info *device)
         for (size_t i = 0; i < sizeof gradients / sizeof *gradients; ++i)
             check(r, device->name, line, &gradients[i].x, &gradients[i].dy, &powers[k % POWERS]);
     }
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; ++k)
+        for (size_t i = 0; i < 2 * (sizeof spreads / sizeof *spreads); ++i)
+            check_spread(r, device->name, lines[k], &spreads[i / 2], (int)(i % 2));
 }
 
 int main(void)
