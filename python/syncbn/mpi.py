@@ -76,7 +76,11 @@ class Communicator:
 
     Initialises MPI if nobody has, and then ends it with the interpreter. The first pass of a layer
     over it duplicates the communicator, which all its ranks take part in. Passes are made by the
-    thread that MPI was initialised in, unless MPI allows others (<syncbn-mpi.h>, "Threads").
+    thread that MPI was initialised in, unless MPI allows others (<syncbn-mpi.h>, "Threads"). The
+    groups of a Communicator end with the interpreter: make one and keep it for all layers.
+
+    What a signal's handler raises during a pass is raised when the pass has ended, after the
+    timeout at the latest.
 
     rank, size   this process's number in it, and how many there are
 

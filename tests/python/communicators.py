@@ -49,6 +49,8 @@ except ImportError as error:
     print(f"1..0 # SKIP mpi4py finds no MPI: {error}")
     sys.exit(0)
 from syncbn import mpi
+from syncbn.torch import SyncBatchNorm
+from syncbn.torch._groups import transport_of
 
 try:
     mpi.Communicator(MPI.COMM_WORLD)
@@ -59,6 +61,13 @@ with tap.part("parts of the world"):
     status = launch.job(os.environ["MPI_LAUNCH"].split(), WORLD, sys.argv[1])
     library = MPI.Get_library_version().split()[0]
     tap.ok(status == 0, f"{library}: parts of the world have the bits of one process", status)
+with tap.part("a communicator of one process"):
+    alone = mpi.Communicator(MPI.COMM_SELF)
+    tap.ok(transport_of(alone, 1) is None, "a process alone takes no communicators of MPI")
+    layer = SyncBatchNorm(5, process_group=alone, gradients="group")
+    for mode in layer.train(), layer.eval():
+        mode(torch.ones(4, 5)).sum().backward()
+    tap.ok(torch.equal(layer.bias.grad, torch.full((5,), 8.0)), "and trains, and evaluates")
 tap.raises(TypeError, "comm: expected a communicator of mpi4py, got int", mpi.Communicator, 7)
 tap.raises(ValueError, "comm: expected .*, got MPI.COMM_NULL", mpi.Communicator, MPI.COMM_NULL)
 MPI.Finalize()
