@@ -157,7 +157,7 @@ static bool pass_add_ones(private wides *limbs, private const ones_rows *rows)
         x_sum += wide_x;
         high_sum += high;
         low_sum += fma(wide_x, wide_x, -high);
-        if ((i % 16 == 0 || i + 1 == rows->count) && ANY(stray & rows->present))
+        if (((i & 15) == 0 || i + 1 == rows->count) && ANY(stray & rows->present))
             return false;
     }
     private wides *second = limbs + PASS_LIMBS1;
