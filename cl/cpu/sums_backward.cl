@@ -182,9 +182,11 @@ static bool pass_add_ones(private wides *limbs, private const ones_rows *rows)
         first_low += as_ulong16((wide_g - (sum1 - high)) + low);
         second_high += as_ulong16(sum2);
         second_low += as_ulong16(fma(wide_g, wide_d, -(sum2 - high)) + low);
-        if (((i & 15) == 0 || i + 1 == rows->count) && ANY(stray & rows->present))
+        if ((i & 15) == 0 && ANY(stray & rows->present))
             return false;
     }
+    if (ANY(stray & rows->present))
+        return false;
     private wides *second = limbs + PASS_LIMBS1;
     /* Without the splitters, which were added as often. */
     const uwides highs = rows->count * as_ulong16(high), lows = rows->count * as_ulong16(low);

@@ -157,9 +157,11 @@ static bool pass_add_ones(private wides *limbs, private const ones_rows *rows)
         x_sum += wide_x;
         high_sum += high;
         low_sum += fma(wide_x, wide_x, -high);
-        if (((i & 15) == 0 || i + 1 == rows->count) && ANY(stray & rows->present))
+        if ((i & 15) == 0 && ANY(stray & rows->present))
             return false;
     }
+    if (ANY(stray & rows->present))
+        return false;
     private wides *second = limbs + PASS_LIMBS1;
     const wides x_units = convert_long16(x_sum * 0x1p40);
     limbs[0] += (x_units << (PASS_LOW1 - 40)) & LIMB_MASK;
