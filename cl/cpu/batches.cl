@@ -15,6 +15,7 @@
  *   PASS_SUMS, PASS_LANE_SUMS   sums per block, and per lane where channels are last
  *   PASS_READS_MEANS            whether blocks are summed with the channel's mean
  *   PASS_TILE_STEPS             rows of a tile per lane, channels last
+ *   PASS_DIGITS1, PASS_DIGITS2  digits of a window of each sum: rows_of_one.cl
  *   pass_tensors                the tensors, which PASS_TENSORS makes of TENSOR_PARAMETERS;
  *                               pass_skip and pass_advance move them past rows with gaps;
  *                               pass_prefetch and pass_touch_rows fetch elements ahead
@@ -29,7 +30,7 @@
  *                               pass_fold_lanes
  *   pass_is_poor, pass_sum      whether a block is summed once more, around its mean
  *   pass_add_block              adds a block to the narrow accumulators; pass_add_wide adds blocks that do not fit;
- *                               pass_add_ones adds rows of blocks of one element, and pass_terms gives the terms of one
+ *                               pass_add_ones adds rows of blocks of one element, and pass_terms gives those of a row
  *   pass_faint                  from where on a channel's blocks fit
  */
 /* Lanes of a batch: for each sum of a block, a vector for each block. */

@@ -34,7 +34,7 @@ static ulong add_fitting(private wides *limbs, private const ones_rows *rows, pr
     return others;
 }
 
-/* Adds the terms of these rows that do not fit to wide limbs. */
+/* Adds the terms of these rows that do not fit to wide limbs. `largest`: of those that are not added yet. */
 static void add_windows(private wides *limbs, private const ones_rows *rows, ulong others,
                         private double16 *largest)
 {
@@ -42,14 +42,15 @@ static void add_windows(private wides *limbs, private const ones_rows *rows, ulo
         uwides sums1[PASS_DIGITS1] = {0}, sums2[PASS_DIGITS2] = {0};
         const ints top1 = top_of(largest[0]), top2 = top_of(largest[1]);
         const double16 scale1 = power_of_two(-top1), scale2 = power_of_two(-top2);
-        const bool cuts = ANY(top2 - (RANGE2 + 48) < -WIDE_LOW2);
+        const bool cuts = ANY(top2 - DIGITS_END(PASS_DIGITS2) < -WIDE_LOW2);
         double16 below1 = 0, below2 = 0;
         for (uint i = 0; i < ONES_AT_ONCE - (uint)clz(others); ++i) {
             ones_terms t;
             if (!(others >> i & 1))
                 continue;
             pass_terms(&t, rows, i);
-            const wides out = convert_long16(t.out & rows->present);
+            /* A channel that does not exist has nothing in its window. */
+            const wides out = convert_long16(t.out);
             if (cuts)
                 t.second = without_bits(t.second, WIDE_LOW2);
             split(sums1, PASS_DIGITS1, where(out, t.first) * scale1, RANGE1, &below1);
@@ -85,19 +86,20 @@ static void sum_rows_of_one(private wides *limbs, private ints *flags,
             const real faint = thin ? faints_of(tensors, first, 0, 1, stride) : (real)PASS_CLEAR;
             const ones_rows rows = {&of_rows, from + v * WIDTH, count, stride, thin,
                                     existing(v, width), lines[v], faint};
-            ulong left = ~0UL >> (ONES_AT_ONCE - count);
             ints own_flags = 0;
             wides own_wide[WIDE_LIMBS];
 #if SUMS_DOUBLES
-            left = 0;
+            ulong left = 0;
             if (!pass_add_ones(own, &rows)) {
+                ints channels = 0;
                 double16 largest[2] = {0, 0};
-                const ulong others = add_fitting(own, &rows, &left, &own_flags, largest);
+                const ulong others = add_fitting(own, &rows, &left, &channels, largest);
                 zero_limbs(own_wide, WIDE_LIMBS);
                 add_windows(own_wide, &rows, others, largest);
-                own_flags &= FLAG_WIDE;
+                own_flags = channels & FLAG_WIDE;
             }
 #else
+            ulong left = ~0UL >> (ONES_AT_ONCE - count);
             zero_limbs(own_wide, WIDE_LIMBS);
 #endif
             for (uint i = 0; left != 0; ++i, left >>= 1) {

@@ -30,8 +30,8 @@ typedef struct ones_rows {
 
 #if SUMS_DOUBLES
 /*
- * A row's terms; which of them do not fit the narrow format; and what doubles are not to compute with: Inf, NaN and
- * what a device may flush.
+ * A row's terms; which of them do not fit the narrow format; and which are not for doubles: of Inf, NaN and subnormal
+ * numbers, which a device may flush.
  */
 typedef struct ones_terms {
     double16 first, second;
@@ -69,13 +69,14 @@ static double16 power_of_two(ints n)
 }
 
 /*
- * A window: digits of DIGIT_BITS of the terms whose exponents lie up to a range below `top`, in units of 2^top. The
+ * A window: digits of DIGIT_BITS of the terms whose exponents lie at most a range below `top`, in units of 2^top. The
  * first is below 2^50; below the last no term has bits: the first sum's have mantissas of 24, the second's of 48.
  */
 #define DIGIT_BITS 50
 #define DIGIT_SPLITTER(k) as_double((1026L - DIGIT_BITS * (k)) << 52 | 0x8000000000000L)
-#define RANGE1 (DIGIT_BITS * PASS_DIGITS1 - 1 - 24)
-#define RANGE2 (DIGIT_BITS * PASS_DIGITS2 - 1 - 48)
+#define DIGITS_END(count) (DIGIT_BITS * (count) - 1)
+#define RANGE1 (DIGITS_END(PASS_DIGITS1) - 23)
+#define RANGE2 (DIGITS_END(PASS_DIGITS2) - 47)
 
 /* The top of a window: the largest term's exponent, or less than any term's. */
 static ints top_of(double16 largest)
@@ -83,11 +84,14 @@ static ints top_of(double16 largest)
     return max(convert_int16(as_long16(largest) >> 52), (ints)600) - 1023;
 }
 
-/* Adds digits, and their splitters. What is below the window moves `largest`; what is above it has been added. */
-static void split(private uwides *sums, int count, double16 v, int range, private double16 *largest)
+/*
+ * Adds digits, and their splitters. The largest of what lies below the window goes to `below`; what lies above it has
+ * been added.
+ */
+static void split(private uwides *sums, int count, double16 v, int range, private double16 *below)
 {
     const double16 size = fabs(v), from = as_double((1023L - range) << 52);
-    *largest = larger_double(*largest, where(size < from, size));
+    *below = larger_double(*below, where(size < from, size));
     v = where((size >= from) & (size < 2.0), v);
 #pragma unroll
     for (int k = 0; k < count; ++k) {
@@ -104,8 +108,7 @@ static void add_split(private wides *wide, int limbs, private const uwides *sums
     for (int k = 0; k < count; ++k) {
         const wides digit = as_long16(sums[k] - rows * as_ulong(DIGIT_SPLITTER(k)));
         const wides sign = digit >> 63;
-        add_digits(wide, limbs, as_ulong16((digit ^ sign) - sign), place - (DIGIT_BITS * (k + 1) - 1),
-                   sign);
+        add_digits(wide, limbs, as_ulong16((digit ^ sign) - sign), place - DIGITS_END(k + 1), sign);
     }
 }
 #endif

@@ -98,8 +98,8 @@ void sbn__release_event(cl_event *event);
 void sbn__give_event(cl_event *place, cl_event *event);
 
 /*
- * What the `event` of `count` structs of a caller points to, which may be missing or invalid: sets it to NULL until
- * there is a command for it; after an error, takes back what has been given.
+ * An array of `count` structs of a caller, NULL or invalid perhaps, of a type with a member `event` (SBN_EVENTS). What
+ * these point to is set to NULL until there is a command for it; after an error, what has been given is taken back.
  */
 #define SBN_EVENTS(type) sizeof(type), offsetof(type, event)
 void sbn__forget_events(const void *array, size_t count, size_t known, size_t offset);

@@ -127,6 +127,7 @@ static const char *const lines[] = {
     "mb256ic19,r1,form=gpu,global,passes=fb",
     "mb256ic19,r1,eps=0,global,passes=fb",
     "mb256ic19,r1,form=gpu,eps=0,global,passes=fb",
+    "mb256ic19,r1,pitch5,last,global,passes=fb",
 };
 
 /*
@@ -208,7 +209,10 @@ static void check(queues *r, const char *device, const char *line, const pattern
     trial_free(&t);
 }
 
-/* Two rows in turn have a number of either sign, of all exponents from `least` on; in their place, 0 and what is left. */
+/*
+ * Two rows in turn have a number of either sign, of all exponents from `least` on, but for one pair in each channel: 0
+ * and what is left.
+ */
 typedef struct spread {
     int least, exponents, left, x;
 } spread;
