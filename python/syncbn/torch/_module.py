@@ -20,7 +20,7 @@ from syncbn.torch._backend import backend_of, is_registered
 from syncbn.torch._groups import group_of, is_alone
 from syncbn.torch._passes import (
     TYPES,
-    Affine,
+    Call,
     Node,
     Running,
     activation_of,
@@ -28,6 +28,7 @@ from syncbn.torch._passes import (
     check_device,
     check_type,
     layout_of,
+    updated_of,
 )
 
 # Where DistributedDataParallel looks for the names of parameters that are not its own, in the model
@@ -187,11 +188,9 @@ class SyncBatchNorm(_BatchNorm):
         """A forward pass in training of all replicas of this process, in a DataParallel or not: y of
         each. weight and bias have a row for each replica, or none."""
         group = self.group(len(inputs), backend_of(inputs), parallel)
-        running = self.running()
-        layer, rows = self.check(
-            inputs, residuals, weight, bias, running, group, activation=self.activation
-        )
-        y = Node.apply((layer, self.gradients, running, rows), weight, bias, *inputs, *residuals)
+        running = self.tracked()
+        call = self.check(inputs, residuals, weight, bias, running, group, self.activation)
+        y = Node.apply(call, weight, bias, *inputs, *residuals)
         return (y,) if len(inputs) == 1 else y
 
     def group(self, replicas: int, device: Device | None, parallel: bool = False) -> Group:
@@ -238,9 +237,9 @@ class SyncBatchNorm(_BatchNorm):
         running: Running | None,
         group: Group,
         activation: str | None,
-    ) -> tuple[Layer, Affine]:
-        """What makes the pass, and weight and bias as the library reads them. Refuses what the library
-        cannot see, and tells the other ranks of any error."""
+    ) -> Call:
+        """What makes the pass. Refuses what the library cannot see, and tells the other ranks of
+        errors."""
         if _is_tracing():  # most often by one rank alone
             raise RuntimeError(
                 f'layer "{self.name}": expected eval() in torch.jit.trace, got training'
@@ -258,13 +257,15 @@ class SyncBatchNorm(_BatchNorm):
                 if residuals:
                     _check_tensor("residual", residuals[place], input)
             affine = affine_of(weight, bias, self.num_features, len(inputs), inputs[0])
+            prepared = None
             if running:
-                running.prepare(self.num_features, inputs[0])
+                updated = updated_of(running, self.momentum, self.num_features, inputs[0])
+                prepared = running, updated
             tracks = running is not None
             made = self.layer(
                 group, inputs[0], weight is not None, bool(residuals), tracks, activation
             )
-            return made, affine
+            return made, self.gradients, affine, prepared
         except Exception:
             if group.world_size > 1:
                 # Without this layer's other settings, which may be what is wrong.
@@ -284,17 +285,12 @@ class SyncBatchNorm(_BatchNorm):
                 group.layer(*accepted).refuse()
             raise
 
-    def statistics(self) -> tuple[Tensor, Tensor, Tensor | None] | None:
-        """running_mean, running_var and num_batches_tracked, if a pass updates them."""
+    def tracked(self) -> Running | None:
+        """Its running statistics, if a pass updates them."""
         mean, var, batches = self.running_mean, self.running_var, self.num_batches_tracked
         if not self.track_running_stats or mean is None or var is None:
             return None
         return None if batches is None and self.momentum is None else (mean, var, batches)
-
-    def running(self) -> Running | None:
-        """The running statistics, for a pass; None where it tracks none."""
-        found = self.statistics()
-        return None if found is None else Running(*found, self.momentum)
 
     def extra_repr(self) -> str:
         text: str = super().extra_repr()  # type: ignore[no-untyped-call]

@@ -58,7 +58,7 @@ def number_of(layer: Any) -> tuple[int, Tensor]:
 def train(layer: Any, input: Tensor, residual: Optional[Tensor]) -> Tensor:
     """A forward pass in training, by operators. The layer's own activation is applied, unless it
     adds a residual, too."""
-    mean, var, batches = layer.statistics() or (None, None, None)
+    mean, var, batches = layer.tracked() or (None, None, None)
     if torch.compiler.is_compiling():
         number = layer.number[1]
     else:
@@ -115,11 +115,10 @@ def _forward(
     running = None
     if running_mean is not None:
         count = None if batches is None else batches.clone()
-        running = _passes.Running(mean, var, count, module.momentum)
+        running = mean, var, count
     group = module.group(1, None)
-    made, affine = module.check((x,), tensors[1:], weight, bias, running, group, activation)
+    call = module.check((x,), tensors[1:], weight, bias, running, group, activation)
     ctx = _Context()
-    call = made, module.gradients, running, affine
     y = _passes.Node.forward(ctx, call, weight, bias, *tensors)
     return y, _stored(ctx.statistics, module.gradients), mean, var
 

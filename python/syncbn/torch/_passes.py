@@ -33,68 +33,19 @@ _keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph",
 
 # Weight and bias as the library reads them.
 Affine = Union[tuple[Tensor, Tensor], tuple[None, None]]
-
-
-class Running:
-    """A module's running statistics during a pass: what the library updates, and the way back to
-    buffers of another type."""
-
-    __slots__ = ("batches", "counted", "mean", "momentum", "rows", "var")
-
-    counted: int | None  # batches before this one, of a layer that averages all
-
-    def __init__(
-        self, mean: Tensor, var: Tensor, batches: Tensor | None, momentum: float | None
-    ) -> None:
-        self.mean, self.var, self.batches, self.momentum = mean, var, batches, momentum
-
-    def prepare(self, channels: int, input: Tensor) -> None:
-        """Makes of them what the library updates."""
-        shape = (channels,)
-        self.rows = (
-            _row("running_mean", self.mean, shape, input),
-            _row("running_var", self.var, shape, input),
-        )
-        self.counted = None
-        if self.momentum is None and self.batches is not None:
-            self.counted = int(self.batches)
-            if self.counted < 0:
-                raise ValueError(f"num_batches_tracked: expected 0 or more, got {self.counted}")
-
-    def count(self, layer: Layer) -> None:
-        """Tells a layer that averages all batches how many there were."""
-        if self.counted is not None:
-            _c.check(
-                _c.sbn_batchnorm_set_running_stats(
-                    layer.handle, None, None, byref(c_int64(self.counted))
-                )
-            )
-
-    def finish(self) -> None:
-        """After the pass."""
-        batches = self.batches
-        if batches is not None:
-            is_plain = batches.is_cpu and batches.dtype is torch.int64 and batches.numel() == 1
-            if is_plain and (at := batches.data_ptr()):
-                # As the library updates the others. add_ would take a small layer 4 us.
-                c_int64.from_address(at).value += 1
-            else:
-                batches.add_(1)
-        mean, var = self.rows
-        if mean is not self.mean:
-            self.mean.copy_(mean)
-        if var is not self.var:
-            self.var.copy_(var)
-
-
-Call = tuple[Layer, str, Optional[Running], Affine]
+# A module's running_mean, running_var and num_batches_tracked.
+Running = tuple[Tensor, Tensor, Optional[Tensor]]
+# The first two as the library updates them, and the batches before this one, of a layer that
+# averages all.
+Updated = tuple[Tensor, Tensor, Optional[int]]
+Call = tuple[Layer, str, Affine, Optional[tuple[Running, Updated]]]
 
 
 class Node(torch.autograd.Function):
     """Batch norm over the replicas of a group: apply(call, weight, bias, *tensors).
 
-    call      of a module: its layer, `gradients`, running statistics, which are prepared, or None,
-              and weight and bias as the library reads them
+    call      of a module: its layer, `gradients`, weight and bias as the library reads them, and
+              running statistics, which are prepared, or None
     weight    (C), or, of several replicas, a row for each: then so are the gradients. So is bias
     tensors   x of each replica, then, where the layer adds them, their residuals; each
               (N, C, ...), of one type and one number of dimensions
@@ -108,20 +59,23 @@ class Node(torch.autograd.Function):
     def forward(
         ctx: Any, call: Call, weight: Tensor | None, bias: Tensor | None, *tensors: Tensor
     ) -> Any:
-        layer, gradients, running, affine = call
+        layer, gradients, (own_weight, own_bias), running = call
+        mean, var, counted = running[1] if running else (None, None, None)
         group, settings = layer.group, layer.settings
-        layout, replicas, device = settings.layout, group.replicas, group.device
-        own_weight, own_bias = affine
-        mean, var = running.rows if running else (None, None)
+        replicas, device = group.replicas, group.device
         backend = device if isinstance(device, BackendDevice) else None
-        own = [in_memory(tensor, layout) for tensor in tensors]
+        own = in_memory(tensors, settings.layout)
         ys = []
         if group.is_in_pass():
             _fail_within()
         with group.lock:
             saved = Saved(layer)
-            if running:
-                running.count(layer)
+            if counted is not None:
+                _c.check(
+                    _c.sbn_batchnorm_set_running_stats(
+                        layer.handle, None, None, byref(c_int64(counted))
+                    )
+                )
             if backend:
                 backend.synchronize()
             for place in range(replicas):
@@ -134,11 +88,10 @@ class Node(torch.autograd.Function):
                     residual=own[replicas + place] if settings.residual else None,
                     weight=own_weight,
                     bias=own_bias,
-                    running_mean=mean,
-                    running_var=var,
+                    # The first replica updates the running statistics.
+                    running_mean=None if place else mean,
+                    running_var=None if place else var,
                 )
-                # The first replica updates the running statistics.
-                mean = var = None
             status = group.call(
                 _c.sbn_forward, layer.handle, layer.shards_at, saved.handle, 0, None
             )
@@ -147,7 +100,7 @@ class Node(torch.autograd.Function):
             if backend:
                 backend.finish()
         if running:
-            running.finish()
+            _finish(*running)
         if settings.activation == _IDENTITY or settings.residual:
             bias = weight  # which takes its place where backward does not read it
         ctx.save_for_backward(weight, bias, *own[:replicas])
@@ -221,8 +174,7 @@ def backward(
         )
     # Hooks of saved tensors may give them back with other strides, or smaller, past which the library
     # would read.
-    xs = [in_memory(x, layout) for x in xs]
-    dys = [in_memory(dy, layout) for dy in dys]
+    xs, dys = in_memory(xs, layout), in_memory(dys, layout)
     own_weight, own_bias = affine_of(weight, bias, layer.settings.channels, replicas, xs[0])
     weight_grad, weight_grads = _grads_like(own_weight, replicas, wants_weight)
     bias_grad, bias_grads = _grads_like(own_bias, replicas, wants_bias)
@@ -301,6 +253,35 @@ def affine_of(
     return weight, torch.zeros_like(weight) if bias is None else _row("bias", bias, shape, input)
 
 
+def updated_of(running: Running, momentum: float | None, channels: int, input: Tensor) -> Updated:
+    """Running statistics as the library updates them."""
+    mean, var, batches = running
+    shape = (channels,)
+    mean, var = _row("running_mean", mean, shape, input), _row("running_var", var, shape, input)
+    if momentum is not None or batches is None:
+        return mean, var, None
+    counted = int(batches)
+    if counted < 0:
+        raise ValueError(f"num_batches_tracked: expected 0 or more, got {counted}")
+    return mean, var, counted
+
+
+def _finish(running: Running, updated: Updated) -> None:
+    """After the pass: counts it, and takes its results back into buffers of another type."""
+    (mean, var, batches), (new_mean, new_var, _counted) = running, updated
+    if batches is not None:
+        is_plain = batches.is_cpu and batches.dtype is torch.int64 and batches.numel() == 1
+        if is_plain and (at := batches.data_ptr()):
+            # As the library updates the others. add_ would take a small layer 4 us.
+            c_int64.from_address(at).value += 1
+        else:
+            batches.add_(1)
+    if new_mean is not mean:
+        mean.copy_(new_mean)
+    if new_var is not var:
+        var.copy_(new_var)
+
+
 def _row(name: str, tensor: Tensor, shape: tuple[int, ...], input: Tensor) -> Tensor:
     """One element for each channel, where the input is, dense in float32: the tensor, the first of
     its rows, or a copy."""
@@ -359,18 +340,21 @@ def in_layout(x: Tensor, layout: int) -> Tensor:
     return x.resolve_neg() if x.is_neg() else x
 
 
-def in_memory(x: Tensor, layout: int) -> Tensor:
+def in_memory(tensors: Sequence[Tensor], layout: int) -> list[Tensor]:
     """The same with memory of its own: zeros may have none, and what a collective makes, later."""
-    if layout != _NCHW or not x.is_contiguous() or x.is_neg():
-        x = in_layout(x, layout)
-    try:
-        at = x.data_ptr()
-    except RuntimeError as error:
-        raise RuntimeError(
-            "SyncBatchNorm: expected a tensor with memory, got one without, as of gradients of "
-            "several vectors at once (is_grads_batched, vectorize)"
-        ) from error
-    return x if at or not x.numel() else x.clone()
+    found = []
+    for x in tensors:
+        if layout != _NCHW or not x.is_contiguous() or x.is_neg():
+            x = in_layout(x, layout)
+        try:
+            at = x.data_ptr()
+        except RuntimeError as error:
+            raise RuntimeError(
+                "SyncBatchNorm: expected a tensor with memory, got one without, as of gradients of "
+                "several vectors at once (is_grads_batched, vectorize)"
+            ) from error
+        found.append(x if at or not x.numel() else x.clone())
+    return found
 
 
 def _fail_within() -> NoReturn:
