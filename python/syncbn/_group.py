@@ -58,6 +58,7 @@ class Group:
         self, device: Device, replicas: int, transport: Transport | None, timeout: float
     ) -> None:
         self.device, self.replicas, self.transport = device, replicas, transport
+        self.places = range(replicas)  # kept: to make one takes a small pass 0.8 us
         self.lock = threading.RLock()
         # Of this thread, which a signal's handler may have interrupted.
         self.is_in_pass: Callable[[], bool] = getattr(self.lock, "_is_owned")
@@ -156,7 +157,7 @@ class Layer:
     def refuse(self) -> None:
         """Makes a forward pass with wrong arguments, which tells the other ranks of an error."""
         with self.group.lock:
-            for place in range(self.group.replicas):
+            for place in self.group.places:
                 self.group.device.fill(self.shard(place, ()))
             self.group.call(
                 _c.sbn_forward, self.handle, self.shards_at, Saved(self).handle, 0, None

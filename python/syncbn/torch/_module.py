@@ -249,7 +249,8 @@ class SyncBatchNorm(_BatchNorm):
                 raise RuntimeError(
                     f'layer "{self.name}": expected eval() in transforms of torch.func, got training'
                 )
-            for place, input in enumerate(inputs):
+            for place in group.places:
+                input = inputs[place]
                 _check_shape(input)
                 _check_tensor("input", input, input)
                 if place > 0:
@@ -263,7 +264,7 @@ class SyncBatchNorm(_BatchNorm):
                 prepared = running, updated
             tracks = running is not None
             made = self.layer(
-                group, inputs[0], weight is not None, bool(residuals), tracks, activation
+                group, inputs[0], weight is not None, len(residuals) > 0, tracks, activation
             )
             return made, self.gradients, affine, prepared
         except Exception:

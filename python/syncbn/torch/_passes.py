@@ -78,7 +78,7 @@ class Node(torch.autograd.Function):
                 )
             if backend:
                 backend.synchronize()
-            for place in range(replicas):
+            for place in group.places:
                 x = own[place]
                 ys.append(torch.empty_like(x))
                 device.fill(
@@ -186,7 +186,8 @@ def backward(
     with group.lock:
         if backend:
             backend.synchronize()
-        for place, (x, dy) in enumerate(zip(xs, dys)):
+        for place in group.places:
+            x, dy = xs[place], dys[place]
             if x.dtype is not dy.dtype:
                 raise RuntimeError(f"backward: expected x of {dy.dtype}, as it was, got {x.dtype}")
             dxs.append(torch.empty_like(x))
