@@ -531,9 +531,10 @@ def _check_settings(timeout: float, gradients: str) -> None:
 
 
 def _check_shape(input: Tensor) -> None:
-    if input.dim() < 2:
-        raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
-    if input.size(1) == 0:
+    shape = input.shape
+    if len(shape) < 2:
+        raise ValueError(f"expected at least 2D input (got {len(shape)}D input)")
+    if shape[1] == 0:
         raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
 

@@ -103,7 +103,7 @@ class Node(torch.autograd.Function):
             _finish(*running)
         if settings.activation == _IDENTITY or settings.residual:
             bias = weight  # which takes its place where backward does not read it
-        ctx.save_for_backward(weight, bias, *own[:replicas])
+        ctx.save_for_backward(weight, bias, *(own[:replicas] if settings.residual else own))
         ctx.statistics, ctx.gradients = saved, gradients
         return ys[0] if replicas == 1 else tuple(ys)
 
@@ -250,8 +250,10 @@ def affine_of(
             raise ValueError("weight: expected one beside the bias, got None")
         return None, None
     shape = (channels,) if replicas == 1 else (replicas, channels)
-    weight = _row("weight", weight, shape, input)
-    return weight, torch.zeros_like(weight) if bias is None else _row("bias", bias, shape, input)
+    row = _row("weight", weight, shape, input)
+    if bias is weight:  # of a backward pass that does not read it
+        return row, row
+    return row, torch.zeros_like(row) if bias is None else _row("bias", bias, shape, input)
 
 
 def updated_of(running: Running, momentum: float | None, channels: int, input: Tensor) -> Updated:
