@@ -20,6 +20,8 @@ import torch
 import torch.distributed as dist
 import torch.nn as nn
 import torch.nn.functional as F
+import torch.nn.utils.parametrize
+import torch.nn.utils.prune
 
 import syncbn
 import tap
@@ -212,6 +214,13 @@ with tap.part("features"):
     right = torch.allclose(y, 2 * first[0]) and twice.grad is not None
     right = right and torch.equal(called.running_var, torch.ones(4))
     tap.ok(right, "functional_call takes the tensors that it is given, negated ones too")
+    made, pruned = SyncBatchNorm(4), SyncBatchNorm(4)
+    nn.utils.parametrize.register_parametrization(made, "weight", nn.Softplus())
+    nn.utils.prune.identity(pruned, "weight")
+    for layer in made, pruned:
+        y = layer(x)
+        near = torch.allclose(y, layer.weight.view(4, 1, 1) * first[0])
+        tap.ok(near and layer.num_batches_tracked == 1, f"the weight of a {type(layer).__name__}")
     tap.ok(torch.equal(SyncBatchNorm(4)(torch._neg_view(-x)), first[0]), "a tensor to be negated")
     inner = SyncBatchNorm(4)
     with mock.patch.object(_c, "sbn_forward", lambda *_: inner(x)):

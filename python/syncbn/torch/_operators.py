@@ -58,7 +58,8 @@ def number_of(layer: Any) -> tuple[int, Tensor]:
 def train(layer: Any, input: Tensor, residual: Optional[Tensor]) -> Tensor:
     """A forward pass in training, by operators. The layer's own activation is applied, unless it
     adds a residual, too."""
-    mean, var, batches = layer.tracked() or (None, None, None)
+    buffers = layer.running_mean, layer.running_var, layer.num_batches_tracked
+    mean, var, batches = layer.tracked(*buffers) or (None, None, None)
     if torch.compiler.is_compiling():
         number = layer.number[1]
     else:
