@@ -344,7 +344,7 @@ def in_layout(x: Tensor, layout: int) -> Tensor:
 
 
 def in_memory(tensors: Sequence[Tensor], layout: int) -> list[Tensor]:
-    """The same with memory of its own: zeros may have none, and what a collective makes, later."""
+    """They, or copies, in this layout with memory: zeros may have none, or a collective's, later."""
     found = []
     for x in tensors:
         if layout != _NCHW or not x.is_contiguous() or x.is_neg():
